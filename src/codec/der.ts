@@ -1,0 +1,286 @@
+/**
+ * DER, the encoding of certificates: read strictly, so that one value has one encoding, and written as far as
+ * certificates need it. What the values mean is not known here. X.690 sections 8, 10 and 11.
+ */
+import { isUtf8 } from 'node:buffer'
+import { malformed } from './malformed.ts'
+
+/** One element. `children` are the elements inside a constructed one; a primitive one has none. */
+export interface DerValue {
+  readonly tag: number
+  /** The whole element, its tag and length included. */
+  readonly der: Buffer
+  readonly content: Buffer
+  readonly children: readonly DerValue[]
+}
+
+/** The identifier octets of the types certificates are made of. */
+export const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  null: 0x05,
+  oid: 0x06,
+  utf8String: 0x0c,
+  printableString: 0x13,
+  teletexString: 0x14,
+  ia5String: 0x16,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  bmpString: 0x1e,
+  sequence: 0x30,
+  set: 0x31,
+} as const
+
+const MAX_BYTES = 64 * 1024
+const MAX_DEPTH = 16
+// Generous (a UUID takes 20), and short enough that arcs of any size cost nothing.
+const MAX_OID_BYTES = 128
+const CONSTRUCTED = 0x20
+/** EXTERNAL, EMBEDDED PDV, SEQUENCE and SET: constructed always, as every other universal type is primitive in DER. */
+const CONSTRUCTED_TYPES: readonly number[] = [0x08, 0x0b, 0x10, 0x11]
+
+/** The identifier octet of `[number]`, as certificates use it for optional members. */
+export function contextTag(number: number, form: 'primitive' | 'constructed'): number {
+  return 0x80 | number | (form === 'constructed' ? CONSTRUCTED : 0)
+}
+
+/** The one element that `bytes` are, and all inside it. Throws a MalformedError for anything that is not strict DER. */
+export function readDer(bytes: Uint8Array): DerValue {
+  if (bytes.length > MAX_BYTES) malformed(`the DER is larger than ${MAX_BYTES} bytes`)
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  const value = readElement(buffer, MAX_DEPTH)
+  if (value.der.length !== buffer.length) malformed('bytes follow the DER element')
+  return value
+}
+
+/** The members of a SEQUENCE, to be taken from the front. */
+export function readSequence(value: DerValue): DerValue[] {
+  return [...expectTag(value, TAG.sequence).children]
+}
+
+/** Takes the next member, which must have `tag`. */
+export function take(members: DerValue[], tag: number): DerValue {
+  return takeOptional(members, tag) ?? malformed(`a DER element with the tag ${hex(tag)} is missing`)
+}
+
+/** Takes the next member when it has `tag`. */
+export function takeOptional(members: DerValue[], tag: number): DerValue | undefined {
+  return members[0]?.tag === tag ? members.shift() : undefined
+}
+
+/** Refuses members that nobody took. */
+export function takeNoMore(members: readonly DerValue[]): void {
+  const [next] = members
+  if (next !== undefined) malformed(`a DER element with the tag ${hex(next.tag)} is out of place`)
+}
+
+export function readBoolean(value: DerValue): boolean {
+  const [octet] = expectTag(value, TAG.boolean).content
+  if (value.content.length !== 1 || (octet !== 0x00 && octet !== 0xff)) malformed('a DER BOOLEAN is neither 00 nor FF')
+  return octet === 0xff
+}
+
+/** The two's complement octets of an INTEGER, which are as few as possible. */
+export function readInteger(value: DerValue): Buffer {
+  const { content } = expectTag(value, TAG.integer)
+  const [first, second] = content
+  if (first === undefined) malformed('a DER INTEGER is empty')
+  const padding = second === undefined ? undefined : second < 0x80 ? 0x00 : 0xff
+  if (first === padding) malformed('a DER INTEGER is not minimal')
+  return content
+}
+
+/** An INTEGER from 0 to 2^31-1, such as a version or a length. */
+export function readSmallInteger(value: DerValue): number {
+  const content = readInteger(value)
+  if (content.length > 4) malformed('a DER INTEGER is too large')
+  const number = content.readIntBE(0, content.length)
+  return number < 0 ? malformed('a DER INTEGER is negative') : number
+}
+
+/** The bits, the first one highest; those that fill the last octet up are zero. */
+export function readBitString(value: DerValue): { readonly bytes: Buffer; readonly unusedBits: number } {
+  const { content } = expectTag(value, TAG.bitString)
+  const unusedBits = content[0] ?? malformed('a DER BIT STRING is empty')
+  const bytes = content.subarray(1)
+  if (unusedBits > (bytes.length === 0 ? 0 : 7)) malformed('a DER BIT STRING has too many unused bits')
+  if (((bytes.at(-1) ?? 0) & ((1 << unusedBits) - 1)) !== 0) malformed('a DER BIT STRING has unused bits that are set')
+  return { bytes, unusedBits }
+}
+
+export function readOctetString(value: DerValue): Buffer {
+  return expectTag(value, TAG.octetString).content
+}
+
+/** The dotted form, `2.5.4.3`. */
+export function readOid(value: DerValue): string {
+  const { content } = expectTag(value, TAG.oid)
+  if (content.length > MAX_OID_BYTES) malformed('a DER OBJECT IDENTIFIER is too long')
+  if ((content.at(-1) ?? 0x80) >= 0x80) malformed('a DER OBJECT IDENTIFIER is cut short')
+  const arcs: bigint[] = []
+  let arc = 0n
+  for (const octet of content) {
+    if (arc === 0n && octet === 0x80) malformed('a DER OBJECT IDENTIFIER is not minimal')
+    arc = (arc << 7n) | BigInt(octet & 0x7f)
+    if (octet < 0x80) {
+      arcs.push(arc)
+      arc = 0n
+    }
+  }
+  const [first = 0n, ...rest] = arcs
+  const root = first < 80n ? first / 40n : 2n
+  return [root, first - root * 40n, ...rest].join('.')
+}
+
+/** A UTCTime or GeneralizedTime in UTC and whole seconds, as RFC 5280 section 4.1.2.5 wants them. */
+export function readTime(value: DerValue): Date {
+  const text = value.content.toString('latin1')
+  const full = value.tag === TAG.utcTime ? `${text < '50' ? '20' : '19'}${text}` : text
+  if (value.tag !== TAG.utcTime) expectTag(value, TAG.generalizedTime)
+  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/.exec(full) ?? []
+  if (year === undefined) malformed('a DER time is not in UTC with seconds')
+  const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`
+  const date = new Date(iso)
+  // Date takes February 30 and the hour 24 for another day.
+  if (Number.isNaN(date.getTime()) || date.toISOString() !== iso) malformed('a DER time does not exist')
+  return date
+}
+
+/** A string of the types that names are made of. */
+export function readText(value: DerValue): string {
+  const { tag, content } = value
+  if (tag === TAG.utf8String && isUtf8(content)) return content.toString('utf8')
+  if ((tag === TAG.printableString || tag === TAG.ia5String) && isAscii(content)) return content.toString('latin1')
+  if (tag === TAG.teletexString) return content.toString('latin1')
+  if (tag === TAG.bmpString && content.length % 2 === 0) return Buffer.from(content).swap16().toString('utf16le')
+  return malformed('a DER string is not of its type')
+}
+
+export function isAscii(bytes: Uint8Array): boolean {
+  return bytes.every((octet) => octet < 0x80)
+}
+
+/** An element with that identifier octet around the concatenated `parts`. */
+export function writeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat(parts)
+  if (content.length < 0x80) return Buffer.concat([Uint8Array.of(tag, content.length), content])
+  const length = unsigned(content.length)
+  return Buffer.concat([Uint8Array.of(tag, 0x80 | length.length), length, content])
+}
+
+export function writeSequence(...members: readonly Uint8Array[]): Buffer {
+  return writeDer(TAG.sequence, ...members)
+}
+
+/** A SET OF, sorted as X.690 section 11.6 wants it. */
+export function writeSet(...members: readonly Uint8Array[]): Buffer {
+  return writeDer(TAG.set, ...[...members].sort((a, b) => Buffer.compare(a, b)))
+}
+
+export function writeBoolean(value: boolean): Buffer {
+  return writeDer(TAG.boolean, Uint8Array.of(value ? 0xff : 0x00))
+}
+
+/** A non-negative INTEGER: a number, or its octets with the highest first. */
+export function writeInteger(value: number | Uint8Array): Buffer {
+  const octets = typeof value === 'number' ? unsigned(value) : value
+  const start = octets.findIndex((octet) => octet !== 0)
+  const trimmed = start === -1 ? Uint8Array.of(0) : octets.subarray(start)
+  return writeDer(TAG.integer, Uint8Array.of(...((trimmed[0] ?? 0) >= 0x80 ? [0] : [])), trimmed)
+}
+
+export function writeBitString(bytes: Uint8Array, unusedBits = 0): Buffer {
+  return writeDer(TAG.bitString, Uint8Array.of(unusedBits), bytes)
+}
+
+export function writeOctetString(bytes: Uint8Array): Buffer {
+  return writeDer(TAG.octetString, bytes)
+}
+
+export function writeOid(dotted: string): Buffer {
+  const [root = 0n, second = 0n, ...rest] = dotted.split('.').map(BigInt)
+  return writeDer(TAG.oid, ...[root * 40n + second, ...rest].map(writeArc))
+}
+
+/** UTCTime until 2049, GeneralizedTime from then on: RFC 5280 section 4.1.2.5. Cut to whole seconds. */
+export function writeTime(date: Date): Buffer {
+  const text = `${date.toISOString().replace(/[-:T]|\.\d+Z$/g, '')}Z`
+  const short = date.getUTCFullYear() >= 1950 && date.getUTCFullYear() < 2050
+  return short
+    ? writeDer(TAG.utcTime, Buffer.from(text.slice(2), 'latin1'))
+    : writeDer(TAG.generalizedTime, Buffer.from(text, 'latin1'))
+}
+
+function readElement(bytes: Buffer, depthLeft: number): DerValue {
+  if (depthLeft === 0) malformed(`the DER is nested deeper than ${MAX_DEPTH}`)
+  const tag = bytes[0] ?? malformed('the DER is cut short')
+  refuseTag(tag)
+  const { start, length } = readLength(bytes)
+  const end = start + length
+  if (end > bytes.length) malformed('the DER is cut short')
+  const content = bytes.subarray(start, end)
+  const children = (tag & CONSTRUCTED) === 0 ? [] : readElements(content, depthLeft - 1)
+  if (tag === TAG.set) refuseUnsorted(children)
+  return { tag, der: bytes.subarray(0, end), content, children }
+}
+
+function readElements(bytes: Buffer, depthLeft: number): DerValue[] {
+  const elements: DerValue[] = []
+  for (let offset = 0; offset < bytes.length; ) {
+    const element = readElement(bytes.subarray(offset), depthLeft)
+    elements.push(element)
+    offset += element.der.length
+  }
+  return elements
+}
+
+function refuseTag(tag: number): void {
+  const number = tag & 0x1f
+  if (number === 0x1f) malformed('the DER has a tag of several octets')
+  if (tag >= 0x40) return
+  if (number === 0) malformed('the DER has the reserved tag 00')
+  const constructed = (tag & CONSTRUCTED) !== 0
+  if (constructed !== CONSTRUCTED_TYPES.includes(number)) malformed(`the DER has the tag ${hex(tag)}, which is BER`)
+}
+
+/** X.690 sections 8.1.3 and 10.1: definite, and in as few octets as possible. */
+function readLength(bytes: Buffer): { readonly start: number; readonly length: number } {
+  const first = bytes[1] ?? malformed('the DER is cut short')
+  if (first < 0x80) return { start: 2, length: first }
+  if (first === 0x80) malformed('a DER length is indefinite')
+  const octets = first & 0x7f
+  if (octets > 4) malformed('a DER length is too large')
+  const start = 2 + octets
+  if (start > bytes.length) malformed('the DER is cut short')
+  const length = bytes.readUIntBE(2, octets)
+  if (length < 0x80 || length < 2 ** (8 * (octets - 1))) malformed('a DER length is not minimal')
+  return { start, length }
+}
+
+function refuseUnsorted(members: readonly DerValue[]): void {
+  for (const [index, { der }] of members.entries()) {
+    const next = members[index + 1]
+    if (next !== undefined && der.compare(next.der) > 0) malformed('a DER SET is not sorted')
+  }
+}
+
+function expectTag(value: DerValue, tag: number): DerValue {
+  return value.tag === tag ? value : malformed(`a DER element has the tag ${hex(value.tag)} instead of ${hex(tag)}`)
+}
+
+function writeArc(arc: bigint): Buffer {
+  const octets = [Number(arc & 0x7fn)]
+  for (let rest = arc >> 7n; rest > 0n; rest >>= 7n) octets.unshift(Number(rest & 0x7fn) | 0x80)
+  return Buffer.from(octets)
+}
+
+function unsigned(value: number): Buffer {
+  const digits = value.toString(16)
+  return Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex')
+}
+
+function hex(tag: number): string {
+  return tag.toString(16).padStart(2, '0')
+}

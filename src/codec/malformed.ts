@@ -1,0 +1,9 @@
+/** What every codec throws when bytes are not what they should be. Callers turn it into a refusal or a failed check. */
+export class MalformedError extends Error {
+  override readonly name = 'MalformedError'
+}
+
+/** Throws a {@link MalformedError}; `why` is a sentence part such as `the payload is not JSON`. */
+export function malformed(why: string): never {
+  throw new MalformedError(why)
+}

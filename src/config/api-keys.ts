@@ -1,0 +1,20 @@
+/** `integrations.authentication`: each JSON key is a secret, each value its label. Messages name the label only. */
+
+const RECOMMENDED_LENGTH = 32
+
+export function apiKeyMistakes(labelByKey: Readonly<Record<string, string>>): string[] {
+  const where = 'integrations.authentication'
+  if (Object.keys(labelByKey).length === 0) return [`${where}: it has no API key, so nobody could call the service`]
+  return Object.entries(labelByKey)
+    .filter(([key]) => !/^[!-~]+$/.test(key))
+    .map(
+      ([, label]) =>
+        `${where}: the key labelled ${label} cannot be sent in a header; use printable ASCII without spaces`,
+    )
+}
+
+export function apiKeyWarnings(labelByKey: Readonly<Record<string, string>>): string[] {
+  return Object.entries(labelByKey)
+    .filter(([key]) => key.length < RECOMMENDED_LENGTH)
+    .map(([, label]) => `integrations.authentication: the key labelled ${label} is short; use 64 random characters`)
+}

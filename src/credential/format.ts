@@ -1,0 +1,100 @@
+/**
+ * What a credential format is: how it is declared, issued, presented and read. One folder per format beside this file;
+ * a format knows no protocol, no session and no credential type. `format.contract.ts` holds every format to it.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { JsonObject } from '../codec/json.ts'
+import type { Place } from '../codec/sd-jwt.ts'
+import type { PublicJwk } from '../keys/jwk.ts'
+import type { Signer } from '../keys/signer.ts'
+
+/** What the issuer has decided, before the format writes it down. */
+export interface Order {
+  /** The credential configuration as it was posted. */
+  readonly configuration: JsonObject
+  /** The session's dataset as it was posted. */
+  readonly dataset: JsonObject
+  /** `issuer.id` of the configuration. */
+  readonly issuer: string
+  readonly holderKey: PublicJwk
+  readonly issuedAt: Date
+  readonly expiresAt: Date
+}
+
+/** What a presentation is bound to. OpenID4VP 1.0, Preventing Replay. */
+export interface Binding {
+  readonly nonce: string
+  readonly audience: string
+}
+
+/** What a presentation says, taken apart and not judged: the checks in `verifier/checks` judge it. */
+export interface Evidence {
+  /** The formats this may be by its own type header; the query decides whether one of them was asked for. */
+  readonly formats: readonly string[]
+  readonly issuer: {
+    /** Who the credential says issued it; one entry for each member that says so. */
+    readonly identifiers: readonly string[]
+    /** The certificates it came with (DER), the issuer's own first. They prove nothing by themselves. */
+    readonly chain: readonly Uint8Array[]
+    signedBy(key: KeyObject): boolean
+  }
+  /** The proof that the holder agreed to this presentation; absent when there is none. */
+  readonly holder: HolderEvidence | undefined
+  /** The key the issuer bound the credential to, or what is wrong with it. */
+  readonly boundKey: { readonly jwk: PublicJwk; readonly thumbprint: string } | { readonly problem: string }
+  /** What is wrong with the disclosures. `claims` then holds only what the issuer signed in the clear. */
+  readonly disclosuresProblem: string | undefined
+  /** The claims as a tree, rooted as DCQL paths are; protocol members left out. */
+  readonly claims: JsonObject
+  readonly types: readonly string[]
+  readonly validity: { readonly notBefore: readonly Instant[]; readonly notAfter: readonly Instant[] }
+  /** Where the issuer publishes whether the credential still holds. */
+  readonly status: JsonObject | undefined
+}
+
+/** A point in time, and the member that names it; undefined when the member is there and is no time. */
+export interface Instant {
+  readonly member: string
+  readonly at: Date | undefined
+}
+
+export interface HolderEvidence {
+  /** Why this is no key binding at all (its type, its algorithm), or undefined. */
+  readonly problem: string | undefined
+  signedBy(key: PublicJwk): boolean
+  readonly nonce: string | undefined
+  readonly audience: string | undefined
+  readonly issuedAt: Date | undefined
+  /** Whether it was made for exactly these disclosures. */
+  readonly coversPresentation: boolean
+}
+
+/** A credential in a wallet, as far as choosing what to present needs it. */
+export interface HeldCredential {
+  readonly claims: JsonObject
+  readonly types: readonly string[]
+  readonly expiresAt: Date | undefined
+}
+
+export interface CredentialFormat {
+  /** Every identifier this format answers to. */
+  readonly ids: readonly string[]
+  /** What `vp_formats_supported` says of it. OpenID4VP 1.0, Additional Parameters to the Authorization Request. */
+  readonly presentationAlgorithms: JsonObject
+  /** Refuses with `invalid_request`, naming the path, a configuration that this format could not issue. */
+  checkConfiguration(configuration: JsonObject): void
+  /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */
+  checkDataset(dataset: JsonObject, configuration: JsonObject): void
+  issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
+  /** Throws a MalformedError when the credential is not of this format. */
+  hold(credential: string): HeldCredential
+  /** The credential with only what is needed to show `places`, bound to the request by the holder's key. */
+  present(
+    credential: string,
+    places: readonly Place[],
+    binding: Binding & { readonly at: Date },
+    holder: Signer,
+  ): Promise<string>
+  /** Throws a MalformedError when it cannot be taken apart at all. Decides nothing else. */
+  read(presentation: string): Evidence
+}

@@ -1,0 +1,50 @@
+/** The holder's side: what a credential shows of itself, and a presentation of it. RFC 9901 sections 4.3 and 7.2. */
+import { writeJws } from '../../codec/jws.ts'
+import { malformed } from '../../codec/malformed.ts'
+import { digestOf, type Place, readSdJwt, revealClaims } from '../../codec/sd-jwt.ts'
+import type { Signer } from '../../keys/signer.ts'
+import type { Binding, HeldCredential } from '../format.ts'
+import { read } from './read.ts'
+
+export function hold(credential: string): HeldCredential {
+  const evidence = read(credential)
+  if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
+  if (evidence.formats.length === 0) malformed('its type is not vc+sd-jwt')
+  const ends = evidence.validity.notAfter.flatMap(({ at }) => at ?? [])
+  return {
+    claims: evidence.claims,
+    types: evidence.types,
+    expiresAt: ends.length > 0 ? new Date(Math.min(...ends.map((at) => at.getTime()))) : undefined,
+  }
+}
+
+export async function present(
+  credential: string,
+  places: readonly Place[],
+  binding: Binding & { readonly at: Date },
+  holder: Signer,
+): Promise<string> {
+  const { jws, disclosures } = readSdJwt(credential)
+  const { disclosed } = revealClaims(jws.payload, disclosures)
+  const jwt = credential.slice(0, credential.indexOf('~'))
+  const shown = disclosed.filter(({ place }) =>
+    places.some((wanted) => isWithin(place, wanted) || isWithin(wanted, place)),
+  )
+  const bound = [jwt, ...shown.map(({ text }) => text), ''].join('~')
+  const keyBinding = await writeJws(
+    { typ: 'kb+jwt', alg: holder.alg },
+    {
+      iat: Math.floor(binding.at.getTime() / 1000),
+      aud: binding.audience,
+      nonce: binding.nonce,
+      sd_hash: digestOf(bound),
+    },
+    (data) => holder.sign(data),
+  )
+  return bound + keyBinding
+}
+
+/** Whether `inner` is `outer` or lies below it. */
+function isWithin(inner: Place, outer: Place): boolean {
+  return outer.length <= inner.length && outer.every((step, at) => step === inner[at])
+}

@@ -1,0 +1,156 @@
+/**
+ * What both services are on the outside: limits, headers, errors, health, and the OpenAPI document.
+ * Each service adds its routes; nothing here knows one.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import formbody from '@fastify/formbody'
+import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { Ajv, type ValidateFunction } from 'ajv'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify'
+import type { Logger } from 'pino'
+import { refuse } from '../protocol/error.ts'
+import { describeMistakes } from '../protocol/mistakes.ts'
+import type { Authenticate } from './api-key.ts'
+import { sendError, toProtocolError } from './error-response.ts'
+import { answerUnrouted, CORS_HEADERS, collectRoutes } from './unrouted.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** An API key is required, and no other origin may call. */
+    admin?: boolean
+    /** The code for a request of this route that cannot be read; `invalid_request` when absent. */
+    malformed?: import('../protocol/error.ts').ErrorCode
+  }
+  interface FastifyRequest {
+    /** The label of the API key, on administrative routes. */
+    apiKeyLabel: string
+  }
+}
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+export interface AppOptions {
+  readonly title: string
+  readonly description: string
+  readonly authenticate: Authenticate
+  /** Rejects when the service cannot work, that is when its database cannot be reached. */
+  readonly ready: () => Promise<unknown>
+  readonly random: (bytes: number) => Uint8Array
+  readonly log: Logger
+  readonly tls?: { readonly key: string; readonly cert: string } | undefined
+}
+
+const BODY_LIMIT = 1024 * 1024
+
+/** A server that does not listen yet. `addRoutes` declares what it serves. */
+export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
+  const app = Fastify({
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 65_000,
+    forceCloseConnections: 'idle',
+    logger: false,
+    genReqId: () => Buffer.from(options.random(12)).toString('base64url'),
+    routerOptions: { maxParamLength: 256 },
+    ...(options.tls ? { https: options.tls } : {}),
+  } as Parameters<typeof Fastify>[0]).withTypeProvider<TypeBoxTypeProvider>() as unknown as App
+
+  app.setValidatorCompiler(({ schema }) => lazyValidator(schema as object))
+  // Answers are our own objects; compiling a serializer for each would cost start-up time.
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  app.decorateRequest('apiKeyLabel', '')
+  const routes = collectRoutes(app)
+  addHooks(app, options)
+  app.setNotFoundHandler((request, reply) => answerUnrouted(routes, options.authenticate, request, reply))
+  await app.register(swagger, { openapi: openApiOf(options) })
+  // Encapsulated, so that the routes come after the plug-in that collects them.
+  await app.register((scope: App, _: unknown, done: () => void) => {
+    addRoutes(scope)
+    addCommonRoutes(scope, options)
+    done()
+  })
+  await app.ready()
+  return app
+}
+
+/** Routes that take form bodies and no others; a repeated parameter arrives as an array and fails its schema. */
+export function formRoutes(app: App, addRoutes: (scope: App) => void): void {
+  void app.register(async (scope: App) => {
+    scope.removeAllContentTypeParsers()
+    await scope.register(formbody)
+    addRoutes(scope)
+  })
+}
+
+/** Routes that take no body: whatever comes is read within the limit and left aside, whatever its type. */
+export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void {
+  void app.register((scope: App, _: unknown, done: () => void) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, parsed) => parsed(null, undefined))
+    addRoutes(scope)
+    done()
+  })
+}
+
+function addHooks(app: App, { authenticate, log }: AppOptions): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { admin } = request.routeOptions.config
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    reply.header('cache-control', 'no-store')
+    if (admin) request.apiKeyLabel = authenticate(request.headers.authorization)
+    else reply.headers(CORS_HEADERS)
+    done()
+  })
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toProtocolError(thrown, request)
+    const { url: route } = request.routeOptions
+    const line = { event: 'refused', request: request.id, route, error: error.code, why: error.message }
+    if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
+    else log.info({ ...line, cause: (error.cause as Error | undefined)?.message }, 'request refused')
+    sendError(error, request, reply)
+  })
+}
+
+function addCommonRoutes(app: App, { ready }: AppOptions): void {
+  const hidden = { schema: { security: [], tags: ['operation'] } }
+  app.get('/openapi', { schema: { ...hidden.schema, summary: 'This document' } }, () => app.swagger())
+  app.get('/health/live', { schema: { ...hidden.schema, summary: 'Whether the process runs' } }, () => ({
+    status: 'ok',
+  }))
+  app.get('/health/ready', { schema: { ...hidden.schema, summary: 'Whether the database answers' } }, async () => {
+    await ready().catch((cause: unknown) => refuse('temporarily_unavailable', 'the database does not answer', cause))
+    return { status: 'ok' }
+  })
+}
+
+function openApiOf({ title, description }: AppOptions): NonNullable<SwaggerOptions['openapi']> {
+  return {
+    openapi: '3.1.0',
+    info: { title, description, version: '1', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'A key of integrations.authentication' },
+        accessToken: { type: 'http', scheme: 'bearer', description: 'The access token from the token endpoint' },
+      },
+    },
+  }
+}
+
+/** Compiles a schema when it is first needed: starting up validates nothing. */
+function lazyValidator(schema: object) {
+  let validate: ValidateFunction | undefined
+  return (data: unknown): { value: unknown } | { error: Error } => {
+    validate ??= new Ajv({ allErrors: false, strict: false }).compile(schema)
+    if (validate(data)) return { value: data }
+    return { error: Object.assign(new Error(describeMistakes(validate.errors ?? []).join('; ')), { validation: [] }) }
+  }
+}

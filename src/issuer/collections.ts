@@ -1,0 +1,27 @@
+/** What the issuance service stores, and the schema it is stored in. */
+import type { JsonObject } from '../codec/json.ts'
+import { createCollection, type Migration, type Store } from '../store/store.ts'
+import type { IssuanceSession } from './session.ts'
+
+export interface StoredConfiguration {
+  /** As it was posted. */
+  readonly configuration: JsonObject
+  /** No new session may name it; those that do keep working. */
+  readonly removed: boolean
+}
+
+export type IssuerCollections = {
+  credential_configuration: StoredConfiguration
+  issuance_session: IssuanceSession
+  /** By nonce; kept until the nonce would have expired anyway. */
+  spent_nonce: Record<string, never>
+}
+
+export type IssuerStore = Store<IssuerCollections>
+
+export const issuerMigrations: readonly Migration[] = [
+  {
+    id: 'issuer-0001',
+    statements: ['credential_configuration', 'issuance_session', 'spent_nonce'].flatMap(createCollection),
+  },
+]

@@ -1,0 +1,49 @@
+/** The issuance service's `server.json`. */
+import Type, { type Static } from 'typebox'
+import {
+  type CommonConfig,
+  commonSettings,
+  type Files,
+  type ReadResult,
+  readCommon,
+  schemaMistakes,
+} from '../config/common.ts'
+
+export const IssuerSettings = Type.Object(
+  {
+    ...commonSettings,
+    issuer: Type.Object(
+      {
+        id: Type.String({ minLength: 1, description: 'Identifier of the issuer: iss and issuer of each credential' }),
+        display: Type.Object({ name: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
+        identifier: Type.Optional(Type.Union([Type.Literal('session'), Type.Literal('base')])),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export interface IssuerConfig extends CommonConfig {
+  readonly issuer: {
+    readonly id: string
+    readonly display: { readonly name: string }
+    /** Which credential issuer identifier an offer names: one for its session, or the base URL. */
+    readonly identifier: 'session' | 'base'
+  }
+}
+
+const DEFAULTS = { port: 8079, databaseFile: 'data/issuer.db' }
+
+/** The configuration, or every mistake in it with its path. */
+export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
+  const mistakes = schemaMistakes(IssuerSettings, value)
+  if (mistakes.length > 0) return { mistakes }
+  const common = readCommon(value, files, DEFAULTS, now)
+  if ('mistakes' in common) return common
+  const { issuer } = value as Static<typeof IssuerSettings>
+  return {
+    config: { ...common.config, issuer: { ...issuer, identifier: issuer.identifier ?? 'session' } },
+    warnings: common.warnings,
+  }
+}

@@ -1,0 +1,72 @@
+/** Credential configurations: what the issuer can issue. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
+import { toBase64url } from '../codec/base64url.ts'
+import { type JsonObject, ownString } from '../codec/json.ts'
+import type { CredentialFormat } from '../credential/format.ts'
+import { formatOf, laterFormats, supportedFormats } from '../credential/formats.ts'
+import { refuse } from '../protocol/error.ts'
+import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
+import { update } from '../store/store.ts'
+import type { StoredConfiguration } from './collections.ts'
+import type { IssuerContext } from './context.ts'
+
+/** Stores the configuration as it was posted and gives its id. Refuses with `invalid_request`, naming the path. */
+export async function createConfiguration(context: IssuerContext, posted: CredentialConfiguration): Promise<string> {
+  const { format, batch_size: batchSize, revocable } = posted
+  formatOrRefuse(format).checkConfiguration(posted as JsonObject)
+  if (batchSize !== undefined && batchSize > 1)
+    refuse('invalid_request', 'batch_size: more than 1 is not yet supported')
+  if (revocable === true) refuse('invalid_request', 'revocable: revocation is not yet supported')
+  refuseRepeatedClaims(posted)
+  const id = toBase64url(context.random(16))
+  const value: StoredConfiguration = { configuration: posted as JsonObject, removed: false }
+  await context.store.commit([{ insert: 'credential_configuration', id, value }])
+  return id
+}
+
+/** The configuration as it was posted. Refuses with `not_found`. */
+export async function getConfiguration({ store }: IssuerContext, id: string): Promise<JsonObject> {
+  const row = await store.get('credential_configuration', id)
+  if (row === undefined || row.value.removed) return refuseUnknown(id)
+  return row.value.configuration
+}
+
+/** Takes the configuration away from new sessions; those that name it keep working. Refuses with `not_found`. */
+export async function removeConfiguration({ store }: IssuerContext, id: string): Promise<void> {
+  const known = await update(store, 'credential_configuration', id, (stored) =>
+    stored.removed ? refuseUnknown(id) : { ...stored, removed: true },
+  )
+  if (known === undefined) refuseUnknown(id)
+}
+
+/** The configuration, whether removed or not; undefined when there never was one. It cannot change, so it is kept. */
+export async function findConfiguration(
+  { store }: IssuerContext,
+  id: string,
+): Promise<StoredConfiguration | undefined> {
+  return (await store.get('credential_configuration', id))?.value
+}
+
+/** The format of a stored configuration, which was checked when it was posted. */
+export function formatOfConfiguration(configuration: JsonObject): CredentialFormat {
+  return formatOrRefuse(ownString(configuration, 'format') ?? '')
+}
+
+function formatOrRefuse(format: string): CredentialFormat {
+  const why = laterFormats.includes(format) ? 'is not yet supported' : 'is unknown'
+  return formatOf(format) ?? refuse('invalid_request', `format: ${format} ${why}; use ${supportedFormats.join(' or ')}`)
+}
+
+/** OpenID4VCI 1.0, Claims Description: two descriptions of one claim could contradict each other. */
+function refuseRepeatedClaims({ credential_metadata: metadata }: CredentialConfiguration): void {
+  const seen = new Set<string>()
+  for (const [index, { path }] of (metadata?.claims ?? []).entries()) {
+    const text = JSON.stringify(path)
+    if (seen.has(text))
+      refuse('invalid_request', `credential_metadata.claims[${index}].path: this claim is described already`)
+    seen.add(text)
+  }
+}
+
+function refuseUnknown(id: string): never {
+  return refuse('not_found', `there is no credential configuration ${id}`)
+}

@@ -1,0 +1,40 @@
+/** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
+import type { Logger } from 'pino'
+import { authenticator } from '../http/api-key.ts'
+import { type App, createApp } from '../http/app.ts'
+import { deriveSecret, keySigner } from '../keys/file-signer.ts'
+import type { IssuerStore } from './collections.ts'
+import type { IssuerConfig } from './config.ts'
+import type { IssuerContext } from './context.ts'
+import { issuerRoutes } from './routes.ts'
+
+export interface IssuerEffects {
+  readonly store: IssuerStore
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly log: Logger
+}
+
+export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
+  const context: IssuerContext = {
+    config,
+    ...effects,
+    signer: keySigner(config.signingKey, config.chain),
+    secrets: {
+      code: deriveSecret(config.signingKey, 'pre-authorized code'),
+      nonce: deriveSecret(config.signingKey, 'c_nonce'),
+    },
+  }
+  return createApp(
+    {
+      title: 'Vouchsafe issuance service',
+      description: 'OpenID4VCI 1.0, pre-authorized code flow',
+      authenticate: authenticator(config.apiKeys),
+      ready: () => effects.store.get('credential_configuration', '-'),
+      random: effects.random,
+      log: effects.log,
+      tls: config.tls,
+    },
+    (app) => issuerRoutes(app, context),
+  )
+}

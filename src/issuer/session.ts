@@ -1,0 +1,52 @@
+/**
+ * The issuance session: data, and the transitions between its states as functions on it. What is stored is facts;
+ * the state is derived from them and the time, so that no clock has to write it.
+ */
+import type { JsonObject } from '../codec/json.ts'
+import { refuse } from '../protocol/error.ts'
+
+export interface IssuanceSession {
+  readonly configurationIds: readonly string[]
+  readonly dataset: JsonObject
+  /** Times are milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly expiresAt: number
+  /** The access token that the pre-authorized code was redeemed for. Only its digest is kept. */
+  readonly token?: { readonly digest: string; readonly expiresAt: number }
+  readonly issued: readonly { readonly configurationId: string; readonly issuedAt: number }[]
+}
+
+export type SessionStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
+
+/** Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. */
+const MAX_COPIES = 10
+
+export function statusOf(session: IssuanceSession, now: Date): SessionStatus {
+  if (session.issued.length > 0) return 'SUCCEEDED'
+  return now.getTime() < endOf(session) ? 'STARTED' : 'EXPIRED'
+}
+
+/** A redeemed code keeps the session alive for the life of its token. */
+export function endOf({ expiresAt, token }: IssuanceSession): number {
+  return Math.max(expiresAt, token?.expiresAt ?? 0)
+}
+
+/** The pre-authorized code becomes an access token, once. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint. */
+export function redeem(
+  session: IssuanceSession,
+  token: { digest: string; expiresAt: number },
+  now: Date,
+): IssuanceSession {
+  if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
+  if (now.getTime() >= session.expiresAt) refuse('invalid_grant', 'the pre-authorized code has expired')
+  return { ...session, token }
+}
+
+/** One more credential has been issued. Refuses with `credential_request_denied` after ten copies of the same. */
+export function recordIssued(session: IssuanceSession, configurationId: string, now: Date): IssuanceSession {
+  const copies = session.issued.filter((issued) => issued.configurationId === configurationId).length
+  if (copies >= MAX_COPIES) {
+    refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times in this session`)
+  }
+  return { ...session, issued: [...session.issued, { configurationId, issuedAt: now.getTime() }] }
+}

@@ -1,0 +1,157 @@
+/**
+ * The extensions of a certificate: those we act on, and which ones we would have to act on and do not.
+ * RFC 5280 section 4.2.
+ */
+import {
+  contextTag,
+  type DerValue,
+  readBitString,
+  readBoolean,
+  readDer,
+  readOctetString,
+  readOid,
+  readSequence,
+  readSmallInteger,
+  TAG,
+  take,
+  takeNoMore,
+  takeOptional,
+} from '../codec/der.ts'
+import { MalformedError, malformed } from '../codec/malformed.ts'
+
+/** In the order of their bits: RFC 5280 section 4.2.1.3. */
+export const KEY_USAGES = [
+  'digitalSignature',
+  'nonRepudiation',
+  'keyEncipherment',
+  'dataEncipherment',
+  'keyAgreement',
+  'keyCertSign',
+  'cRLSign',
+  'encipherOnly',
+  'decipherOnly',
+] as const
+export type KeyUsage = (typeof KEY_USAGES)[number]
+
+export const EXTENSION = {
+  subjectKeyIdentifier: '2.5.29.14',
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  nameConstraints: '2.5.29.30',
+  authorityKeyIdentifier: '2.5.29.35',
+} as const
+
+export interface CertificateExtensions {
+  /** The cA of the basic constraints. */
+  readonly isCa: boolean
+  readonly pathLength: number | undefined
+  /** Undefined when the certificate does not say. */
+  readonly keyUsage: ReadonlySet<KeyUsage> | undefined
+  readonly dnsNames: readonly string[]
+  readonly uris: readonly string[]
+  readonly hasSubjectAltName: boolean
+  /** Extensions without which the certificate must not be used, and which we do not process. Dotted OIDs. */
+  readonly unknownCritical: readonly string[]
+  /** Base64url, as is the next. A hint for finding issuers, and no more. */
+  readonly subjectKeyId: string | undefined
+  readonly authorityKeyId: string | undefined
+}
+
+interface Extension {
+  readonly critical: boolean
+  readonly value: Buffer
+}
+
+const PROCESSED: readonly string[] = [
+  EXTENSION.subjectKeyIdentifier,
+  EXTENSION.keyUsage,
+  EXTENSION.subjectAltName,
+  EXTENSION.basicConstraints,
+  EXTENSION.authorityKeyIdentifier,
+]
+const DNS_NAME = contextTag(2, 'primitive')
+const URI = contextTag(6, 'primitive')
+
+/** What the `extensions` of a certificate say; undefined when it has none. */
+export function readExtensions(extensions: DerValue | undefined): CertificateExtensions {
+  const found = extensions === undefined ? new Map<string, Extension>() : collect(extensions)
+  const names = inside(found, EXTENSION.subjectAltName, generalNames) ?? []
+  return {
+    ...(inside(found, EXTENSION.basicConstraints, basicConstraints) ?? { isCa: false, pathLength: undefined }),
+    keyUsage: inside(found, EXTENSION.keyUsage, keyUsage),
+    dnsNames: names.filter(({ tag }) => tag === DNS_NAME).map(({ content }) => content.toString('latin1')),
+    uris: names.filter(({ tag }) => tag === URI).map(({ content }) => content.toString('latin1')),
+    hasSubjectAltName: found.has(EXTENSION.subjectAltName),
+    unknownCritical: [...found].filter(([oid, { critical }]) => mustBeKnown(oid, critical)).map(([oid]) => oid),
+    subjectKeyId: inside(found, EXTENSION.subjectKeyIdentifier, (value) =>
+      readOctetString(value).toString('base64url'),
+    ),
+    authorityKeyId: inside(found, EXTENSION.authorityKeyIdentifier, authorityKeyId),
+  }
+}
+
+/** Name constraints say whom a CA may speak for. Who wrote them meant them, critical or not; RFC 5280 wants it critical. */
+function mustBeKnown(oid: string, critical: boolean): boolean {
+  return oid === EXTENSION.nameConstraints || (critical && !PROCESSED.includes(oid))
+}
+
+function collect(extensions: DerValue): Map<string, Extension> {
+  const found = new Map<string, Extension>()
+  for (const extension of readSequence(extensions)) {
+    const members = readSequence(extension)
+    const oid = readOid(take(members, TAG.oid))
+    const critical = takeOptional(members, TAG.boolean)
+    const value = readOctetString(take(members, TAG.octetString))
+    takeNoMore(members)
+    if (found.has(oid)) malformed(`the certificate has the extension ${oid} twice`)
+    // A FALSE that is written out is not DER, but some authorities write it, and it can mean one thing only.
+    found.set(oid, { critical: critical !== undefined && readBoolean(critical), value })
+  }
+  return found.size === 0 ? malformed('the certificate has an empty list of extensions') : found
+}
+
+function inside<T>(found: ReadonlyMap<string, Extension>, oid: string, read: (value: DerValue) => T): T | undefined {
+  const extension = found.get(oid)
+  if (extension === undefined) return undefined
+  try {
+    return read(readDer(extension.value))
+  } catch (error) {
+    throw error instanceof MalformedError ? new MalformedError(`the extension ${oid}: ${error.message}`) : error
+  }
+}
+
+function basicConstraints(value: DerValue): Pick<CertificateExtensions, 'isCa' | 'pathLength'> {
+  const members = readSequence(value)
+  const isCa = takeOptional(members, TAG.boolean)
+  const pathLength = takeOptional(members, TAG.integer)
+  takeNoMore(members)
+  return {
+    isCa: isCa !== undefined && readBoolean(isCa),
+    pathLength: pathLength === undefined ? undefined : readSmallInteger(pathLength),
+  }
+}
+
+function keyUsage(value: DerValue): ReadonlySet<KeyUsage> {
+  const { bytes } = readBitString(value)
+  const isSet = (bit: number) => (((bytes[bit >> 3] ?? 0) << (bit & 7)) & 0x80) !== 0
+  const usages = new Set(KEY_USAGES.filter((_, bit) => isSet(bit)))
+  return usages.size === 0 ? malformed('it allows no usage at all') : usages
+}
+
+/** Every name of every kind; the text of the kinds we use is checked, so that no name hides a NUL or a blank. */
+function generalNames(value: DerValue): readonly DerValue[] {
+  const names = readSequence(value)
+  if (names.length === 0) malformed('it is empty')
+  for (const { tag, content } of names) {
+    if (tag < 0x80 || tag >= 0xc0 || (tag & 0x1f) > 8) malformed('it holds something that is no name')
+    const isText = tag === DNS_NAME || tag === URI
+    if (isText && !/^[\x21-\x7e]+$/.test(content.toString('latin1'))) malformed('a name in it is not printable ASCII')
+  }
+  return names
+}
+
+function authorityKeyId(value: DerValue): string | undefined {
+  const keyId = takeOptional(readSequence(value), contextTag(0, 'primitive'))
+  return keyId?.content.toString('base64url')
+}

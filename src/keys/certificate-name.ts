@@ -1,0 +1,83 @@
+/**
+ * Distinguished names: the text of one, for people, and the bytes of one, for new certificates. Names are compared by
+ * their bytes, never by their text. RFC 5280 section 4.1.2.4, RFC 4514.
+ */
+import {
+  type DerValue,
+  readOid,
+  readSequence,
+  readText,
+  TAG,
+  take,
+  takeNoMore,
+  writeDer,
+  writeOid,
+  writeSequence,
+  writeSet,
+} from '../codec/der.ts'
+import { malformed } from '../codec/malformed.ts'
+
+const OID_OF = {
+  CN: '2.5.4.3',
+  serialNumber: '2.5.4.5',
+  C: '2.5.4.6',
+  L: '2.5.4.7',
+  ST: '2.5.4.8',
+  street: '2.5.4.9',
+  O: '2.5.4.10',
+  OU: '2.5.4.11',
+  organizationIdentifier: '2.5.4.97',
+  DC: '0.9.2342.19200300.100.1.25',
+  emailAddress: '1.2.840.113549.1.9.1',
+} as const
+
+export type NameAttribute = readonly [type: keyof typeof OID_OF, text: string]
+
+const TYPE_OF: ReadonlyMap<string, string> = new Map(Object.entries(OID_OF).map(([type, oid]) => [oid, type]))
+const STRINGS: readonly number[] = [
+  TAG.utf8String,
+  TAG.printableString,
+  TAG.teletexString,
+  TAG.ia5String,
+  TAG.bmpString,
+]
+const MAX_TEXT = 200
+
+/** The name as in `CN=Example University, C=DE`: the last part first (RFC 4514), shortened, and safe to log. */
+export function nameText(name: DerValue): string {
+  const parts = readSequence(name).map(relativeNameText)
+  const text = parts.reverse().join(', ')
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+}
+
+/** The DER of a name with one attribute a part, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
+export function writeName(attributes: readonly NameAttribute[]): Buffer {
+  const parts = attributes.map(([type, text]) => {
+    const tag =
+      type === 'C' ? TAG.printableString : type === 'DC' || type === 'emailAddress' ? TAG.ia5String : undefined
+    return writeSet(writeSequence(writeOid(OID_OF[type]), writeDer(tag ?? TAG.utf8String, Buffer.from(text, 'utf8'))))
+  })
+  return writeSequence(...parts)
+}
+
+function relativeNameText(relative: DerValue): string {
+  if (relative.tag !== TAG.set || relative.children.length === 0)
+    malformed('a part of the name is no set of attributes')
+  return relative.children.map(attributeText).join('+')
+}
+
+function attributeText(attribute: DerValue): string {
+  const members = readSequence(attribute)
+  const oid = readOid(take(members, TAG.oid))
+  const value = members.shift() ?? malformed(`the attribute ${oid} of the name has no value`)
+  takeNoMore(members)
+  const text = STRINGS.includes(value.tag) ? escaped(readText(value)) : `#${value.der.toString('hex')}`
+  return `${TYPE_OF.get(oid) ?? oid}=${text}`
+}
+
+/** RFC 4514 section 2.4; control and format characters as well, so that no name rearranges a line of the log. */
+function escaped(text: string): string {
+  return text
+    .replace(/[\\,+"<>;]/g, '\\$&')
+    .replace(/\p{C}/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\$&'))
+}

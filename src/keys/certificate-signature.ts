@@ -1,0 +1,122 @@
+/**
+ * The algorithms a certificate may be signed with: what authorities use today, and nothing with SHA-1 or MD5. Credentials
+ * are another matter (`signature.ts`). RFC 5280 section 4.1.1.2, RFC 5758, RFC 4055, RFC 8410.
+ */
+import { constants, type KeyObject, verify } from 'node:crypto'
+import {
+  contextTag,
+  type DerValue,
+  readOid,
+  readSequence,
+  readSmallInteger,
+  TAG,
+  take,
+  takeNoMore,
+  takeOptional,
+} from '../codec/der.ts'
+
+export interface SignatureAlgorithm {
+  readonly keyType: 'ec' | 'rsa' | 'ed25519'
+  readonly digest: string | undefined
+  /** The salt length when it is RSASSA-PSS. */
+  readonly saltLength?: number
+}
+
+const RSASSA_PSS = '1.2.840.113549.1.1.10'
+const MGF1 = '1.2.840.113549.1.1.8'
+const ALGORITHMS: ReadonlyMap<string, SignatureAlgorithm> = new Map<string, SignatureAlgorithm>([
+  ['1.2.840.10045.4.3.2', { keyType: 'ec', digest: 'sha256' }],
+  ['1.2.840.10045.4.3.3', { keyType: 'ec', digest: 'sha384' }],
+  ['1.2.840.10045.4.3.4', { keyType: 'ec', digest: 'sha512' }],
+  ['1.2.840.113549.1.1.11', { keyType: 'rsa', digest: 'sha256' }],
+  ['1.2.840.113549.1.1.12', { keyType: 'rsa', digest: 'sha384' }],
+  ['1.2.840.113549.1.1.13', { keyType: 'rsa', digest: 'sha512' }],
+  ['1.3.101.112', { keyType: 'ed25519', digest: undefined }],
+])
+const HASHES: ReadonlyMap<string, { readonly digest: string; readonly saltLength: number }> = new Map([
+  ['2.16.840.1.101.3.4.2.1', { digest: 'sha256', saltLength: 32 }],
+  ['2.16.840.1.101.3.4.2.2', { digest: 'sha384', saltLength: 48 }],
+  ['2.16.840.1.101.3.4.2.3', { digest: 'sha512', saltLength: 64 }],
+])
+const CURVES: readonly string[] = [
+  'prime256v1',
+  'secp384r1',
+  'secp521r1',
+  'brainpoolP256r1',
+  'brainpoolP384r1',
+  'brainpoolP512r1',
+]
+const MIN_RSA_BITS = 2048
+// Beyond it a verification costs more than anybody needs to pay for a certificate a stranger sent.
+const MAX_RSA_BITS = 8192
+
+/** The algorithm of an AlgorithmIdentifier and its OID; `algorithm` is undefined when it is none we take. */
+export function readSignatureAlgorithm(identifier: DerValue): {
+  readonly oid: string
+  readonly algorithm: SignatureAlgorithm | undefined
+} {
+  const { oid, parameters } = readAlgorithm(identifier)
+  if (oid === RSASSA_PSS) return { oid, algorithm: parameters === undefined ? undefined : pss(parameters) }
+  const algorithm = ALGORITHMS.get(oid)
+  // RFC 4055 section 5: with RSA a NULL may stand there or not; elsewhere there is nothing.
+  const allowed = parameters === undefined || (algorithm?.keyType === 'rsa' && isNull(parameters))
+  return { oid, algorithm: allowed ? algorithm : undefined }
+}
+
+/** Takes an AlgorithmIdentifier apart. */
+export function readAlgorithm(identifier: DerValue): {
+  readonly oid: string
+  readonly parameters: DerValue | undefined
+} {
+  const members = readSequence(identifier)
+  const oid = readOid(take(members, TAG.oid))
+  const parameters = members.shift()
+  takeNoMore(members)
+  return { oid, parameters }
+}
+
+/** Whether `signature` over `signed` is by `key`, which must suit the algorithm. Never throws. */
+export function verifySignature(
+  algorithm: SignatureAlgorithm,
+  key: KeyObject,
+  signed: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  if (key.asymmetricKeyType !== algorithm.keyType || !isStrong(key)) return false
+  const { saltLength } = algorithm
+  const padding = saltLength === undefined ? {} : { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }
+  try {
+    return verify(algorithm.digest, signed, { key, ...padding }, signature)
+  } catch {
+    return false
+  }
+}
+
+function isStrong(key: KeyObject): boolean {
+  const { namedCurve, modulusLength } = key.asymmetricKeyDetails ?? {}
+  if (key.asymmetricKeyType === 'ec') return namedCurve !== undefined && CURVES.includes(namedCurve)
+  if (key.asymmetricKeyType !== 'rsa') return true
+  return modulusLength !== undefined && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS
+}
+
+/** RSASSA-PSS as it is used: one hash for both purposes, and a salt of its length. RFC 4055 section 3.1. */
+function pss(parameters: DerValue): SignatureAlgorithm | undefined {
+  const members = readSequence(parameters)
+  const hash = explicit(takeOptional(members, contextTag(0, 'constructed')))
+  const mask = explicit(takeOptional(members, contextTag(1, 'constructed')))
+  const salt = explicit(takeOptional(members, contextTag(2, 'constructed')))
+  if (hash === undefined || mask === undefined || salt === undefined || members.length > 0) return undefined
+  const found = HASHES.get(readAlgorithm(hash).oid)
+  const generator = readAlgorithm(mask)
+  if (found === undefined || generator.oid !== MGF1 || generator.parameters === undefined) return undefined
+  const sameHash = readAlgorithm(generator.parameters).oid === readAlgorithm(hash).oid
+  return sameHash && readSmallInteger(salt) === found.saltLength ? { keyType: 'rsa', ...found } : undefined
+}
+
+function explicit(value: DerValue | undefined): DerValue | undefined {
+  return value?.children.length === 1 ? value.children[0] : undefined
+}
+
+function isNull(value: DerValue): boolean {
+  return value.tag === TAG.null && value.content.length === 0
+}

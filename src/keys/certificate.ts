@@ -1,0 +1,221 @@
+/**
+ * X.509 certificates: read strictly, and asked what a signing certificate must answer. By hand, because we need to say
+ * why a certificate or its path is not accepted; keys and signatures are `node:crypto`'s. RFC 5280 section 4.
+ * Paths to a trust anchor are found in trust-anchors.ts.
+ */
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import {
+  contextTag,
+  type DerValue,
+  readBitString,
+  readDer,
+  readInteger,
+  readSequence,
+  readSmallInteger,
+  readTime,
+  TAG,
+  take,
+  takeNoMore,
+  takeOptional,
+} from '../codec/der.ts'
+import { MalformedError, malformed } from '../codec/malformed.ts'
+import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
+import { nameText } from './certificate-name.ts'
+import {
+  readAlgorithm,
+  readSignatureAlgorithm,
+  type SignatureAlgorithm,
+  verifySignature,
+} from './certificate-signature.ts'
+
+export interface Certificate extends CertificateExtensions {
+  readonly der: Buffer
+  /** SHA-256 over `der`, base64url: the `x509_hash` of OpenID4VP 1.0. */
+  readonly fingerprint: string
+  /** The DER of the names. They are compared exactly. */
+  readonly subject: Buffer
+  readonly issuer: Buffer
+  /** The names for people, such as `CN=Example University`. */
+  readonly subjectText: string
+  readonly issuerText: string
+  readonly selfIssued: boolean
+  readonly notBefore: Date
+  readonly notAfter: Date
+  readonly publicKey: KeyObject
+  readonly signature: CertificateSignature
+}
+
+export interface CertificateSignature {
+  /** The bytes that were signed. */
+  readonly signed: Buffer
+  readonly value: Buffer
+  readonly oid: string
+  /** Undefined: the algorithm is none we take. */
+  readonly algorithm: SignatureAlgorithm | undefined
+}
+
+const EC_PUBLIC_KEY = '1.2.840.10045.2.1'
+/** EC, RSA and Ed25519. */
+const KEY_ALGORITHMS: readonly string[] = [EC_PUBLIC_KEY, '1.2.840.113549.1.1.1', '1.3.101.112']
+const MAX_SERIAL_BYTES = 20
+const V1 = 0
+const V3 = 2
+
+/** The certificate that `der` is. Throws a MalformedError for anything that is not one of version 3, or 1. */
+export function parseCertificate(der: Uint8Array): Certificate {
+  const bytes = Buffer.from(der)
+  const parts = readSequence(readDer(bytes))
+  const signed = take(parts, TAG.sequence)
+  const algorithm = take(parts, TAG.sequence)
+  const value = wholeBytes(take(parts, TAG.bitString))
+  takeNoMore(parts)
+  return {
+    der: bytes,
+    fingerprint: createHash('sha256').update(bytes).digest('base64url'),
+    ...readSigned(signed, algorithm),
+    signature: { signed: signed.der, value, ...readSignatureAlgorithm(algorithm) },
+  }
+}
+
+/** Every certificate in a PEM text. Throws a MalformedError when there is none, or one is broken, or a private key is. */
+export function readPemCertificates(pem: string): Certificate[] {
+  // No body of a certificate has a dash, so that each character is looked at once.
+  const blocks = [...pem.matchAll(/-----BEGIN ([^-]*)-----([^-]*)(?:-----END ([^-]*)-----)?/g)]
+  if (blocks.some(([, label]) => label?.endsWith('PRIVATE KEY'))) {
+    malformed('it holds a private key, and it should hold certificates only')
+  }
+  const certificates = blocks.filter(([, label]) => label === 'CERTIFICATE')
+  if (certificates.length === 0) malformed('it holds no PEM certificate')
+  return certificates.map(([, , body = '', end], index) => {
+    try {
+      return end === 'CERTIFICATE' ? parseCertificate(fromBase64(body)) : malformed('its END line is missing')
+    } catch (error) {
+      throw error instanceof MalformedError ? new MalformedError(`certificate ${index + 1}: ${error.message}`) : error
+    }
+  })
+}
+
+/** Parses as {@link parseCertificate}, and remembers the `size` certificates used last. */
+export function certificateCache(size: number): (der: Uint8Array) => Certificate {
+  const remembered = new Map<string, Certificate>()
+  return (der) => {
+    const key = createHash('sha256').update(der).digest('base64url')
+    const certificate = remembered.get(key) ?? parseCertificate(der)
+    // A Map keeps the order of insertion: the first is the one not used for longest.
+    remembered.delete(key)
+    remembered.set(key, certificate)
+    const [oldest] = remembered.keys()
+    if (remembered.size > size && oldest !== undefined) remembered.delete(oldest)
+    return certificate
+  }
+}
+
+/** Whether `certificate` names `issuer` as its issuer and is signed by its key. Says nothing about its right to do so. */
+export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
+  const { algorithm, signed, value } = certificate.signature
+  if (algorithm === undefined || !certificate.issuer.equals(issuer.subject)) return false
+  return verifySignature(algorithm, issuer.publicKey, signed, value)
+}
+
+/** Why `certificate` may not sign credentials or requests now, as a sentence part; undefined when it may. */
+export function leafProblem(certificate: Certificate, now: Date, clockSkewSeconds: number): string | undefined {
+  const problem = certificateProblem(certificate, now, clockSkewSeconds)
+  if (problem !== undefined || certificate.keyUsage?.has('digitalSignature') !== false) return problem
+  return `the key usage of the certificate '${certificate.subjectText}' does not allow digitalSignature`
+}
+
+/** Why `certificate` is not to be used at all now, whatever for; undefined when it is. RFC 5280 section 6.1.3. */
+export function certificateProblem(certificate: Certificate, now: Date, clockSkewSeconds: number): string | undefined {
+  const { subjectText, notBefore, notAfter, unknownCritical } = certificate
+  const skew = clockSkewSeconds * 1000
+  if (now.getTime() > notAfter.getTime() + skew)
+    return `the certificate '${subjectText}' expired on ${seconds(notAfter)}`
+  if (now.getTime() < notBefore.getTime() - skew) {
+    return `the certificate '${subjectText}' is not valid before ${seconds(notBefore)}, and it is ${seconds(now)} now`
+  }
+  if (unknownCritical.length === 0) return undefined
+  return `the certificate '${subjectText}' has extensions that are not supported and must be: ${unknownCritical.join(', ')}`
+}
+
+/** The TBSCertificate: RFC 5280 section 4.1.2. */
+function readSigned(signed: DerValue, outerAlgorithm: DerValue) {
+  const members = readSequence(signed)
+  const version = readVersion(takeOptional(members, contextTag(0, 'constructed')))
+  refuseSerial(readInteger(take(members, TAG.integer)))
+  if (!take(members, TAG.sequence).der.equals(outerAlgorithm.der)) {
+    malformed('the certificate names two different signature algorithms')
+  }
+  const issuer = take(members, TAG.sequence)
+  const validity = readValidity(take(members, TAG.sequence))
+  const subject = take(members, TAG.sequence)
+  const publicKey = readPublicKey(take(members, TAG.sequence))
+  if (version === V3) for (const number of [1, 2]) takeOptional(members, contextTag(number, 'primitive'))
+  const extensions = version === V3 ? takeOptional(members, contextTag(3, 'constructed')) : undefined
+  takeNoMore(members)
+  return {
+    subject: subject.der,
+    issuer: issuer.der,
+    subjectText: nameText(subject),
+    issuerText: nameText(issuer),
+    selfIssued: subject.der.equals(issuer.der),
+    ...validity,
+    publicKey,
+    ...readExtensions(extensions === undefined ? undefined : onlyChild(extensions)),
+  }
+}
+
+/** Version 1 is the default and not written in DER; version 2 never came into use. */
+function readVersion(explicit: DerValue | undefined): number {
+  if (explicit === undefined) return V1
+  const version = readSmallInteger(onlyChild(explicit))
+  return version === V3 ? version : malformed('the certificate is not of version 3 or 1')
+}
+
+/** RFC 5280 section 4.1.2.2. A zero is against it as well, but old tools write it, and it does no harm. */
+function refuseSerial(serial: Buffer): void {
+  if (serial.length > MAX_SERIAL_BYTES) malformed(`the serial number is longer than ${MAX_SERIAL_BYTES} bytes`)
+  if ((serial[0] ?? 0) >= 0x80) malformed('the serial number is negative')
+}
+
+function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notAfter'> {
+  const [notBefore, notAfter, ...more] = readSequence(validity)
+  if (notBefore === undefined || notAfter === undefined) return malformed('the validity has no two times')
+  takeNoMore(more)
+  return { notBefore: readTime(notBefore), notAfter: readTime(notAfter) }
+}
+
+/** Only kinds of keys that can sign what we read reach `node:crypto`, and no curve that a stranger made up (RFC 5480). */
+function readPublicKey(info: DerValue): KeyObject {
+  const members = readSequence(info)
+  const { oid, parameters } = readAlgorithm(take(members, TAG.sequence))
+  wholeBytes(take(members, TAG.bitString))
+  takeNoMore(members)
+  if (!KEY_ALGORITHMS.includes(oid)) malformed(`public keys of the kind ${oid} are not supported`)
+  if (oid === EC_PUBLIC_KEY && parameters?.tag !== TAG.oid) malformed('the public key does not name its curve')
+  try {
+    return createPublicKey({ key: info.der, format: 'der', type: 'spki' })
+  } catch {
+    return malformed('the public key is not one')
+  }
+}
+
+function wholeBytes(value: DerValue): Buffer {
+  const { bytes, unusedBits } = readBitString(value)
+  return unusedBits === 0 ? bytes : malformed('a key or signature is not whole bytes')
+}
+
+function onlyChild({ children }: DerValue): DerValue {
+  const [child, ...more] = children
+  if (child === undefined || more.length > 0) return malformed('a tagged member of the certificate is not one element')
+  return child
+}
+
+function fromBase64(text: string): Buffer {
+  const dense = text.replace(/\s/g, '')
+  const bytes = Buffer.from(dense, 'base64')
+  return bytes.toString('base64') === dense ? bytes : malformed('it is not base64')
+}
+
+function seconds(date: Date): string {
+  return `${date.toISOString().slice(0, -5)}Z`
+}

@@ -1,0 +1,40 @@
+/** A signer whose key is in a file, and what else is derived from that key. */
+import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } from 'node:crypto'
+import { malformed } from '../codec/malformed.ts'
+import type { Certificate } from './certificate.ts'
+import { readPublicJwk } from './jwk.ts'
+import type { Signer } from './signer.ts'
+
+/** The private key in a PEM text. Throws a MalformedError that says what it is instead of an EC P-256 key. */
+export function readPrivateKey(pem: string): KeyObject {
+  if (pem.includes('ENCRYPTED')) malformed('it is encrypted with a passphrase, which is not supported')
+  let key: KeyObject
+  try {
+    key = createPrivateKey(pem)
+  } catch {
+    return malformed('it holds no private key in PEM')
+  }
+  const { namedCurve } = key.asymmetricKeyDetails ?? {}
+  if (namedCurve !== 'prime256v1') {
+    malformed(
+      `it holds a key of type ${namedCurve ?? key.asymmetricKeyType ?? 'unknown'}, and only EC P-256 is supported`,
+    )
+  }
+  return key
+}
+
+/** ES256 with `key`; `chain` are its certificates, its own first, or none for a wallet. */
+export function keySigner(key: KeyObject, chain: readonly Certificate[]): Signer {
+  return {
+    alg: 'ES256',
+    jwk: readPublicJwk(createPublicKey(key).export({ format: 'jwk' })),
+    chain,
+    sign: (data) => Promise.resolve(sign('sha256', data, { key, dsaEncoding: 'ieee-p1363' })),
+  }
+}
+
+/** A secret that everybody with the key can derive again and nobody else: HKDF-SHA-256, named by its `purpose`. RFC 5869. */
+export function deriveSecret(key: KeyObject, purpose: string): Uint8Array {
+  const material = key.export({ type: 'pkcs8', format: 'der' })
+  return new Uint8Array(hkdfSync('sha256', material, '', `vouchsafe ${purpose}`, 32))
+}

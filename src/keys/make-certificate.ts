@@ -1,0 +1,175 @@
+/**
+ * New certificates, signed with ES256: for `vouchsafe init`, the demonstration, and tests. Randomness and time are the
+ * caller's. RFC 5280 section 4.
+ */
+import { createHash, type KeyObject, sign } from 'node:crypto'
+import { isIPv4, isIPv6 } from 'node:net'
+import {
+  contextTag,
+  readBitString,
+  readDer,
+  readSequence,
+  TAG,
+  take,
+  writeBitString,
+  writeBoolean,
+  writeDer,
+  writeInteger,
+  writeOctetString,
+  writeOid,
+  writeSequence,
+  writeTime,
+} from '../codec/der.ts'
+import { EXTENSION, KEY_USAGES, type KeyUsage } from './certificate-extensions.ts'
+import { writeName } from './certificate-name.ts'
+
+export interface SubjectAltNames {
+  readonly dnsNames?: readonly string[]
+  readonly uris?: readonly string[]
+  readonly ipAddresses?: readonly string[]
+}
+
+export interface CertificateContent {
+  /** The DER of the names; `writeName` makes it. */
+  readonly subject: Uint8Array
+  readonly publicKey: KeyObject
+  readonly issuer: { readonly name: Uint8Array; readonly privateKey: KeyObject }
+  /** The octets of a positive number; 16 random ones do. */
+  readonly serial: Uint8Array
+  readonly notBefore: Date
+  readonly notAfter: Date
+  /** In DER, as the functions below make them. */
+  readonly extensions: readonly Uint8Array[]
+}
+
+export interface SelfSigned extends SubjectAltNames {
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+  readonly commonName: string
+  readonly serial: Uint8Array
+  readonly notBefore: Date
+  readonly notAfter: Date
+  readonly isCa?: boolean
+}
+
+const ECDSA_WITH_SHA256 = writeSequence(writeOid('1.2.840.10045.4.3.2'))
+const V3 = 2
+
+/** The DER of a certificate whose key signs itself; for signing credentials and requests, and for CAs when `isCa`. */
+export function selfSignedCertificate(options: SelfSigned): Buffer {
+  const { commonName, publicKey, privateKey, serial, notBefore, notAfter, isCa = false } = options
+  const name = writeName([['CN', commonName]])
+  const extensions = usualExtensions({ publicKey, issuerPublicKey: publicKey, isCa, names: options })
+  return makeCertificate({
+    subject: name,
+    publicKey,
+    issuer: { name, privateKey },
+    serial,
+    notBefore,
+    notAfter,
+    extensions,
+  })
+}
+
+/** The DER of any certificate. */
+export function makeCertificate(content: CertificateContent): Buffer {
+  const { subject, publicKey, issuer, serial, notBefore, notAfter, extensions } = content
+  if (issuer.privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
+    throw new TypeError('the key that signs a certificate must be on the curve P-256')
+  }
+  const signed = writeSequence(
+    writeDer(contextTag(0, 'constructed'), writeInteger(V3)),
+    writeInteger(serial),
+    ECDSA_WITH_SHA256,
+    issuer.name,
+    writeSequence(writeTime(notBefore), writeTime(notAfter)),
+    subject,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    ...(extensions.length === 0 ? [] : [writeDer(contextTag(3, 'constructed'), writeSequence(...extensions))]),
+  )
+  return writeSequence(signed, ECDSA_WITH_SHA256, writeBitString(sign('sha256', signed, issuer.privateKey)))
+}
+
+/** The PEM of a certificate. */
+export function toPem(der: Uint8Array): string {
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
+}
+
+/** What a certificate of ours usually says: who signed for it, what it is for, and other names of its subject. */
+export function usualExtensions(options: {
+  readonly publicKey: KeyObject
+  readonly issuerPublicKey: KeyObject
+  readonly isCa: boolean
+  readonly pathLength?: number
+  readonly names?: SubjectAltNames
+}): Buffer[] {
+  const { publicKey, issuerPublicKey, isCa, pathLength, names = {} } = options
+  return [
+    basicConstraints(isCa, pathLength),
+    keyUsage(isCa ? ['digitalSignature', 'keyCertSign', 'cRLSign'] : ['digitalSignature']),
+    subjectKeyIdentifier(publicKey),
+    authorityKeyIdentifier(issuerPublicKey),
+    ...subjectAltName(names),
+  ]
+}
+
+/** An extension with any OID and any value. */
+export function extension(oid: string, critical: boolean, value: Uint8Array): Buffer {
+  return writeSequence(writeOid(oid), ...(critical ? [writeBoolean(true)] : []), writeOctetString(value))
+}
+
+export function basicConstraints(isCa: boolean, pathLength?: number): Buffer {
+  const members = isCa ? [writeBoolean(true), ...(pathLength === undefined ? [] : [writeInteger(pathLength)])] : []
+  return extension(EXTENSION.basicConstraints, true, writeSequence(...members))
+}
+
+export function keyUsage(usages: readonly KeyUsage[]): Buffer {
+  const bits = usages.map((usage) => KEY_USAGES.indexOf(usage))
+  const last = Math.max(...bits)
+  const bytes = Buffer.alloc((last >> 3) + 1)
+  for (const bit of bits) bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) | (0x80 >> (bit & 7))
+  // X.690 section 11.2.2: a list of named bits ends with one that is set.
+  return extension(EXTENSION.keyUsage, true, writeBitString(bytes, 7 - (last & 7)))
+}
+
+export function subjectKeyIdentifier(publicKey: KeyObject): Buffer {
+  return extension(EXTENSION.subjectKeyIdentifier, false, writeOctetString(keyIdentifier(publicKey)))
+}
+
+export function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
+  const keyId = writeDer(contextTag(0, 'primitive'), keyIdentifier(issuerPublicKey))
+  return extension(EXTENSION.authorityKeyIdentifier, false, writeSequence(keyId))
+}
+
+/** One extension, or none when there are no names: an empty one is not allowed. */
+export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: SubjectAltNames): Buffer[] {
+  const names = [
+    ...dnsNames.map((name) => writeDer(contextTag(2, 'primitive'), Buffer.from(name, 'latin1'))),
+    ...uris.map((uri) => writeDer(contextTag(6, 'primitive'), Buffer.from(uri, 'latin1'))),
+    ...ipAddresses.map((address) => writeDer(contextTag(7, 'primitive'), addressBytes(address))),
+  ]
+  return names.length === 0 ? [] : [extension(EXTENSION.subjectAltName, false, writeSequence(...names))]
+}
+
+/** RFC 7093 section 2, method 1: the first 160 bits of SHA-256 over the key. */
+function keyIdentifier(publicKey: KeyObject): Buffer {
+  const members = readSequence(readDer(publicKey.export({ type: 'spki', format: 'der' })))
+  take(members, TAG.sequence)
+  const { bytes } = readBitString(take(members, TAG.bitString))
+  return createHash('sha256').update(bytes).digest().subarray(0, 20)
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number))
+  if (!isIPv6(address) || address.includes('%')) throw new TypeError(`${address} is not an IP address`)
+  // A URL writes every form of an address in one: groups of hexadecimal digits, with one gap.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const groups = (text: string) => text.split(':').filter((group) => group !== '')
+  const [first, last] = [groups(head), groups(tail ?? '')]
+  const gap = Array<string>(8 - first.length - last.length).fill('0')
+  return Buffer.from([...first, ...gap, ...last].map((group) => group.padStart(4, '0')).join(''), 'hex')
+}

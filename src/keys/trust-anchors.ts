@@ -1,0 +1,141 @@
+/**
+ * Trust anchors: whether a certificate leads to one, by which path, and if not, why not. Says nothing about what the
+ * certificate may be used for: `leafProblem` in certificate.ts does. RFC 5280 section 6, with two departures: an anchor
+ * is a certificate and has to be a valid CA itself, and an anchor that is the very certificate is trusted as it is.
+ * Revocation lists and policies are not processed.
+ */
+import { MalformedError } from '../codec/malformed.ts'
+import { type Certificate, certificateProblem, isSignedBy, readPemCertificates } from './certificate.ts'
+
+/** `path` starts with the certificate asked about and ends with the anchor; `problem` is a sentence part. */
+export type TrustPath = { readonly path: readonly Certificate[] } | { readonly problem: string }
+
+interface Search {
+  readonly anchors: readonly Certificate[]
+  /** Certificates that may stand between. */
+  readonly sent: readonly Certificate[]
+  readonly now: Date
+  readonly clockSkewSeconds: number
+  checksLeft: number
+  /** The problem that came closest to a path, so that it is told and not one of a side track. */
+  closest: { readonly reached: number; readonly problem: string }
+}
+
+const MAX_PATH = 8
+const MAX_SIGNATURE_CHECKS = 32
+
+/** A path from the first of `chain` to one of `anchors`. The others of `chain` may stand in any order, or be of no use. */
+export function findTrustPath(
+  chain: readonly Certificate[],
+  anchors: readonly Certificate[],
+  now: Date,
+  clockSkewSeconds: number,
+): TrustPath {
+  const [leaf] = chain
+  if (leaf === undefined) return { problem: 'no certificate was sent' }
+  const problem = certificateProblem(leaf, now, clockSkewSeconds)
+  if (problem !== undefined) return notTrusted(leaf, problem)
+  // Fingerprints are over all bytes of a certificate: equal ones are the same certificate.
+  const known = new Set(anchors.map(({ fingerprint }) => fingerprint))
+  if (known.has(leaf.fingerprint)) return { path: [leaf] }
+  const others = new Map(chain.map((certificate) => [certificate.fingerprint, certificate]))
+  for (const fingerprint of [...known, leaf.fingerprint]) others.delete(fingerprint)
+  const search: Search = {
+    anchors,
+    sent: [...others.values()],
+    now,
+    clockSkewSeconds,
+    checksLeft: MAX_SIGNATURE_CHECKS,
+    closest: { reached: 0, problem: 'there are no trust anchors' },
+  }
+  const path = anchors.length === 0 ? undefined : extend([leaf], leaf, search)
+  return path === undefined ? notTrusted(leaf, search.closest.problem) : { path }
+}
+
+/** Every certificate in every file. Throws a MalformedError that names the file. */
+export function readTrustAnchors(files: readonly { readonly name: string; readonly text: string }[]): Certificate[] {
+  return files.flatMap(({ name, text }) => {
+    try {
+      return readPemCertificates(text)
+    } catch (error) {
+      throw error instanceof MalformedError ? new MalformedError(`${name}: ${error.message}`) : error
+    }
+  })
+}
+
+/** Tries every issuer of `last`, the end of `path`, and theirs in turn, until an anchor is reached or checks run out. */
+function extend(path: readonly Certificate[], last: Certificate, search: Search): readonly Certificate[] | undefined {
+  const anchors = namedAsIssuer(last, search.anchors)
+  const sent = namedAsIssuer(last, search.sent).filter((certificate) => !path.includes(certificate))
+  if (anchors.length + sent.length === 0) note(search, 2 * path.length, noIssuer(last))
+  for (const issuer of [...anchors, ...sent]) {
+    if (search.checksLeft === 0) {
+      note(search, 2 * path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
+      return undefined
+    }
+    search.checksLeft -= 1
+    if (!isSignedBy(last, issuer)) {
+      note(
+        search,
+        2 * path.length,
+        wrongSignature(last, issuer, anchors.includes(issuer) ? 'trust anchor' : 'certificate'),
+      )
+      continue
+    }
+    const problem = issuerProblem(issuer, path, search)
+    if (problem !== undefined) {
+      note(search, 2 * path.length + 1, problem)
+      continue
+    }
+    const longer = [...path, issuer]
+    if (anchors.includes(issuer)) return longer
+    const found = extend(longer, issuer, search)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Why `issuer` may not have issued the last of `path`; its signature is checked. RFC 5280 section 6.1.4 (k) to (o). */
+function issuerProblem(issuer: Certificate, path: readonly Certificate[], search: Search): string | undefined {
+  const { subjectText, isCa, keyUsage, pathLength } = issuer
+  if (path.length >= MAX_PATH) return `the path is longer than ${MAX_PATH} certificates`
+  if (!isCa) return `the issuer certificate '${subjectText}' is no CA (its basic constraints do not say so)`
+  if (keyUsage?.has('keyCertSign') === false) {
+    return `the key usage of the issuer certificate '${subjectText}' does not allow keyCertSign`
+  }
+  // Certificates that a CA issued to itself are not counted, and neither is the first.
+  const below = path.slice(1).filter(({ selfIssued }) => !selfIssued).length
+  if (pathLength !== undefined && below > pathLength) {
+    return `the issuer certificate '${subjectText}' allows ${pathLength} CAs below itself, and there are ${below}`
+  }
+  return certificateProblem(issuer, search.now, search.clockSkewSeconds)
+}
+
+/** Those of `candidates` that bear the name of the issuer; first the one whose key identifier fits as well. */
+function namedAsIssuer({ issuer, authorityKeyId }: Certificate, candidates: readonly Certificate[]): Certificate[] {
+  const named = candidates.filter(({ subject }) => subject.equals(issuer))
+  const fits = ({ subjectKeyId }: Certificate) => authorityKeyId !== undefined && subjectKeyId === authorityKeyId
+  return [...named.filter(fits), ...named.filter((certificate) => !fits(certificate))]
+}
+
+function note(search: Search, reached: number, problem: string): void {
+  if (reached > search.closest.reached) search.closest = { reached, problem }
+}
+
+function noIssuer({ subjectText, issuerText, selfIssued }: Certificate): string {
+  const why = selfIssued
+    ? 'it names itself as its issuer and is no anchor'
+    : `no anchor is named '${issuerText}', and no certificate of that name was sent`
+  return `no trust anchor issued '${subjectText}': ${why}`
+}
+
+function wrongSignature({ subjectText, signature }: Certificate, issuer: Certificate, kind: string): string {
+  if (signature.algorithm === undefined) {
+    return `the certificate '${subjectText}' is signed with an algorithm that is not supported (${signature.oid})`
+  }
+  return `the ${kind} '${issuer.subjectText}' is named as the issuer of '${subjectText}', but its key did not sign it`
+}
+
+function notTrusted({ subjectText, issuerText }: Certificate, problem: string): TrustPath {
+  return { problem: `'${subjectText}', issued by '${issuerText}', is not trusted: ${problem}` }
+}

@@ -1,0 +1,202 @@
+/**
+ * How a DCQL query is answered, for the wallet that chooses and the verifier that checks; pure, and written once for all
+ * JSON credentials. OpenID4VP 1.0, Selecting Claims and Credentials and Claims Path Pointer. Sentences name paths and
+ * what was expected, never the value of a claim.
+ */
+import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import type { ClaimPath, ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
+
+/** A path without null: what a wallet discloses. */
+export type ConcretePath = readonly (string | number)[]
+
+export interface Selected {
+  readonly path: ConcretePath
+  readonly value: Json
+}
+
+export type Selection = { readonly selected: readonly Selected[] } | { readonly problem: string }
+
+export interface ClaimAnswer {
+  readonly path: ClaimPath
+  /** Where the claim is; empty when it is missing. */
+  readonly found: readonly ConcretePath[]
+  /** Those of `found` that have a wanted value; all when any value will do. */
+  readonly matching: readonly ConcretePath[]
+  /** Why nothing was found. */
+  readonly missing?: string
+  /** What was wanted, when something was found and nothing matches. */
+  readonly mismatch?: string
+}
+
+export interface ClaimsAnswer {
+  /** One for each of the query's claims, in its order. */
+  readonly claims: readonly ClaimAnswer[]
+  /** What a wallet discloses: the matching paths of the claims that were chosen, each once. Empty unless all is well. */
+  readonly disclose: readonly ConcretePath[]
+  /** Why the claims that were asked for are not all there. */
+  readonly missing?: string
+  /** They are all there, but not with the values that were asked for. Never together with `missing`. */
+  readonly mismatch?: string
+}
+
+export type CredentialChoice = { readonly ids: readonly string[] } | { readonly problem: string }
+
+const CREDENTIALS = 'https://www.w3.org/2018/credentials#'
+
+/** What the contexts we know make of a type. */
+const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
+  ['https://www.w3.org/ns/credentials/v2', 'https://www.w3.org/2018/credentials/v1'].map((context) => [
+    context,
+    new Map(['VerifiableCredential', 'VerifiablePresentation'].map((type) => [type, `${CREDENTIALS}${type}`])),
+  ]),
+)
+
+const MAX_NAMED = 5
+
+/** An id that no claim has: a query that was not validated must not pass for that. */
+const UNKNOWN: ClaimAnswer = {
+  path: [],
+  found: [],
+  matching: [],
+  missing: 'the query does not define a claim it wants',
+}
+
+/** What `path` points to in `claims`. OpenID4VP 1.0, Claims Path Pointer, Semantics for JSON-based credentials. */
+export function selectClaims(claims: Json, path: ClaimPath): Selection {
+  if (path.length === 0) return { problem: 'an empty path points to no claim' }
+  let selected: readonly Selected[] = [{ path: [], value: claims }]
+  for (const [i, step] of path.entries()) {
+    const problem = selected.map(({ value }) => problemOf(value, step)).find((each) => each !== undefined)
+    if (problem !== undefined) return { problem: `${pathText(path)}: ${pathText(path.slice(0, i))} ${problem}` }
+    selected = selected.flatMap((each) => take(each, step))
+    if (selected.length === 0) return { problem: `${pathText(path)}: there is no ${pathText(path.slice(0, i + 1))}` }
+  }
+  return { selected }
+}
+
+/** Whether a credential of these types is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`. */
+export function matchesType(types: readonly string[], meta: JsonObject, contexts: readonly string[]): boolean {
+  const wanted = own(meta, 'type_values')
+  if (wanted === undefined) return true
+  // As the credential says it and as its contexts expand it: people write the first, the specification means the second.
+  const names = new Set<Json>(types)
+  for (const context of contexts) {
+    for (const [type, expanded] of expansions.get(context) ?? []) if (types.includes(type)) names.add(expanded)
+  }
+  return (
+    Array.isArray(wanted) &&
+    wanted.some((set) => Array.isArray(set) && set.length > 0 && set.every((type) => names.has(type)))
+  )
+}
+
+/**
+ * Which claims answer the query: all of them, or those of the first claim set that is satisfied. When none is, the first
+ * whose claims are at least there: a wallet need not follow `values`, so a verifier asks the two questions separately.
+ */
+export function answerClaims(query: CredentialQuery, claims: JsonObject): ClaimsAnswer {
+  const asked = query.claims ?? []
+  const answers = asked.map((claim) => answerClaim(claim, claims))
+  const byId = new Map(asked.map(({ id }, i) => [id, answers[i]]))
+  const sets = query.claim_sets?.map((set) => set.map((id) => byId.get(id) ?? UNKNOWN)) ?? [answers]
+
+  const satisfied = sets.find((set) => set.every((answer) => answer.matching.length > 0))
+  if (satisfied) return { claims: answers, disclose: distinct(satisfied.flatMap((answer) => answer.matching)) }
+  const present = sets.find((set) => set.every((answer) => answer.found.length > 0))
+  if (present) return { claims: answers, disclose: [], mismatch: sentences(present.map((answer) => answer.mismatch)) }
+  const missing = sentences(sets.flat().map((answer) => answer.missing))
+  return { claims: answers, disclose: [], missing: query.claim_sets ? `no claim set is complete: ${missing}` : missing }
+}
+
+/** Which required credentials are not among `answered`, in a sentence; undefined when none is missing. */
+export function answerCredentials(query: DcqlQuery, answered: ReadonlySet<string>): string | undefined {
+  const missing = query.credential_sets
+    ? query.credential_sets.flatMap((set, i) => (isRequired(set) && !optionOf(set, answered) ? wantedBy(set, i) : []))
+    : query.credentials.filter(({ id }) => !answered.has(id)).map(({ id }) => `nothing answers credential query ${id}`)
+  return missing.length > 0 ? missing.join('; ') : undefined
+}
+
+/**
+ * The credential queries a wallet should answer out of those it can. Optional sets are left out, which discloses least,
+ * unless nothing else was asked for: then every one that can be satisfied is answered.
+ */
+export function chooseCredentials(query: DcqlQuery, available: ReadonlySet<string>): CredentialChoice {
+  const problem = answerCredentials(query, available)
+  if (problem !== undefined) return { problem }
+  const sets = query.credential_sets
+  if (!sets) return { ids: query.credentials.map(({ id }) => id) }
+  const required = sets.filter(isRequired)
+  const chosen = new Set((required.length > 0 ? required : sets).flatMap((set) => optionOf(set, available) ?? []))
+  if (chosen.size === 0) return { problem: sets.map(wantedBy).join('; ') }
+  return { ids: query.credentials.map(({ id }) => id).filter((id) => chosen.has(id)) }
+}
+
+/** A path as people write it: `degrees[*].type`. */
+export function pathText(path: ClaimPath): string {
+  const steps = path.map((step) => {
+    if (step === null) return '[*]'
+    if (typeof step === 'number') return `[${step}]`
+    return /^[\p{L}\p{N}_@$-]+$/u.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
+  })
+  return path.length === 0 ? 'the credential' : steps.join('').replace(/^\./, '')
+}
+
+/** Why the step cannot be taken from `value`, whatever is in it. */
+function problemOf(value: Json, step: string | number | null): string | undefined {
+  if (typeof step === 'string') return isObject(value) ? undefined : 'is not an object'
+  if (step !== null && (!Number.isInteger(step) || step < 0)) return 'is followed by what is neither name nor index'
+  return Array.isArray(value) ? undefined : 'is not an array'
+}
+
+/** What the step leads to; nothing where there is no such member or element. */
+function take({ path, value }: Selected, step: string | number | null): readonly Selected[] {
+  if (Array.isArray(value)) {
+    const wanted = step === null ? value.keys() : [Number(step)]
+    return [...wanted].flatMap((i) => nextOf(path, i, value[i]))
+  }
+  return isObject(value) && typeof step === 'string' ? nextOf(path, step, own(value, step)) : []
+}
+
+function nextOf(path: ConcretePath, step: string | number, value: Json | undefined): readonly Selected[] {
+  return value === undefined ? [] : [{ path: [...path, step], value }]
+}
+
+function answerClaim({ path, values }: ClaimQuery, claims: JsonObject): ClaimAnswer {
+  const selection = selectClaims(claims, path)
+  if ('problem' in selection) return { path, found: [], matching: [], missing: selection.problem }
+  const found = selection.selected.map((each) => each.path)
+  if (values === undefined) return { path, found, matching: found }
+  // OpenID4VP 1.0, Claims Query: type and value match one of `values`. It does not say of which element when a path
+  // selects several; one is enough here, and only those that match are disclosed, as if the others did not exist.
+  const wanted = new Set<Json>(values)
+  const matching = selection.selected.filter(({ value }) => wanted.has(value)).map((each) => each.path)
+  if (matching.length > 0) return { path, found, matching }
+  return { path, found, matching, mismatch: `${pathText(path)}: expected ${valuesText(values)}` }
+}
+
+function valuesText(values: readonly (string | number | boolean)[]): string {
+  const named = values.slice(0, MAX_NAMED).map((value) => JSON.stringify(value))
+  const more = values.length - named.length
+  return `${values.length > 1 ? 'one of ' : ''}${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function sentences(parts: readonly (string | undefined)[]): string {
+  return [...new Set(parts.filter((part) => part !== undefined))].join('; ')
+}
+
+function distinct(paths: readonly ConcretePath[]): readonly ConcretePath[] {
+  return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()]
+}
+
+function isRequired(set: CredentialSetQuery): boolean {
+  return set.required !== false
+}
+
+/** The first option of which every credential is there. */
+function optionOf(set: CredentialSetQuery, there: ReadonlySet<string>): readonly string[] | undefined {
+  return set.options.find((option) => option.every((id) => there.has(id)))
+}
+
+function wantedBy(set: CredentialSetQuery, index: number): string {
+  const options = set.options.slice(0, MAX_NAMED).map((option) => option.join(' and '))
+  return `no option of credential set ${index} is answered in full: ${options.join(', or ')}`
+}

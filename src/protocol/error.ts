@@ -1,0 +1,50 @@
+/**
+ * The one way to say no to a caller: an error code of a specification, and a sentence that says what to do.
+ * `http/error-response.ts` turns it into `{"error", "error_description"}`. A failed verification is no error but a report.
+ */
+
+/** Every code we answer with, and its HTTP status. */
+export const statusOf = {
+  // RFC 6749 section 5.2, RFC 6750 section 3.1
+  invalid_request: 400,
+  invalid_grant: 400,
+  unsupported_grant_type: 400,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  // OpenID4VCI 1.0, Credential Error Response
+  invalid_credential_request: 400,
+  unknown_credential_configuration: 400,
+  unknown_credential_identifier: 400,
+  invalid_proof: 400,
+  invalid_nonce: 400,
+  invalid_encryption_parameters: 400,
+  credential_request_denied: 400,
+  // Administrative endpoints
+  unauthorized: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  invalid_state: 409,
+  gone: 410,
+  request_too_large: 413,
+  unsupported_media_type: 415,
+  server_error: 500,
+  temporarily_unavailable: 503,
+} as const
+
+export type ErrorCode = keyof typeof statusOf
+
+/** `message` is for the caller; `cause` is for the log and never leaves the process. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError'
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, description: string, options?: { readonly cause?: unknown }) {
+    super(description, options)
+    this.code = code
+  }
+}
+
+/** Refuses the request: throws a {@link ProtocolError} that the caller sees. */
+export function refuse(code: ErrorCode, description: string, cause?: unknown): never {
+  throw new ProtocolError(code, description, { cause })
+}

@@ -1,0 +1,83 @@
+/** Wire objects of OpenID4VCI 1.0, as schemas that validate requests and as types. Names are the specification's. */
+import Type, { type Static } from 'typebox'
+
+/** OpenID4VCI 1.0, Claims Path Pointer: member names, array indices, and null for every element. */
+export const ClaimPath = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {
+  minItems: 1,
+  maxItems: 32,
+})
+
+const Logo = Type.Object({ uri: Type.String(), alt_text: Type.Optional(Type.String()) })
+
+const Display = Type.Object({
+  name: Type.String(),
+  locale: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  background_color: Type.Optional(Type.String()),
+  text_color: Type.Optional(Type.String()),
+  logo: Type.Optional(Logo),
+  background_image: Type.Optional(Type.Object({ uri: Type.String() })),
+})
+
+const ClaimDescription = Type.Object({
+  path: ClaimPath,
+  mandatory: Type.Optional(Type.Boolean()),
+  display: Type.Optional(Type.Array(Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) }))),
+})
+
+/** What every format declares; what a format adds to it, its own `checkConfiguration` looks at. */
+export const CredentialConfiguration = Type.Object(
+  {
+    format: Type.String({ description: 'jwt_vc_json-ld or vc+sd-jwt' }),
+    credential_definition: Type.Optional(Type.Object({})),
+    credential_metadata: Type.Optional(
+      Type.Object({
+        display: Type.Optional(Type.Array(Display)),
+        claims: Type.Optional(Type.Array(ClaimDescription, { maxItems: 500 })),
+      }),
+    ),
+    scope: Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })),
+    selective_disclosure: Type.Optional(
+      Type.Union([Type.Literal('all'), Type.Literal('none'), Type.Array(ClaimPath, { maxItems: 500 })], {
+        description: 'Which claims the holder may hide: all (the default), none, or those at the given paths',
+      }),
+    ),
+    validity_seconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 3_155_760_000, description: 'One year when absent' }),
+    ),
+    batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
+    revocable: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+export type CredentialConfiguration = Static<typeof CredentialConfiguration>
+
+export const CredentialOffer = Type.Object({
+  credential_issuer: Type.String(),
+  credential_configuration_ids: Type.Array(Type.String(), { minItems: 1 }),
+  grants: Type.Object({
+    'urn:ietf:params:oauth:grant-type:pre-authorized_code': Type.Object({ 'pre-authorized_code': Type.String() }),
+  }),
+})
+export type CredentialOffer = Static<typeof CredentialOffer>
+
+/** Read with care by `issuer/credential-request.ts`, which answers each mistake with the code the specification has. */
+export const CredentialRequest = Type.Object({
+  credential_configuration_id: Type.Optional(Type.Unknown({ description: 'A configuration of the offer' })),
+  credential_identifier: Type.Optional(Type.Unknown()),
+  proof: Type.Optional(Type.Unknown({ description: '{proof_type: "jwt", jwt}; or use proofs' })),
+  proofs: Type.Optional(Type.Unknown({ description: '{jwt: [one key proof]}; or use proof' })),
+  credential_response_encryption: Type.Optional(Type.Unknown()),
+})
+export type CredentialRequest = Static<typeof CredentialRequest>
+
+export type CredentialResponse = { readonly credentials: readonly { readonly credential: string }[] }
+
+export type IssuerMetadata = {
+  readonly credential_issuer: string
+  readonly authorization_servers: readonly string[]
+  readonly credential_endpoint: string
+  readonly nonce_endpoint: string
+  readonly display: readonly { readonly name: string }[]
+  readonly credential_configurations_supported: Readonly<Record<string, object>>
+}

@@ -1,0 +1,127 @@
+/**
+ * The storage port on SQLite: `node:sqlite` where Node has it, else the package with the same interface.
+ * Durable: WAL with synchronous=FULL, so that a commit returns after the fsync.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { groupCommit } from './group-commit.ts'
+import type { Change, Migration, Row, Store } from './store.ts'
+
+const BUSY_TIMEOUT_MS = 5000
+
+/** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
+export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
+  const Database = await loadDriver()
+  const database = new Database(file)
+  // First of all, so that switching to WAL waits for another process that does the same.
+  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  database.exec('pragma journal_mode = wal')
+  database.exec('pragma synchronous = full')
+  migrate(database, migrations)
+  return createStore<C>(database)
+}
+
+function createStore<C>(database: DatabaseSync): Store<C> {
+  const statement = statementCache(database)
+  const commit = groupCommit((batches: readonly (readonly Change<C>[])[]) =>
+    inTransaction(database, 'immediate', () => batches.map((batch) => applyBatch(database, statement, batch))),
+  )
+  return {
+    get: (collection, id) => {
+      const row = statement(`select value, version from ${collection} where id = ?`).get(id)
+      return Promise.resolve(row && ({ value: parsed(row.value), version: row.version } as Row<never>))
+    },
+    list: (collection) => {
+      const rows = statement(`select id, value from ${collection} order by id`).all()
+      return Promise.resolve(rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never })))
+    },
+    commit: (changes) => commit(changes),
+    purge: (collection, now) => {
+      const { changes } = statement(`delete from ${collection} where expires_at <= ?`).run(now.getTime())
+      return Promise.resolve(Number(changes))
+    },
+    close: () => {
+      database.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** The column holds what `JSON.stringify` wrote. */
+function parsed(value: unknown): unknown {
+  return JSON.parse(value as string)
+}
+
+/** Undefined when every change of the batch applied; else the index of the first that did not, and none did. */
+function applyBatch<C>(
+  database: DatabaseSync,
+  statement: (sql: string) => StatementSync,
+  batch: readonly Change<C>[],
+): number | undefined {
+  const several = batch.length > 1
+  if (several) database.exec('savepoint batch')
+  const failed = batch.findIndex((change) => !applyChange(statement, change))
+  if (several && failed !== -1) database.exec('rollback to batch')
+  if (several) database.exec('release batch')
+  return failed === -1 ? undefined : failed
+}
+
+function applyChange<C>(statement: (sql: string) => StatementSync, change: Change<C>): boolean {
+  const value = JSON.stringify(change.value)
+  if ('insert' in change) {
+    const sql = `insert into ${change.insert} (id, value, version, expires_at) values (?, ?, 0, ?) on conflict (id) do nothing`
+    return statement(sql).run(change.id, value, change.expiresAt?.getTime() ?? null).changes === 1
+  }
+  const sql = `update ${change.update} set value = ?, version = version + 1 where id = ? and version = ?`
+  return statement(sql).run(value, change.id, change.version).changes === 1
+}
+
+function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {
+  inTransaction(database, 'exclusive', () => {
+    database.exec('create table if not exists migration (id text primary key)')
+    const applied = new Set(
+      database
+        .prepare('select id from migration')
+        .all()
+        .map(({ id }) => id),
+    )
+    for (const { id, statements } of migrations) {
+      if (applied.delete(id)) continue
+      for (const sql of statements) database.exec(sql)
+      database.prepare('insert into migration (id) values (?)').run(id)
+    }
+    const [unknown] = applied
+    if (unknown !== undefined) throw new Error(`the database has the migration ${String(unknown)} of a newer release`)
+  })
+}
+
+function inTransaction<T>(database: DatabaseSync, kind: 'immediate' | 'exclusive', run: () => T): T {
+  database.exec(`begin ${kind}`)
+  try {
+    const result = run()
+    database.exec('commit')
+    return result
+  } catch (error) {
+    // SQLite ends the transaction by itself after some errors (a full disk), and then there is nothing to roll back.
+    if (database.isTransaction) database.exec('rollback')
+    throw error
+  }
+}
+
+/** Prepares each text once. The closure also holds the database, which must outlive its statements. */
+function statementCache(database: DatabaseSync): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>()
+  return (sql) => {
+    const known = prepared.get(sql)
+    if (known) return known
+    const statement = database.prepare(sql)
+    prepared.set(sql, statement)
+    return statement
+  }
+}
+
+async function loadDriver(): Promise<typeof DatabaseSync> {
+  const builtIn = process.getBuiltinModule('node:sqlite') as { DatabaseSync: typeof DatabaseSync } | undefined
+  if (builtIn !== undefined) return builtIn.DatabaseSync
+  const { DatabaseSync: Database } = await import('@photostructure/sqlite')
+  return Database as unknown as typeof DatabaseSync
+}

@@ -1,0 +1,120 @@
+/** What a store is: every implementation passes this suite, and nothing else is relied upon. */
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type Change, createCollection, type Migration, type Store, update } from './store.ts'
+
+type Things = { thing: { n: number; text?: string }; spent: Record<string, never> }
+
+const migrations: readonly Migration[] = [
+  { id: '0001', statements: [...createCollection('thing'), ...createCollection('spent')] },
+]
+
+/** `open` gives a store on the place given by `fresh`; opening the same place again finds what was committed. */
+export function storeContract<Place>(
+  fresh: () => Place | Promise<Place>,
+  open: (place: Place, migrations: readonly Migration[]) => Promise<Store<Things>>,
+): void {
+  let place: Place
+  let store: Store<Things>
+  beforeEach(async () => {
+    place = await fresh()
+    store = await open(place, migrations)
+  })
+  afterEach(() => store.close())
+
+  const insert = (id: string, n: number): Change<Things> => ({ insert: 'thing', id, value: { n } })
+  const parallel = <T>(times: number, run: (i: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: times }, (_, i) => run(i)))
+
+  it('gives back what was inserted, and undefined for what was not', async () => {
+    expect(await store.commit([{ insert: 'thing', id: 'a', value: { n: 1, text: 'ü "\'; drop table thing' } }])).toBe(
+      undefined,
+    )
+    expect(await store.get('thing', 'a')).toEqual({ value: { n: 1, text: 'ü "\'; drop table thing' }, version: 0 })
+    expect(await store.get('thing', 'b')).toBe(undefined)
+    expect(await store.list('thing')).toHaveLength(1)
+  })
+
+  it('inserts an id once, even when 50 try at the same time', async () => {
+    const results = await parallel(50, (n) => store.commit([insert('a', n)]))
+    expect(results.filter((failed) => failed === undefined)).toHaveLength(1)
+    expect(await store.get('thing', 'a')).toMatchObject({ value: { n: results.indexOf(undefined) } })
+  })
+
+  it('updates only the version that was read, and 50 updates at the same time all count', async () => {
+    await store.commit([insert('a', 0)])
+    await parallel(50, () => update(store, 'thing', 'a', ({ n }) => ({ n: n + 1 })))
+    expect(await store.get('thing', 'a')).toEqual({ value: { n: 50 }, version: 50 })
+    expect(await store.commit([{ update: 'thing', id: 'a', version: 3, value: { n: -1 } }])).toBe(0)
+    expect(await store.commit([{ update: 'thing', id: 'missing', version: 0, value: { n: -1 } }])).toBe(0)
+    expect(await update(store, 'thing', 'missing', (value) => value)).toBe(undefined)
+  })
+
+  it('applies a batch whole or not at all, and names the change that did not hold', async () => {
+    await store.commit([insert('taken', 1)])
+    expect(await store.commit([insert('new', 1), insert('taken', 2)])).toBe(1)
+    expect(await store.get('thing', 'new')).toBe(undefined)
+    const mixed: Change<Things>[] = [
+      { insert: 'spent', id: 'nonce', value: {} },
+      { update: 'thing', id: 'taken', version: 9, value: { n: 9 } },
+    ]
+    expect(await store.commit(mixed)).toBe(1)
+    expect(await store.get('spent', 'nonce')).toBe(undefined)
+  })
+
+  it('lets one of 50 batches spend the same nonce, and leaves the others without effect', async () => {
+    const results = await parallel(50, (i) =>
+      store.commit([insert(`session-${i}`, i), { insert: 'spent', id: 'nonce', value: {} }]),
+    )
+    expect(results.filter((failed) => failed === undefined)).toHaveLength(1)
+    expect(await store.list('thing')).toHaveLength(1)
+  })
+
+  it('keeps what a batch beside a refused one wrote', async () => {
+    await store.commit([insert('taken', 1)])
+    const [first, refused, last] = await Promise.all([
+      store.commit([insert('first', 1)]),
+      store.commit([insert('lost', 1), insert('taken', 1)]),
+      store.commit([insert('last', 1)]),
+    ])
+    expect([first, refused, last]).toEqual([undefined, 1, undefined])
+    expect((await store.list('thing')).map(({ id }) => id)).toEqual(['first', 'last', 'taken'])
+  })
+
+  it('fails only the batch that cannot be written', async () => {
+    const unwritable = { insert: 'nowhere', id: 'a', value: {} } as unknown as Change<Things>
+    const results = await Promise.allSettled([
+      store.commit([insert('a', 1)]),
+      store.commit([unwritable]),
+      store.commit([insert('b', 1)]),
+    ])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await store.list('thing')).toHaveLength(2)
+  })
+
+  it('purges what has expired and nothing else', async () => {
+    await store.commit([{ insert: 'spent', id: 'old', value: {}, expiresAt: new Date(1000) }])
+    await store.commit([{ insert: 'spent', id: 'new', value: {}, expiresAt: new Date(3000) }])
+    await store.commit([{ insert: 'spent', id: 'for ever', value: {} }])
+    expect(await store.purge('spent', new Date(2000))).toBe(1)
+    expect((await store.list('spent')).map(({ id }) => id)).toEqual(['for ever', 'new'])
+  })
+
+  it('finds everything again after it was closed and opened, and applies each migration once', async () => {
+    await store.commit([insert('a', 1)])
+    await store.close()
+    store = await open(place, migrations)
+    expect(await store.get('thing', 'a')).toEqual({ value: { n: 1 }, version: 0 })
+  })
+
+  it('refuses a database that a newer release has migrated', async () => {
+    await store.close()
+    store = await open(place, [...migrations, { id: '0002', statements: createCollection('more') }])
+    await expect(open(place, migrations)).rejects.toThrow(/0002/)
+  })
+
+  it('opens one place ten times at once', async () => {
+    const empty = await fresh()
+    const stores = await parallel(10, () => open(empty, migrations))
+    await Promise.all(stores.map((each) => each.close()))
+  })
+}

@@ -1,0 +1,118 @@
+/** The wallet's response: parse, decide, store, answer. OpenID4VP 1.0, Response Mode direct_post. */
+import { parseJsonObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import type { DcqlQuery } from '../protocol/dcql.ts'
+import { refuse } from '../protocol/error.ts'
+import { update } from '../store/store.ts'
+import type { VerifierContext } from './context.ts'
+import { getQuery } from './queries.ts'
+import { findSession } from './request-object.ts'
+import { finish, type Outcome, refuseUnlessOpen, type VerificationSession, type WalletError } from './session.ts'
+import { type Report, type VpResponse, verify } from './verification.ts'
+
+/** The form of a response; every member may be missing. */
+export interface ResponseForm {
+  readonly vp_token?: string
+  readonly state?: string
+  readonly error?: string
+  readonly error_description?: string
+}
+
+const MAX_PRESENTATIONS = 100
+const MAX_ERROR_LENGTH = 500
+
+/**
+ * Takes the one response of a session. What cannot be read is refused and leaves the session open; a presentation that
+ * fails ends it, and the wallet learns only that it was refused. Refuses with `not_found`, `gone` or `invalid_request`.
+ */
+export async function receiveResponse(context: VerifierContext, sessionId: string, form: ResponseForm): Promise<void> {
+  const session = await findSession(context, sessionId)
+  refuseUnlessOpen(session, context.now())
+  const query = await getQuery(context, session.queryId)
+  refuseForeignState(form, session, query)
+  const outcome = form.error
+    ? walletOutcome(form, form.error)
+    : verifiedOutcome(context, session, query, readVpToken(form))
+  const now = context.now()
+  const stored = await update(context.store, 'verification_session', sessionId, (found) => finish(found, outcome, now))
+  if (stored === undefined) refuse('not_found', 'there is no such session')
+  context.log.info(
+    { event: 'session_finished', status: outcome.status, failed: failedChecks(outcome) },
+    'session finished',
+  )
+  if ('report' in outcome && !outcome.report.verified) refuse('invalid_request', 'the presentation was not accepted')
+}
+
+/** OpenID4VP 1.0, Response Parameters: without holder binding, the state is all that ties a response to its session. */
+function refuseForeignState({ state }: ResponseForm, session: VerificationSession, query: DcqlQuery): void {
+  const unbound = query.credentials.some((each) => each.require_cryptographic_holder_binding === false)
+  if (!state && unbound) refuse('invalid_request', 'state is missing')
+  if (state && state !== session.state) refuse('invalid_request', 'state is not the one of the request')
+}
+
+function readVpToken({ vp_token: text, state }: ResponseForm): VpResponse {
+  if (!text) return refuse('invalid_request', 'the response has neither vp_token nor error')
+  const token = parseToken(text)
+  const entries = Object.entries(token).map(([id, presentations]) => {
+    if (!Array.isArray(presentations)) return refuse('invalid_request', 'each member of vp_token must be an array')
+    return [id, presentations.map(textOrRefuse)] as const
+  })
+  if (entries.reduce((count, [, { length }]) => count + length, 0) > MAX_PRESENTATIONS) {
+    refuse('invalid_request', `vp_token has more than ${MAX_PRESENTATIONS} presentations`)
+  }
+  return { vpToken: new Map(entries), state: state || undefined }
+}
+
+function parseToken(text: string) {
+  try {
+    return parseJsonObject(text)
+  } catch (error) {
+    if (error instanceof MalformedError) return refuse('invalid_request', `vp_token: ${error.message}`)
+    throw error
+  }
+}
+
+function textOrRefuse(presentation: unknown): string {
+  return typeof presentation === 'string'
+    ? presentation
+    : refuse('invalid_request', 'each presentation must be a string')
+}
+
+function walletOutcome({ error_description: description }: ResponseForm, error: string): Outcome {
+  const walletError: WalletError = {
+    error: error.slice(0, MAX_ERROR_LENGTH),
+    ...(description ? { error_description: description.slice(0, MAX_ERROR_LENGTH) } : {}),
+  }
+  return { status: error === 'access_denied' ? 'DECLINED' : 'VERIFICATION_FAILED', walletError }
+}
+
+function verifiedOutcome(
+  context: VerifierContext,
+  session: VerificationSession,
+  query: DcqlQuery,
+  response: VpResponse,
+): Outcome {
+  const report: Report = verify(response, {
+    query,
+    state: session.state,
+    nonce: session.nonce,
+    audience: session.clientId,
+    sessionStart: new Date(session.createdAt),
+    now: context.now(),
+    clockSkewSeconds: context.config.clockSkewSeconds,
+    trustAnchors: context.trustAnchors(),
+    parseCertificate: context.parseCertificate,
+  })
+  return { status: report.verified ? 'VERIFICATION_SUCCEEDED' : 'VERIFICATION_FAILED', report }
+}
+
+/** For the log: which checks failed, and nothing of what was presented. */
+function failedChecks(outcome: Outcome): readonly string[] {
+  if (!('report' in outcome)) return []
+  const { checks, credentials } = outcome.report
+  const all = [
+    ...checks,
+    ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks)),
+  ]
+  return all.filter((check) => check.outcome === 'failed').map(({ id }) => id)
+}

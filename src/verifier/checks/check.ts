@@ -1,0 +1,85 @@
+/**
+ * What a check is, and the runner that asks a list of them. Nobody else writes an outcome: a check says yes, or why not,
+ * and what is not asked says why it is not.
+ */
+
+export interface Check<Evidence, Context> {
+  /** Stable: reports, documents and tests know it by this. */
+  readonly id: `${string}.${string}`
+  /** The question, for people. */
+  readonly asks: string
+  /** Document and heading. */
+  readonly spec: string
+  /** A failed MUST fails the verification; a failed SHOULD is a warning. */
+  readonly level: 'MUST' | 'SHOULD'
+  /** Checks that must have been answered well before this one means anything. */
+  readonly needs?: readonly string[]
+  /** True, or why the question is not asked. It sees what we asked for, never what we were sent. */
+  applies?(context: Context): true | string
+  run(evidence: Evidence, context: Context): Verdict
+}
+
+export type Verdict =
+  | { readonly passed: true; readonly detail?: string }
+  | { readonly passed: false; readonly detail: string }
+  /** The question could not be put, because what it is about is missing; that fails another check. */
+  | { readonly passed: undefined; readonly detail: string }
+
+export interface CheckResult {
+  readonly id: string
+  readonly asks: string
+  readonly spec: string
+  readonly level: 'MUST' | 'SHOULD'
+  readonly outcome: 'passed' | 'failed' | 'warning' | 'not_applicable' | 'not_run'
+  readonly detail?: string
+}
+
+export const pass = (detail?: string): Verdict => (detail === undefined ? { passed: true } : { passed: true, detail })
+export const fail = (detail: string): Verdict => ({ passed: false, detail })
+export const cannotAsk = (detail: string): Verdict => ({ passed: undefined, detail })
+
+/** Asks every check in order. `evidence` is undefined when there is nothing to ask about: then all are `not_run`. */
+export function runChecks<Evidence, Context>(
+  checks: readonly Check<Evidence, Context>[],
+  evidence: Evidence | undefined,
+  context: Context,
+): CheckResult[] {
+  const outcomes = new Map<string, CheckResult['outcome']>()
+  return checks.map((check) => {
+    const { outcome, detail } = ask(check, evidence, context, outcomes)
+    outcomes.set(check.id, outcome)
+    const { id, asks, spec, level } = check
+    return { id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail }) }
+  })
+}
+
+/** Whether nothing that must hold failed or was left unasked. */
+export function allHold(results: readonly CheckResult[]): boolean {
+  return results.every(({ outcome }) => outcome === 'passed' || outcome === 'warning' || outcome === 'not_applicable')
+}
+
+function ask<Evidence, Context>(
+  check: Check<Evidence, Context>,
+  evidence: Evidence | undefined,
+  context: Context,
+  outcomes: ReadonlyMap<string, CheckResult['outcome']>,
+): { readonly outcome: CheckResult['outcome']; readonly detail?: string | undefined } {
+  const applies = check.applies?.(context) ?? true
+  if (applies !== true) return { outcome: 'not_applicable', detail: applies }
+  if (evidence === undefined) return { outcome: 'not_run', detail: 'the presentation could not be read' }
+  const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
+  if (unmet !== undefined) return { outcome: 'not_run', detail: `it depends on ${unmet}` }
+  const { passed, detail } = answer(check, evidence, context)
+  if (passed === undefined) return { outcome: 'not_run', detail }
+  if (passed) return { outcome: 'passed', detail }
+  return { outcome: check.level === 'MUST' ? 'failed' : 'warning', detail }
+}
+
+/** An exception is a failed check: what could not be checked does not hold. */
+function answer<Evidence, Context>(check: Check<Evidence, Context>, evidence: Evidence, context: Context): Verdict {
+  try {
+    return check.run(evidence, context)
+  } catch (error) {
+    return fail(`could not be checked: ${(error as Error).message}`)
+  }
+}

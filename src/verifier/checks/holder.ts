@@ -1,0 +1,86 @@
+/** Whether the holder agreed to this presentation, for us, in this session. OpenID4VP 1.0, Preventing Replay; RFC 9901, Key Binding. */
+import type { Evidence } from '../../credential/format.ts'
+import { type Check, cannotAsk, fail, pass } from './check.ts'
+import type { PresentationContext } from './presentation.ts'
+
+const NEEDS = ['holder.binding']
+
+function applies({ query }: PresentationContext): true | string {
+  return query.require_cryptographic_holder_binding !== false || 'the query does not require holder binding'
+}
+
+export const holder: readonly Check<Evidence, PresentationContext>[] = [
+  {
+    id: 'holder.binding',
+    asks: 'Is the credential bound to a key, and is there a proof by a holder?',
+    spec: 'RFC 9901, Verification by the Verifier; RFC 7800 section 3.2',
+    level: 'MUST',
+    applies,
+    run({ holder: proof, boundKey }) {
+      if ('problem' in boundKey) return fail(boundKey.problem)
+      if (proof === undefined) return fail('the presentation has no key binding')
+      return proof.problem === undefined ? pass() : fail(proof.problem)
+    },
+  },
+  {
+    id: 'holder.signature',
+    asks: 'Did the key that the issuer bound sign this presentation?',
+    spec: 'RFC 9901, Verification by the Verifier',
+    level: 'MUST',
+    needs: NEEDS,
+    applies,
+    run({ holder: proof, boundKey }) {
+      if (proof === undefined || 'problem' in boundKey) return cannotAsk('there is no key binding')
+      return proof.signedBy(boundKey.jwk)
+        ? pass()
+        : fail('the signature of the key binding is not by the bound key, or its algorithm is not supported')
+    },
+  },
+  {
+    id: 'holder.nonce',
+    asks: 'Was the presentation made for this session?',
+    spec: 'OpenID4VP 1.0, Preventing Replay',
+    level: 'MUST',
+    needs: NEEDS,
+    applies,
+    run: ({ holder: proof }, { nonce }) =>
+      proof?.nonce === nonce ? pass() : fail('the nonce of the key binding is not the one of the request'),
+  },
+  {
+    id: 'holder.audience',
+    asks: 'Was the presentation made for us?',
+    spec: 'OpenID4VP 1.0, Preventing Replay (aud is the client identifier)',
+    level: 'MUST',
+    needs: NEEDS,
+    applies,
+    run: ({ holder: proof }, { audience }) =>
+      proof?.audience === audience ? pass() : fail(`the audience of the key binding is not ${audience}`),
+  },
+  {
+    id: 'holder.fresh',
+    asks: 'Was the presentation made since the session began?',
+    spec: 'RFC 9901, Verification by the Verifier (iat of the key binding)',
+    level: 'MUST',
+    needs: NEEDS,
+    applies,
+    run({ holder: proof }, { sessionStart, now, clockSkewSeconds }) {
+      const at = proof?.issuedAt?.getTime()
+      if (at === undefined || Number.isNaN(at)) return fail('the key binding does not say when it was made (iat)')
+      const skew = clockSkewSeconds * 1000
+      // iat has whole seconds: a presentation of the session's first second may say its beginning.
+      if (at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
+        return fail('the key binding is older than the session')
+      return at <= now.getTime() + skew ? pass() : fail('the key binding is from the future; check the clocks')
+    },
+  },
+  {
+    id: 'holder.sd_hash',
+    asks: 'Was the key binding made for exactly these disclosures?',
+    spec: 'RFC 9901, Verification by the Verifier (sd_hash)',
+    level: 'MUST',
+    needs: NEEDS,
+    applies,
+    run: ({ holder: proof }) =>
+      proof?.coversPresentation ? pass() : fail('sd_hash of the key binding is not the hash of the presentation'),
+  },
+]

@@ -1,0 +1,26 @@
+/** Every check there is, in the order in which they are asked. These lists are the verifier. */
+import type { Evidence } from '../../credential/format.ts'
+import type { Check } from './check.ts'
+import { holder } from './holder.ts'
+import { issuer } from './issuer.ts'
+import { type PresentationContext, presentation } from './presentation.ts'
+import { query } from './query.ts'
+import { response } from './response.ts'
+import { validity } from './validity.ts'
+
+/** Asked once of the whole response. */
+export const responseChecks = response
+
+/** Asked of each presentation: whether it can be read. */
+export const readingChecks = presentation
+
+/** Asked of each presentation that could be read. */
+export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
+  ...issuer,
+  ...holder,
+  ...validity,
+  ...query,
+]
+
+/** For documents and tests: each check with its id, question, citation and level. */
+export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]

@@ -1,0 +1,78 @@
+/** Who issued the credential, and whether that is somebody we trust. Trust is decided on the key that verified the signature. */
+import type { Evidence } from '../../credential/format.ts'
+import { type Certificate, leafProblem } from '../../keys/certificate.ts'
+import { identifierProblem } from '../../keys/identifier.ts'
+import { findTrustPath } from '../../keys/trust-anchors.ts'
+import { type Check, cannotAsk, fail, pass } from './check.ts'
+import type { PresentationContext } from './presentation.ts'
+
+export const issuer: readonly Check<Evidence, PresentationContext>[] = [
+  {
+    id: 'issuer.signature',
+    asks: 'Did the key of the issuer certificate sign this credential?',
+    spec: 'RFC 9901, Verification of the SD-JWT; RFC 7515 section 5.2',
+    level: 'MUST',
+    run({ issuer: { chain, ...credential } }, { parseCertificate }) {
+      const leaf = leafOf(chain, parseCertificate)
+      if ('problem' in leaf) return cannotAsk('there is no issuer certificate to take the key from')
+      return credential.signedBy(leaf.certificate.publicKey)
+        ? pass()
+        : fail(`the signature is not by the key of ${leaf.certificate.subjectText}, or its algorithm is not supported`)
+    },
+  },
+  {
+    id: 'issuer.certificate',
+    asks: 'Is the issuer certificate valid now, and may its key sign?',
+    spec: 'RFC 5280 section 6.1.3; SD-JWT VC draft-19, Issuer Signature Mechanisms',
+    level: 'MUST',
+    run({ issuer: { chain } }, { parseCertificate, now, clockSkewSeconds }) {
+      const leaf = leafOf(chain, parseCertificate)
+      const problem = 'problem' in leaf ? leaf.problem : leafProblem(leaf.certificate, now, clockSkewSeconds)
+      return problem === undefined ? pass() : fail(problem)
+    },
+  },
+  {
+    id: 'issuer.trusted',
+    asks: 'Does the issuer certificate lead to a trust anchor?',
+    spec: 'RFC 5280 section 6; OpenID4VP 1.0, VP Token Validation',
+    level: 'MUST',
+    needs: ['issuer.signature', 'issuer.certificate'],
+    applies: ({ trustAnchors }) => trustAnchors.length > 0 || 'no trust anchors are configured (issuerTrustAnchors)',
+    run({ issuer: { chain } }, { parseCertificate, trustAnchors, now, clockSkewSeconds }) {
+      const certificates = chain.map(parseCertificate)
+      const found = findTrustPath(certificates, trustAnchors, now, clockSkewSeconds)
+      return 'problem' in found
+        ? fail(found.problem)
+        : pass(`by way of ${found.path.map((each) => each.subjectText).join(', ')}`)
+    },
+  },
+  {
+    id: 'issuer.identifier',
+    asks: 'Does the credential name one issuer, the one its certificate was made for?',
+    spec: 'VC-JOSE-COSE, Using JOSE (iss and issuer); SD-JWT VC draft-19, X.509 Certificates',
+    level: 'MUST',
+    run({ issuer: { chain, identifiers } }, { parseCertificate }) {
+      const [identifier] = identifiers
+      if (identifier === undefined) return fail('the credential names no issuer')
+      if (identifiers.some((other) => other !== identifier)) return fail('iss and issuer of the credential differ')
+      const leaf = leafOf(chain, parseCertificate)
+      if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')
+      if (!leaf.certificate.hasSubjectAltName)
+        return pass('the certificate has no subject alternative name to compare with')
+      const problem = identifierProblem(leaf.certificate, identifier)
+      return problem === undefined ? pass() : fail(problem)
+    },
+  },
+]
+
+type Leaf = { readonly certificate: Certificate } | { readonly problem: string }
+
+function leafOf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']): Leaf {
+  const [leaf] = chain
+  if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c)' }
+  try {
+    return { certificate: parse(leaf) }
+  } catch (error) {
+    return { problem: `the issuer certificate cannot be read: ${(error as Error).message}` }
+  }
+}

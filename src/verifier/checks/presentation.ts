@@ -1,0 +1,30 @@
+/** What the checks of one presentation are asked with, and the question that comes before all others. */
+import type { Evidence } from '../../credential/format.ts'
+import type { Certificate } from '../../keys/certificate.ts'
+import type { CredentialQuery } from '../../protocol/dcql.ts'
+import { type Check, fail, pass } from './check.ts'
+
+/** What was asked for, and what is trusted. Nothing in here comes from the wallet. */
+export interface PresentationContext {
+  readonly query: CredentialQuery
+  readonly nonce: string
+  readonly audience: string
+  readonly sessionStart: Date
+  readonly now: Date
+  readonly clockSkewSeconds: number
+  readonly trustAnchors: readonly Certificate[]
+  readonly parseCertificate: (der: Uint8Array) => Certificate
+}
+
+/** A presentation taken apart, or why it could not be. */
+export type Reading = { readonly evidence: Evidence } | { readonly problem: string }
+
+export const presentation: readonly Check<Reading, PresentationContext>[] = [
+  {
+    id: 'presentation.well_formed',
+    asks: 'Can the presentation be read?',
+    spec: 'RFC 9901, SD-JWT and SD-JWT+KB Data Formats',
+    level: 'MUST',
+    run: (reading) => ('problem' in reading ? fail(reading.problem) : pass()),
+  },
+]

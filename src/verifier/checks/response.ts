@@ -1,0 +1,58 @@
+/** What is asked of the response as a whole, before and beside its presentations. */
+
+import type { DcqlQuery } from '../../protocol/dcql.ts'
+import { answerCredentials } from '../../protocol/dcql-match.ts'
+import { type Check, fail, pass } from './check.ts'
+
+export interface ResponseContext {
+  readonly query: DcqlQuery
+  readonly state: string
+}
+
+export interface ResponseEvidence {
+  readonly state: string | undefined
+  /** How many presentations there are for each id of the `vp_token`. */
+  readonly counts: ReadonlyMap<string, number>
+}
+
+export const response: readonly Check<ResponseEvidence, ResponseContext>[] = [
+  {
+    id: 'presentation.session',
+    asks: 'Is the response to the request of this session?',
+    spec: 'OpenID4VP 1.0, Response Parameters; RFC 6749 section 4.1.2',
+    level: 'MUST',
+    run({ state }, context) {
+      if (state === undefined) return pass('the response carries no state; its nonce ties it to the session')
+      return state === context.state ? pass() : fail('state is not the one of the request')
+    },
+  },
+  {
+    id: 'query.count',
+    asks: 'Is there one presentation for each credential query, or more only where more were asked for?',
+    spec: 'OpenID4VP 1.0, Response Parameters; Credential Query, multiple',
+    level: 'MUST',
+    run({ counts }, { query }) {
+      const wrong = query.credentials.flatMap(({ id, multiple }) => {
+        const count = counts.get(id)
+        if (count === undefined || count === 1 || (count > 1 && multiple === true)) return []
+        return [`${id} has ${count} presentations, and ${multiple ? 'at least one' : 'exactly one'} was asked for`]
+      })
+      return wrong.length === 0 ? pass() : fail(wrong.join('; '))
+    },
+  },
+  {
+    id: 'query.complete',
+    asks: 'Are all credentials there that were asked for, and no others?',
+    spec: 'OpenID4VP 1.0, VP Token Validation; Selecting Credentials',
+    level: 'MUST',
+    run({ counts }, { query }) {
+      if (counts.size === 0) return fail('the response presents nothing')
+      const known = new Set(query.credentials.map(({ id }) => id))
+      const foreign = [...counts.keys()].filter((id) => !known.has(id))
+      if (foreign.length > 0)
+        return fail(`the response has ${foreign.length} presentations that no credential query asks for`)
+      const missing = answerCredentials(query, new Set(counts.keys()))
+      return missing === undefined ? pass() : fail(missing)
+    },
+  },
+]

@@ -1,0 +1,51 @@
+/** Whether the credential holds now: its disclosures, its time, its status. */
+import type { Evidence, Instant } from '../../credential/format.ts'
+import { type Check, fail, pass } from './check.ts'
+import type { PresentationContext } from './presentation.ts'
+
+export const validity: readonly Check<Evidence, PresentationContext>[] = [
+  {
+    id: 'disclosures.valid',
+    asks: 'Does every disclosure belong to the credential, once and in its place?',
+    spec: 'RFC 9901, Verification of the SD-JWT',
+    level: 'MUST',
+    run: ({ disclosuresProblem }) => (disclosuresProblem === undefined ? pass() : fail(disclosuresProblem)),
+  },
+  {
+    id: 'validity.not_before',
+    asks: 'Is the credential valid already?',
+    spec: 'RFC 7519 section 4.1.5; VCDM 2.0, Validity Period',
+    level: 'MUST',
+    run: ({ validity: { notBefore } }, { now, clockSkewSeconds }) =>
+      timeVerdict(notBefore, (at) => now.getTime() >= at - clockSkewSeconds * 1000, 'is not valid before'),
+  },
+  {
+    id: 'validity.not_expired',
+    asks: 'Is the credential valid still?',
+    spec: 'RFC 7519 section 4.1.4; VCDM 2.0, Validity Period',
+    level: 'MUST',
+    run: ({ validity: { notAfter } }, { now, clockSkewSeconds }) =>
+      timeVerdict(notAfter, (at) => now.getTime() < at + clockSkewSeconds * 1000, 'expired on'),
+  },
+  {
+    id: 'status.valid',
+    asks: 'Has the issuer neither revoked nor suspended the credential?',
+    spec: 'Token Status List draft-20, Validation Rules',
+    level: 'MUST',
+    needs: ['issuer.signature', 'issuer.certificate', 'issuer.trusted'],
+    applies: ({ trustAnchors }) =>
+      trustAnchors.length > 0 || 'no trust anchors are configured, so that no status is fetched',
+    run: ({ status }) =>
+      status === undefined
+        ? pass('the credential carries no status')
+        : fail('the credential carries a status, and this release cannot look it up'),
+  },
+]
+
+function timeVerdict(instants: readonly Instant[], holds: (at: number) => boolean, otherwise: string) {
+  for (const { member, at } of instants) {
+    if (at === undefined) return fail(`${member} is not a time`)
+    if (!holds(at.getTime())) return fail(`the credential ${otherwise} ${at.toISOString()} (${member})`)
+  }
+  return pass(instants.length === 0 ? 'the credential sets no such limit' : undefined)
+}

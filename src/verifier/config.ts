@@ -1,0 +1,93 @@
+/** The verification service's `server.json`. */
+import Type, { type Static } from 'typebox'
+import { MalformedError } from '../codec/malformed.ts'
+import {
+  type CommonConfig,
+  commonSettings,
+  type Files,
+  type ReadResult,
+  readCommon,
+  schemaMistakes,
+} from '../config/common.ts'
+import type { Certificate } from '../keys/certificate.ts'
+import { readTrustAnchors } from '../keys/trust-anchors.ts'
+
+export const VerifierSettings = Type.Object(
+  {
+    ...commonSettings,
+    clientMetadata: Type.Optional(
+      Type.Object(
+        {
+          clientName: Type.Optional(Type.String({ description: 'Verifier name shown to the holder' })),
+          logoUri: Type.Optional(Type.String()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    issuerTrustAnchors: Type.Optional(
+      Type.String({
+        description: 'Directory of PEM files; every certificate in them is trusted as an issuer or its CA',
+      }),
+    ),
+    requestLifetimeSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800 })),
+  },
+  { additionalProperties: false },
+)
+
+export interface VerifierConfig extends CommonConfig {
+  readonly clientMetadata: { readonly client_name?: string; readonly logo_uri?: string }
+  /** Empty: issuers are not checked, and every report says so. */
+  readonly trustAnchors: readonly Certificate[]
+  readonly requestLifetimeSeconds: number
+}
+
+const DEFAULTS = { port: 8081, databaseFile: 'data/verifier.db' }
+
+/** The configuration, or every mistake in it with its path. */
+export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {
+  const mistakes = schemaMistakes(VerifierSettings, value)
+  if (mistakes.length > 0) return { mistakes }
+  const settings = value as Static<typeof VerifierSettings>
+  const common = readCommon(value, files, DEFAULTS, now)
+  const anchors = readAnchorDirectory(settings.issuerTrustAnchors, files)
+  if ('mistakes' in common || 'mistakes' in anchors) {
+    return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
+  }
+  const { clientName, logoUri } = settings.clientMetadata ?? {}
+  return {
+    config: {
+      ...common.config,
+      clientMetadata: {
+        ...(clientName === undefined ? {} : { client_name: clientName }),
+        ...(logoUri === undefined ? {} : { logo_uri: logoUri }),
+      },
+      trustAnchors: anchors.certificates,
+      requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
+    },
+    warnings: [...common.warnings, ...anchorWarnings(anchors.certificates, now)],
+  }
+}
+
+/** Every certificate in every file of the directory; none when there is no such setting. */
+export function readAnchorDirectory(
+  directory: string | undefined,
+  files: Files,
+): { readonly certificates: readonly Certificate[] } | { readonly mistakes: readonly string[] } {
+  if (directory === undefined) return { certificates: [] }
+  try {
+    const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
+    return { certificates: readTrustAnchors(names.map((name) => ({ name, text: files.read(`${directory}/${name}`) }))) }
+  } catch (error) {
+    const why = error instanceof MalformedError ? error.message : 'the directory or a file in it cannot be read'
+    return { mistakes: [`issuerTrustAnchors: ${why}`] }
+  }
+}
+
+function anchorWarnings(anchors: readonly Certificate[], now: Date): string[] {
+  if (anchors.length === 0) {
+    return ['issuerTrustAnchors: none are configured; verification then only shows that a credential is well-formed']
+  }
+  return anchors
+    .filter(({ notAfter }) => notAfter < now)
+    .map(({ subjectText, notAfter }) => `issuerTrustAnchors: ${subjectText} expired on ${notAfter.toISOString()}`)
+}

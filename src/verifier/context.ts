@@ -1,0 +1,20 @@
+/** What the verification service works with: everything it does not decide itself comes in here. */
+import type { Logger } from 'pino'
+import type { Certificate } from '../keys/certificate.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { VerifierStore } from './collections.ts'
+import type { VerifierConfig } from './config.ts'
+
+export interface VerifierContext {
+  readonly config: VerifierConfig
+  readonly store: VerifierStore
+  readonly signer: Signer
+  /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
+  readonly clientId: string
+  /** The anchors in force; read anew on SIGHUP. */
+  readonly trustAnchors: () => readonly Certificate[]
+  readonly parseCertificate: (der: Uint8Array) => Certificate
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly log: Logger
+}

@@ -1,0 +1,43 @@
+/** The verification session: data, and the one transition it makes, to a final state. */
+import { refuse } from '../protocol/error.ts'
+import type { Report } from './verification.ts'
+
+export interface VerificationSession {
+  readonly queryId: string
+  /** Times are milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly nonce: string
+  readonly state: string
+  /** Kept, so that a wallet's answer still fits after the certificate has been renewed. */
+  readonly clientId: string
+  readonly outcome?: Outcome
+}
+
+export type Outcome =
+  | { readonly status: 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED'; readonly report: Report }
+  | { readonly status: 'DECLINED' | 'VERIFICATION_FAILED'; readonly walletError: WalletError }
+
+/** What a wallet says when it does not present. RFC 6749 section 4.1.2.1. */
+export interface WalletError {
+  readonly error: string
+  readonly error_description?: string
+}
+
+export type SessionStatus = Outcome['status'] | 'STARTED' | 'EXPIRED'
+
+export function statusOf(session: VerificationSession, now: Date): SessionStatus {
+  return session.outcome?.status ?? (now.getTime() < session.expiresAt ? 'STARTED' : 'EXPIRED')
+}
+
+/** Refuses with `gone` when the session has expired, and with `invalid_request` when it has had its response. */
+export function refuseUnlessOpen(session: VerificationSession, now: Date): void {
+  if (session.outcome !== undefined) refuse('invalid_request', 'this session has had its response')
+  if (now.getTime() >= session.expiresAt) refuse('gone', 'this session has expired')
+}
+
+/** Ends an open session. Refuses like {@link refuseUnlessOpen}, so that a session takes exactly one response. */
+export function finish(session: VerificationSession, outcome: Outcome, now: Date): VerificationSession {
+  refuseUnlessOpen(session, now)
+  return { ...session, outcome }
+}

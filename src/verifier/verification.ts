@@ -1,0 +1,99 @@
+/**
+ * The verification of a response: read each presentation, ask every check, report. It decides nothing that a check does
+ * not decide, and it has no effects. OpenID4VP 1.0, VP Token Validation.
+ */
+import type { JsonObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import type { CredentialFormat, Evidence } from '../credential/format.ts'
+import { formatOf } from '../credential/formats.ts'
+import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
+import { allHold, type CheckResult, runChecks } from './checks/check.ts'
+import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
+import type { PresentationContext, Reading } from './checks/presentation.ts'
+
+export interface Report {
+  readonly verified: boolean
+  /** Of the response as a whole. */
+  readonly checks: readonly CheckResult[]
+  /** By credential query id. */
+  readonly credentials: Readonly<Record<string, readonly CredentialReport[]>>
+}
+
+/** What is said of the credential itself is said only when all its checks hold. */
+export interface CredentialReport {
+  readonly format: string
+  readonly issuer?: string
+  readonly type?: readonly string[]
+  /** What was disclosed, rooted as DCQL paths are. */
+  readonly claims?: JsonObject
+  readonly holder_key_thumbprint?: string
+  /** ISO 8601. */
+  readonly valid_from?: string
+  readonly valid_until?: string
+  readonly checks: readonly CheckResult[]
+}
+
+/** A response as the wallet sent it, parsed. */
+export interface VpResponse {
+  readonly vpToken: ReadonlyMap<string, readonly string[]>
+  readonly state: string | undefined
+}
+
+export type VerificationContext = Omit<PresentationContext, 'query'> & {
+  readonly query: DcqlQuery
+  readonly state: string
+}
+
+export function verify(response: VpResponse, context: VerificationContext): Report {
+  const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
+  const checks = runChecks(responseChecks, { state: response.state, counts }, context)
+  const credentials = context.query.credentials.flatMap((query) => {
+    const presentations = response.vpToken.get(query.id)
+    return presentations
+      ? [[query.id, presentations.map((text) => verifyPresentation(text, query, context))] as const]
+      : []
+  })
+  const all = [...checks, ...credentials.flatMap(([, reports]) => reports.flatMap((report) => report.checks))]
+  return { verified: allHold(all), checks, credentials: Object.fromEntries(credentials) }
+}
+
+function verifyPresentation(text: string, query: CredentialQuery, context: VerificationContext): CredentialReport {
+  const reading = read(formatOf(query.format), text)
+  const evidence = 'evidence' in reading ? reading.evidence : undefined
+  const asked: PresentationContext = { ...context, query }
+  const checks = [...runChecks(readingChecks, reading, asked), ...runChecks(evidenceChecks, evidence, asked)]
+  const described = evidence && allHold(checks) ? describe(evidence) : {}
+  return { format: query.format, ...described, checks }
+}
+
+function read(format: CredentialFormat | undefined, text: string): Reading {
+  if (format === undefined) return { problem: 'this release cannot read the format that was asked for' }
+  try {
+    return { evidence: format.read(text) }
+  } catch (error) {
+    if (error instanceof MalformedError) return { problem: error.message }
+    throw error
+  }
+}
+
+function describe(evidence: Evidence): Omit<CredentialReport, 'format' | 'checks'> {
+  const [issuer] = evidence.issuer.identifiers
+  const from = latest(evidence.validity.notBefore.flatMap(({ at }) => at ?? []))
+  const until = earliest(evidence.validity.notAfter.flatMap(({ at }) => at ?? []))
+  return {
+    ...(issuer === undefined ? {} : { issuer }),
+    type: evidence.types,
+    claims: evidence.claims,
+    ...('thumbprint' in evidence.boundKey ? { holder_key_thumbprint: evidence.boundKey.thumbprint } : {}),
+    ...(from ? { valid_from: from.toISOString() } : {}),
+    ...(until ? { valid_until: until.toISOString() } : {}),
+  }
+}
+
+function earliest(times: readonly Date[]): Date | undefined {
+  return times.length === 0 ? undefined : new Date(Math.min(...times.map((time) => time.getTime())))
+}
+
+function latest(times: readonly Date[]): Date | undefined {
+  return times.length === 0 ? undefined : new Date(Math.max(...times.map((time) => time.getTime())))
+}

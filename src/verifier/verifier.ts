@@ -1,0 +1,43 @@
+/** The verification service, ready to listen: everything it needs comes in, and a server comes out. */
+import type { Logger } from 'pino'
+import { authenticator } from '../http/api-key.ts'
+import { type App, createApp } from '../http/app.ts'
+import { type Certificate, certificateCache } from '../keys/certificate.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import type { VerifierStore } from './collections.ts'
+import type { VerifierConfig } from './config.ts'
+import type { VerifierContext } from './context.ts'
+import { verifierRoutes } from './routes.ts'
+
+export interface VerifierEffects {
+  readonly store: VerifierStore
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly log: Logger
+}
+
+const REMEMBERED_CERTIFICATES = 1000
+
+export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
+  const [leaf] = config.chain as readonly [Certificate]
+  const context: VerifierContext = {
+    config,
+    ...effects,
+    signer: keySigner(config.signingKey, config.chain),
+    clientId: `x509_hash:${leaf.fingerprint}`,
+    trustAnchors: () => config.trustAnchors,
+    parseCertificate: certificateCache(REMEMBERED_CERTIFICATES),
+  }
+  return createApp(
+    {
+      title: 'Vouchsafe verification service',
+      description: 'OpenID4VP 1.0 with DCQL',
+      authenticate: authenticator(config.apiKeys),
+      ready: () => effects.store.get('verification_query', '-'),
+      random: effects.random,
+      log: effects.log,
+      tls: config.tls,
+    },
+    (app) => verifierRoutes(app, context),
+  )
+}

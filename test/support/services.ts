@@ -1,0 +1,186 @@
+/**
+ * Both services in this process, without a socket: real stores on disk, real keys, a clock the test holds, and a `fetch`
+ * that leads to whichever service the address belongs to.
+ */
+import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { pino } from 'pino'
+import type { Files } from '../../src/config/common.ts'
+import type { App } from '../../src/http/app.ts'
+import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
+import { readIssuerConfig } from '../../src/issuer/config.ts'
+import { createIssuer } from '../../src/issuer/issuer.ts'
+import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
+import { readVerifierConfig } from '../../src/verifier/config.ts'
+import { createVerifier } from '../../src/verifier/verifier.ts'
+
+export const API_KEY = 'k'.repeat(64)
+export const ISSUER_URL = 'http://issuer.localhost'
+export const VERIFIER_URL = 'http://verifier.localhost'
+
+/** A key as Node has it, made without the synchronous generator, which can hang on Node 20. */
+export async function makeKey(): Promise<KeyObject> {
+  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+  return privateKey
+}
+
+export interface Clock {
+  now: Date
+}
+
+export interface Services {
+  readonly clock: Clock
+  readonly issuer: App
+  readonly verifier: App
+  readonly issuerStore: Store<IssuerCollections>
+  readonly verifierStore: Store<VerifierCollections>
+  readonly issuerKey: KeyObject
+  /** PEM texts by name: what the services read as files. */
+  readonly files: ReadonlyMap<string, string>
+  readonly fetch: typeof globalThis.fetch
+  readonly logLines: readonly string[]
+  close(): Promise<void>
+}
+
+export interface ServiceOptions {
+  readonly issuer?: Record<string, unknown>
+  readonly verifier?: Record<string, unknown>
+  /** What the verifier trusts; the issuer's certificate when absent, nothing when empty. */
+  readonly anchors?: readonly string[]
+  /** Replaces the issuer's certificate files, leaf first. */
+  readonly issuerCertificates?: (key: KeyObject) => Promise<string>
+}
+
+export async function startServices(options: ServiceOptions = {}): Promise<Services> {
+  const clock: Clock = { now: new Date() }
+  const [issuerKey, verifierKey] = [await makeKey(), await makeKey()]
+  const files = new Map([
+    ['issuer.key', pemOf(issuerKey)],
+    [
+      'issuer.pem',
+      options.issuerCertificates ? await options.issuerCertificates(issuerKey) : certificate(issuerKey, ISSUER_URL),
+    ],
+    ['verifier.key', pemOf(verifierKey)],
+    ['verifier.pem', certificate(verifierKey, VERIFIER_URL)],
+  ])
+  const anchors = options.anchors ?? [files.get('issuer.pem') ?? '']
+  for (const [index, pem] of anchors.entries()) files.set(`anchors/${index}.pem`, pem)
+  const logLines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
+  const effects = { now: () => clock.now, random: randomBytes, log }
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-'))
+
+  const issuerStore = await openSqlite<IssuerCollections>(join(directory, 'issuer.db'), issuerMigrations)
+  const issuer = await createIssuer(
+    configOf(readIssuerConfig(settings('issuer', ISSUER_URL, options.issuer), filesOf(files), clock.now)),
+    { ...effects, store: issuerStore },
+  )
+  const verifierStore = await openSqlite<VerifierCollections>(join(directory, 'verifier.db'), verifierMigrations)
+  const verifier = await createVerifier(
+    configOf(readVerifierConfig(settings('verifier', VERIFIER_URL, options.verifier), filesOf(files), clock.now)),
+    { ...effects, store: verifierStore },
+  )
+  return {
+    clock,
+    issuer,
+    verifier,
+    issuerStore,
+    verifierStore,
+    issuerKey,
+    files,
+    logLines,
+    fetch: fetchFrom(
+      new Map([
+        [ISSUER_URL, issuer],
+        [VERIFIER_URL, verifier],
+      ]),
+    ),
+    close: async () => {
+      await Promise.all([issuer.close(), verifier.close()])
+      await Promise.all([issuerStore.close(), verifierStore.close()])
+    },
+  }
+}
+
+/** The settings of a service as a `server.json` would have them. */
+export function settings(service: 'issuer' | 'verifier', baseUrl: string, more: Record<string, unknown> = {}): object {
+  return {
+    port: 0,
+    baseUrl,
+    signing: { keyFile: `${service}.key`, certificateFiles: [`${service}.pem`] },
+    integrations: { authentication: { [API_KEY]: 'test' } },
+    ...(service === 'issuer'
+      ? { issuer: { id: baseUrl, display: { name: 'Example University' } } }
+      : { clientMetadata: { clientName: 'Example Shop' }, issuerTrustAnchors: 'anchors' }),
+    ...more,
+  }
+}
+
+export function filesOf(texts: ReadonlyMap<string, string>): Files {
+  return {
+    read: (path) => texts.get(path) ?? missing(),
+    list: (directory) =>
+      [...texts.keys()]
+        .filter((path) => path.startsWith(`${directory}/`))
+        .map((path) => path.slice(directory.length + 1)),
+  }
+}
+
+export function pemOf(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }) as string
+}
+
+/** `fetch` over Fastify's `inject`: the whole protocol without a socket. */
+export function fetchFrom(apps: ReadonlyMap<string, App>): typeof globalThis.fetch {
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    const app =
+      apps.get(url.origin) ??
+      (() => {
+        throw new TypeError(`fetch failed: nothing listens at ${url.origin}`)
+      })()
+    const request = new Request(url, init)
+    const response = await app.inject({
+      method: request.method as 'GET',
+      url: url.pathname + url.search,
+      headers: Object.fromEntries(request.headers),
+      ...(init.body ? { payload: Buffer.from(await request.arrayBuffer()) } : {}),
+    })
+    return new Response(response.statusCode === 204 ? null : new Uint8Array(response.rawPayload), {
+      status: response.statusCode,
+      headers: Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]),
+    })
+  }
+}
+
+function certificate(key: KeyObject, uri: string): string {
+  return toPem(selfSigned(key, uri))
+}
+
+function selfSigned(key: KeyObject, uri: string): Buffer {
+  const year = 365 * 86_400_000
+  return selfSignedCertificate({
+    privateKey: key,
+    publicKey: createPublicKey(key),
+    commonName: new URL(uri).hostname,
+    uris: [uri],
+    notBefore: new Date(Date.now() - year),
+    notAfter: new Date(Date.now() + year),
+    serial: randomBytes(16),
+  })
+}
+
+function configOf<T>(result: { readonly config: T } | { readonly mistakes: readonly string[] }): T {
+  if ('mistakes' in result) throw new Error(result.mistakes.join('\n'))
+  return result.config
+}
+
+function missing(): never {
+  throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
+}
