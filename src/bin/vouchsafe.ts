@@ -3,26 +3,42 @@ import { parseArgs } from 'node:util'
 
 const USAGE = `vouchsafe - issue and verify digital credentials
 
-  vouchsafe issuer   [--config FILE]     run the credential issuance service
-  vouchsafe verifier [--config FILE]     run the credential verification service
+Services; FILE is conf/server.json unless given, and paths in it are relative to the working directory:
+  vouchsafe issuer   [--config FILE]          issue credentials to wallets
+  vouchsafe verifier [--config FILE]          verify what wallets present
 
-FILE is conf/server.json unless given; paths in it are relative to the working directory.
+Getting started and finding out:
+  vouchsafe demo [--once] [--home DIR]        both services and a wallet, with generated keys
+  vouchsafe init issuer|verifier [--dir DIR]  write a key, a certificate and a configuration
+  vouchsafe doctor [issuer|verifier] [--config FILE]
+                                              say everything that is wrong with a configuration
+
+The reference wallet; it keeps its key and credentials in DIR:
+  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
+                   [--home DIR] [--json]
 `
 
+/** What each command does with the words after it. */
+const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
+  issuer: async (args) => (await import('./service.ts')).runService('issuer', configFile(args)),
+  verifier: async (args) => (await import('./service.ts')).runService('verifier', configFile(args)),
+  demo: async (args) => (await import('./demo.ts')).runDemo(args),
+  init: async (args) => (await import('./init.ts')).runInit(args),
+  doctor: async (args) => (await import('./doctor.ts')).runDoctor(args),
+  wallet: async (args) => (await import('./wallet.ts')).runWallet(args),
+  help: () => Promise.resolve(void process.stdout.write(USAGE)),
+}
+
+function configFile(args: string[]): string {
+  return parseArgs({ args, options: { config: { type: 'string', default: 'conf/server.json' } } }).values.config
+}
+
 async function main(): Promise<void> {
-  const [command, ...rest] = process.argv.slice(2)
-  switch (command) {
-    case 'issuer':
-    case 'verifier': {
-      const { values } = parseArgs({ args: rest, options: { config: { type: 'string', default: 'conf/server.json' } } })
-      const { runService } = await import('./service.ts')
-      await runService(command, values.config)
-      return
-    }
-    default:
-      process.stdout.write(USAGE)
-      process.exitCode = command === undefined || command === 'help' || command === '--help' ? 0 : 2
-  }
+  const [word = 'help', ...args] = process.argv.slice(2)
+  const command = word === '-h' || word === '--help' ? commands.help : commands[word]
+  if (command !== undefined) return command(args)
+  process.stderr.write(`There is no command ${word}.\n\n${USAGE}`)
+  process.exitCode = 2
 }
 
 main().catch((error: unknown) => {

@@ -158,7 +158,7 @@ export function readText(value: DerValue): string {
   return malformed('a DER string is not of its type')
 }
 
-export function isAscii(bytes: Uint8Array): boolean {
+function isAscii(bytes: Uint8Array): boolean {
   return bytes.every((octet) => octet < 0x80)
 }
 

@@ -1,8 +1,12 @@
 import {
+  constants,
+  createHash,
+  createPublicKey,
   generateKeyPair as generateKeyPairCallback,
   type KeyObject,
   type KeyPairKeyObjectResult,
   sign,
+  verify,
   X509Certificate,
 } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -19,6 +23,7 @@ import {
   writeOctetString,
   writeOid,
   writeSequence,
+  writeTime,
 } from '../codec/der.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import {
@@ -360,6 +365,7 @@ describe('extensions that must be understood', () => {
 describe('what is no certificate', () => {
   const der = make()
   const version = (number: number) => writeDer(contextTag(0, 'constructed'), writeInteger(number))
+  const time = writeTime(NOW)
   const spki = (algorithm: Buffer, key: Buffer) => writeSequence(algorithm, writeBitString(key))
   const ecAlgorithm = (curve: string) => writeSequence(writeOid('1.2.840.10045.2.1'), writeOid(curve))
 
@@ -384,7 +390,14 @@ describe('what is no certificate', () => {
       replace(2, writeSequence(writeOid('1.2.840.10045.4.3.3'))),
       /two different signature algorithms/,
     ],
-    ['one time only', replace(4, writeSequence(Buffer.from('170d3237303130313030303030305a', 'hex'))), /no two times/],
+    ['one time only', replace(4, writeSequence(time)), /no two times/],
+    ['three times', (members) => members.with(4, writeSequence(...Array<Buffer>(3).fill(time))), /out of place/],
+    [
+      'two lists of extensions in one',
+      (members) =>
+        members.with(7, writeDer(contextTag(3, 'constructed'), basicConstraints(true), basicConstraints(false))),
+      /not one element/,
+    ],
     ['a name that is no name', replace(5, writeSequence(writeInteger(1))), /no set of attributes/],
     [
       'a key of an unknown kind',
@@ -420,6 +433,8 @@ describe('what is no certificate', () => {
     const parts = [signed?.der ?? Buffer.of(), algorithm?.der ?? Buffer.of()]
     expectMalformed(() => parseCertificate(writeSequence(...parts, writeBitString(Buffer.of(0xf0), 4))), /whole bytes/)
     expectMalformed(() => parseCertificate(writeSequence(...parts)), /tag 03 is missing/)
+    const more = writeSequence(...parts, writeBitString(Buffer.of(1)), writeInteger(1))
+    expectMalformed(() => parseCertificate(more), /tag 02 is out of place/)
   })
 
   test.each([
@@ -541,12 +556,82 @@ describe('signatures', () => {
     expect(signedWith(await generateKeyPair('ec', { namedCurve: 'secp224r1' }), 'sha256', algorithm)).toBe(false)
   })
 
+  test('an algorithm for another kind of key does not fit', () => {
+    expect(signedWith(keys, 'sha256', writeSequence(writeOid('1.2.840.10045.4.3.2')))).toBe(true)
+    expect(signedWith(keys, 'sha256', writeSequence(writeOid('1.3.101.112')))).toBe(false)
+  })
+
+  const [SHA256, SHA384, MGF1] = ['2.16.840.1.101.3.4.2.1', '2.16.840.1.101.3.4.2.2', '1.2.840.113549.1.1.8']
+  test.each([
+    ['as everybody writes it', SHA256, MGF1, SHA256, 32, [], true],
+    ['with another hash', SHA384, MGF1, SHA384, 48, [], false],
+    ['with another mask', SHA256, '1.2.3', SHA256, 32, [], false],
+    ['with another hash in the mask', SHA256, MGF1, SHA384, 32, [], false],
+    ['with a short salt', SHA256, MGF1, SHA256, 20, [], false],
+    ['with a trailer', SHA256, MGF1, SHA256, 32, [writeDer(contextTag(3, 'constructed'), writeInteger(1))], false],
+  ])('RSASSA-PSS %s', async (_, hash, mask, maskHash, saltLength, more, expected) => {
+    const rsa = await generateKeyPair('rsa', { modulusLength: 2048 })
+    const tagged = (number: number, value: Buffer) => writeDer(contextTag(number, 'constructed'), value)
+    const parameters = writeSequence(
+      tagged(0, writeSequence(writeOid(hash), writeDer(TAG.null))),
+      tagged(1, writeSequence(writeOid(mask), writeSequence(writeOid(maskHash), writeDer(TAG.null)))),
+      tagged(2, writeInteger(saltLength)),
+      ...more,
+    )
+    const algorithm = writeSequence(writeOid('1.2.840.113549.1.1.10'), parameters)
+    const padding = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }
+    expect(
+      signedBy(rsa.publicKey, algorithm, (data) => sign('sha256', data, { key: rsa.privateKey, ...padding })),
+    ).toBe(expected)
+  })
+
+  test('an RSA key of more bits than anybody needs is not used', () => {
+    // The modulus is a Mersenne prime, as random primes of this size take long to find; a valid RSA key all the same.
+    const [bits, exponent] = [9689, 65_537n]
+    const modulus = 2n ** BigInt(bits) - 1n
+    const octets = (number: bigint) => Buffer.from(number.toString(16).padStart(2 * Math.ceil(bits / 8), '0'), 'hex')
+    const jwk = { kty: 'RSA', n: octets(modulus).toString('base64url'), e: 'AQAB' }
+    const info = Buffer.from('3031300d060960864801650304020105000420', 'hex')
+    const algorithm = writeSequence(writeOid('1.2.840.113549.1.1.11'), writeDer(TAG.null))
+    const publicKey = createPublicKey({ key: jwk, format: 'jwk' })
+    const signRaw = (data: Buffer) => {
+      const tail = Buffer.concat([Buffer.of(0), info, createHash('sha256').update(data).digest()])
+      const filler = Buffer.alloc(Math.ceil(bits / 8) - 2 - tail.length, 0xff)
+      const padded = BigInt(`0x${Buffer.concat([Buffer.of(0, 1), filler, tail]).toString('hex')}`)
+      return octets(power(padded, inverse(exponent, modulus - 1n), modulus))
+    }
+    const data = Buffer.from('any')
+    expect(verify('sha256', data, publicKey, signRaw(data))).toBe(true)
+    expect(signedBy(publicKey, algorithm, signRaw)).toBe(false)
+  })
+
   function signedWith(pair: KeyPairKeyObjectResult, digest: string, algorithm: Buffer): boolean {
-    const unsigned = edit(make({ publicKey: pair.publicKey }), replace(2, algorithm))
+    return signedBy(pair.publicKey, algorithm, (data) => sign(digest, data, pair.privateKey))
+  }
+
+  function signedBy(publicKey: KeyObject, algorithm: Buffer, signData: (data: Buffer) => Buffer): boolean {
+    const unsigned = edit(make({ publicKey }), replace(2, algorithm))
     const signed = readDer(unsigned).children[0]?.der ?? Buffer.of()
-    const signature: Buffer = sign(digest, signed, pair.privateKey satisfies KeyObject)
-    const certificate = parseCertificate(writeSequence(signed, algorithm, writeBitString(signature)))
+    const certificate = parseCertificate(writeSequence(signed, algorithm, writeBitString(signData(signed))))
     return isSignedBy(certificate, certificate)
+  }
+
+  function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
+    let result = 1n
+    for (const bit of exponent.toString(2)) {
+      result = (result * result) % modulus
+      if (bit === '1') result = (result * base) % modulus
+    }
+    return result
+  }
+
+  function inverse(value: bigint, modulus: bigint): bigint {
+    let [a, b, x, y] = [value, modulus, 1n, 0n]
+    while (b !== 0n) {
+      const quotient = a / b
+      ;[a, b, x, y] = [b, a - quotient * b, y, x - quotient * y]
+    }
+    return ((x % modulus) + modulus) % modulus
   }
 })
 

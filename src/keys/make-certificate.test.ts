@@ -3,7 +3,14 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { isSignedBy, leafProblem, parseCertificate, readPemCertificates } from './certificate.ts'
 import { writeName } from './certificate-name.ts'
-import { makeCertificate, type SelfSigned, selfSignedCertificate, toPem, usualExtensions } from './make-certificate.ts'
+import {
+  keyUsage,
+  makeCertificate,
+  type SelfSigned,
+  selfSignedCertificate,
+  toPem,
+  usualExtensions,
+} from './make-certificate.ts'
 
 const generateKeyPair = promisify(generateKeyPairCallback)
 const keys = await generateKeyPair('ec', { namedCurve: 'P-256' })
@@ -104,6 +111,12 @@ test('a certificate that another signed says by whom, and node:crypto agrees', (
   expect(theirs.subject).toBe('C=DE\nCN=Leaf')
   expect(theirs.serialNumber).toBe('80')
   expect(new Date(theirs.validTo)).toEqual(new Date('9999-12-31T23:59:59Z'))
+})
+
+test('a key usage is written in as few bits as there are', () => {
+  expect(keyUsage(['digitalSignature']).toString('hex')).toMatch(/040403020780$/)
+  expect(keyUsage(['keyCertSign', 'cRLSign']).toString('hex')).toMatch(/040403020106$/)
+  expect(keyUsage(['decipherOnly']).toString('hex')).toMatch(/04050303070080$/)
 })
 
 test('a key on another curve cannot sign, as the certificate would say ES256', async () => {

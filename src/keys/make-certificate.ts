@@ -136,11 +136,11 @@ export function keyUsage(usages: readonly KeyUsage[]): Buffer {
   return extension(EXTENSION.keyUsage, true, writeBitString(bytes, 7 - (last & 7)))
 }
 
-export function subjectKeyIdentifier(publicKey: KeyObject): Buffer {
+function subjectKeyIdentifier(publicKey: KeyObject): Buffer {
   return extension(EXTENSION.subjectKeyIdentifier, false, writeOctetString(keyIdentifier(publicKey)))
 }
 
-export function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
+function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
   const keyId = writeDer(contextTag(0, 'primitive'), keyIdentifier(issuerPublicKey))
   return extension(EXTENSION.authorityKeyIdentifier, false, writeSequence(keyId))
 }

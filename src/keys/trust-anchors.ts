@@ -36,13 +36,12 @@ export function findTrustPath(
   const problem = certificateProblem(leaf, now, clockSkewSeconds)
   if (problem !== undefined) return notTrusted(leaf, problem)
   // Fingerprints are over all bytes of a certificate: equal ones are the same certificate.
-  const known = new Set(anchors.map(({ fingerprint }) => fingerprint))
-  if (known.has(leaf.fingerprint)) return { path: [leaf] }
-  const others = new Map(chain.map((certificate) => [certificate.fingerprint, certificate]))
-  for (const fingerprint of [...known, leaf.fingerprint]) others.delete(fingerprint)
+  if (anchors.some(({ fingerprint }) => fingerprint === leaf.fingerprint)) return { path: [leaf] }
+  // Each once, however often it was sent; and the leaf as it stands in the path.
+  const sent = new Map(chain.map((certificate) => [certificate.fingerprint, certificate])).set(leaf.fingerprint, leaf)
   const search: Search = {
     anchors,
-    sent: [...others.values()],
+    sent: [...sent.values()],
     now,
     clockSkewSeconds,
     checksLeft: MAX_SIGNATURE_CHECKS,
