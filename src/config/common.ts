@@ -11,13 +11,8 @@ import { describeMistakes } from '../protocol/mistakes.ts'
 import { addressMistakes, addressWarnings } from './address.ts'
 import { apiKeyMistakes, apiKeyWarnings } from './api-keys.ts'
 import { Database, databaseFile, databaseMistakes } from './database.ts'
+import type { Files } from './files.ts'
 import { KeyAndCertificates, readKeyAndCertificates } from './signing.ts'
-
-/** How a configuration reaches files; paths are relative to the working directory. Both throw when there is none. */
-export interface Files {
-  read(path: string): string
-  list(directory: string): readonly string[]
-}
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {

@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, leafProblem, readPemCertificates } from '../keys/certificate.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
-import type { Files } from './common.ts'
+import type { Files } from './files.ts'
 
 export const KeyAndCertificates = Type.Object(
   {

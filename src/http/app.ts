@@ -13,29 +13,9 @@ import type { Logger } from 'pino'
 import { refuse } from '../protocol/error.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import type { Authenticate } from './api-key.ts'
+import type { App } from './app-type.ts'
 import { sendError, toProtocolError } from './error-response.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes } from './unrouted.ts'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** An API key is required, and no other origin may call. */
-    admin?: boolean
-    /** The code for a request of this route that cannot be read; `invalid_request` when absent. */
-    malformed?: import('../protocol/error.ts').ErrorCode
-  }
-  interface FastifyRequest {
-    /** The label of the API key, on administrative routes. */
-    apiKeyLabel: string
-  }
-}
-
-export type App = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->
 
 export interface AppOptions {
   readonly title: string

@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../protocol/error.ts'
 import type { Authenticate } from './api-key.ts'
-import type { App } from './app.ts'
+import type { App } from './app-type.ts'
 
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',

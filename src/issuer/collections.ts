@@ -1,5 +1,6 @@
 /** What the issuance service stores, and the schema it is stored in. */
 import type { JsonObject } from '../codec/json.ts'
+import { refuse } from '../protocol/error.ts'
 import { createCollection, type Migration, type Store } from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
 
@@ -25,3 +26,9 @@ export const issuerMigrations: readonly Migration[] = [
     statements: ['credential_configuration', 'issuance_session', 'spent_nonce'].flatMap(createCollection),
   },
 ]
+
+/** Refuses with `not_found`. */
+export async function findSession(store: IssuerStore, sessionId: string): Promise<IssuanceSession> {
+  const row = await store.get('issuance_session', sessionId)
+  return row?.value ?? refuse('not_found', 'there is no such session')
+}

@@ -1,13 +1,7 @@
 /** The issuance service's `server.json`. */
 import Type, { type Static } from 'typebox'
-import {
-  type CommonConfig,
-  commonSettings,
-  type Files,
-  type ReadResult,
-  readCommon,
-  schemaMistakes,
-} from '../config/common.ts'
+import { type CommonConfig, commonSettings, type ReadResult, readCommon, schemaMistakes } from '../config/common.ts'
+import type { Files } from '../config/files.ts'
 
 export const IssuerSettings = Type.Object(
   {

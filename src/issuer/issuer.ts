@@ -1,7 +1,8 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
 import type { Logger } from 'pino'
 import { authenticator } from '../http/api-key.ts'
-import { type App, createApp } from '../http/app.ts'
+import { createApp } from '../http/app.ts'
+import type { App } from '../http/app-type.ts'
 import { deriveSecret, keySigner } from '../keys/file-signer.ts'
 import type { IssuerStore } from './collections.ts'
 import type { IssuerConfig } from './config.ts'

@@ -7,9 +7,9 @@ import { isObject, type JsonObject, own } from '../codec/json.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
+import { findSession } from './collections.ts'
 import { findConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
-import { findSession } from './offer.ts'
 
 /** Members of a configuration that tell us how to issue and wallets nothing. */
 const INTERNAL_MEMBERS = ['selective_disclosure', 'validity_seconds', 'batch_size', 'revocable']
@@ -38,7 +38,7 @@ export async function authorizationServerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
-  if (sessionId !== undefined) await findSession(context, sessionId)
+  if (sessionId !== undefined) await findSession(context.store, sessionId)
   const { baseUrl } = context.config
   return {
     issuer: identifierOf(context, sessionId),
@@ -64,7 +64,7 @@ async function shownConfigurations(
       all.filter(({ value }) => !value.removed).map(({ id, value }) => [id, shown(value.configuration)]),
     )
   }
-  const { configurationIds } = await findSession(context, sessionId)
+  const { configurationIds } = await findSession(context.store, sessionId)
   const stored = await Promise.all(configurationIds.map((id) => findConfiguration(context, id)))
   return Object.fromEntries(configurationIds.map((id, index) => [id, shown(stored[index]?.configuration ?? {})]))
 }

@@ -3,16 +3,20 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { JsonObject } from '../codec/json.ts'
-import { type App, bodylessRoutes, formRoutes } from '../http/app.ts'
+import { bodylessRoutes, formRoutes } from '../http/app.ts'
+import type { App } from '../http/app-type.ts'
 import { refuse } from '../protocol/error.ts'
 import { CredentialConfiguration, CredentialRequest } from '../protocol/oid4vci.ts'
 import { redeemCode, sessionOfToken } from './access-token.ts'
+import { findSession } from './collections.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { type OpenSession, requestCredential } from './credential-request.ts'
 import { accessTokenKeys, authorizationServerMetadata, issuerMetadata } from './metadata.ts'
+import { type NewSession, startSession } from './new-session.ts'
 import { makeNonce } from './nonce.ts'
-import { findSession, getOffer, getStatus, type NewSession, startSession } from './offer.ts'
+import { getOffer } from './offer.ts'
+import { getStatus } from './session-status.ts'
 
 const admin = { config: { admin: true } } as const
 const adminSecurity = { security: [{ apiKey: [] }], tags: ['integration'] }
@@ -110,7 +114,7 @@ function nonceRoutes(app: App, context: IssuerContext): void {
   }))
   const ofSession = { ...schema, params: SessionParams }
   app.post('/issuance/oid4vci/nonce/:session_id', { schema: ofSession }, async ({ params }) => {
-    await findSession(context, params.session_id)
+    await findSession(context.store, params.session_id)
     return { c_nonce: makeNonce(secrets.nonce, params.session_id, random(16), now()) }
   })
 }

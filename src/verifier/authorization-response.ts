@@ -4,9 +4,9 @@ import { MalformedError } from '../codec/malformed.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import { update } from '../store/store.ts'
+import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
-import { findSession } from './request-object.ts'
 import { finish, type Outcome, refuseUnlessOpen, type VerificationSession, type WalletError } from './session.ts'
 import { type Report, type VpResponse, verify } from './verification.ts'
 
@@ -26,7 +26,7 @@ const MAX_ERROR_LENGTH = 500
  * fails ends it, and the wallet learns only that it was refused. Refuses with `not_found`, `gone` or `invalid_request`.
  */
 export async function receiveResponse(context: VerifierContext, sessionId: string, form: ResponseForm): Promise<void> {
-  const session = await findSession(context, sessionId)
+  const session = await findSession(context.store, sessionId)
   refuseUnlessOpen(session, context.now())
   const query = await getQuery(context, session.queryId)
   refuseForeignState(form, session, query)

@@ -1,5 +1,6 @@
 /** What the verification service stores, and the schema it is stored in. */
 import type { DcqlQuery } from '../protocol/dcql.ts'
+import { refuse } from '../protocol/error.ts'
 import { createCollection, type Migration, type Store } from '../store/store.ts'
 import type { VerificationSession } from './session.ts'
 
@@ -14,3 +15,9 @@ export type VerifierStore = Store<VerifierCollections>
 export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0001', statements: ['verification_query', 'verification_session'].flatMap(createCollection) },
 ]
+
+/** Refuses with `not_found`. */
+export async function findSession(store: VerifierStore, sessionId: string): Promise<VerificationSession> {
+  const row = await store.get('verification_session', sessionId)
+  return row?.value ?? refuse('not_found', 'there is no such session')
+}

@@ -1,14 +1,8 @@
 /** The verification service's `server.json`. */
 import Type, { type Static } from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
-import {
-  type CommonConfig,
-  commonSettings,
-  type Files,
-  type ReadResult,
-  readCommon,
-  schemaMistakes,
-} from '../config/common.ts'
+import { type CommonConfig, commonSettings, type ReadResult, readCommon, schemaMistakes } from '../config/common.ts'
+import type { Files } from '../config/files.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { readTrustAnchors } from '../keys/trust-anchors.ts'
 

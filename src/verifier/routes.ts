@@ -1,11 +1,14 @@
 /** Every path of the verification service, who may call it, and the function that answers. */
 import Type from 'typebox'
-import { type App, formRoutes } from '../http/app.ts'
+import { formRoutes } from '../http/app.ts'
+import type { App } from '../http/app-type.ts'
 import { refuse } from '../protocol/error.ts'
 import { receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
+import { startSession } from './new-session.ts'
 import { createQuery, getQuery } from './queries.ts'
-import { getRequestObject, getStatus, startSession } from './request-object.ts'
+import { getRequestObject } from './request-object.ts'
+import { getStatus } from './session-status.ts'
 
 const admin = { config: { admin: true } } as const
 const adminSecurity = { security: [{ apiKey: [] }], tags: ['integration'] }

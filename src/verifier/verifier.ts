@@ -1,7 +1,8 @@
 /** The verification service, ready to listen: everything it needs comes in, and a server comes out. */
 import type { Logger } from 'pino'
 import { authenticator } from '../http/api-key.ts'
-import { type App, createApp } from '../http/app.ts'
+import { createApp } from '../http/app.ts'
+import type { App } from '../http/app-type.ts'
 import { type Certificate, certificateCache } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
 import type { VerifierStore } from './collections.ts'

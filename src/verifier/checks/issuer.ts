@@ -65,11 +65,15 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
   },
 ]
 
+/** Each certificate costs time to read, whoever sent it. */
+const MAX_CHAIN = 10
+
 type Leaf = { readonly certificate: Certificate } | { readonly problem: string }
 
 function leafOf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']): Leaf {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c)' }
+  if (chain.length > MAX_CHAIN) return { problem: `the credential comes with more than ${MAX_CHAIN} certificates` }
   try {
     return { certificate: parse(leaf) }
   } catch (error) {

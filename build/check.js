@@ -1,0 +1,13 @@
+// `npm run check`: everything CI asks of a change, in the order in which it fails fastest. `--fast` leaves out the tests.
+import { install } from './install.js'
+import { step } from './step.js'
+
+install('test')
+step('format and lint', ['biome', 'ci', '--error-on-warnings', '.'])
+step('types', ['tsc', '--noEmit', '-p', '.'])
+if (process.argv.includes('--fast')) process.exit(0)
+step('lint with types', ['eslint', 'src', 'test', 'bench', 'build'])
+step('unused files, exports and packages', ['knip'])
+step('build', ['node', 'build/bundle.js'])
+step('generated documents are current', ['node', 'build/run.js', 'build/docs.ts', '--check'])
+step('tests', ['node', 'node_modules/vitest/vitest.mjs', 'run'])

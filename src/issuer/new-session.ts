@@ -1,0 +1,62 @@
+/** Starting an issuance session: the dataset is held against every configuration before anything is stored. */
+import { toBase64url } from '../codec/base64url.ts'
+import type { JsonObject } from '../codec/json.ts'
+import { selectClaims } from '../protocol/dcql-match.ts'
+import { refuse } from '../protocol/error.ts'
+import { findConfiguration, formatOfConfiguration } from './configurations.ts'
+import type { IssuerContext } from './context.ts'
+import type { IssuanceSession } from './session.ts'
+
+export interface NewSession {
+  readonly credential_dataset: JsonObject
+  readonly credential_configurations: readonly string[]
+  readonly expires_in?: number
+}
+
+const LIFETIME_SECONDS = 600
+
+/**
+ * Starts a session for the dataset. Refuses with `invalid_request`, naming the path, an unknown configuration and
+ * a dataset that one of them cannot be filled with.
+ */
+export async function startSession(context: IssuerContext, request: NewSession) {
+  const { credential_dataset: dataset, credential_configurations: configurationIds } = request
+  for (const [index, id] of configurationIds.entries()) {
+    const stored = await findConfiguration(context, id)
+    if (stored === undefined || stored.removed) {
+      return refuse(
+        'invalid_request',
+        `credential_configurations[${index}]: there is no credential configuration ${id}`,
+      )
+    }
+    formatOfConfiguration(stored.configuration).checkDataset(dataset, stored.configuration)
+    refuseUnlessComplete(dataset, stored.configuration)
+  }
+  const sessionId = toBase64url(context.random(24))
+  const createdAt = context.now().getTime()
+  const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
+  const value: IssuanceSession = { configurationIds, dataset, createdAt, expiresAt, issued: [] }
+  await context.store.commit([{ insert: 'issuance_session', id: sessionId, value }])
+  const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
+  return {
+    session_id: sessionId,
+    credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
+  }
+}
+
+function refuseUnlessComplete(dataset: JsonObject, configuration: JsonObject): void {
+  const { credential_metadata: metadata } = configuration as { credential_metadata?: { claims?: Claim[] } }
+  for (const { path, mandatory } of metadata?.claims ?? []) {
+    if (mandatory === true && 'problem' in selectClaims(dataset, path)) {
+      refuse(
+        'invalid_request',
+        `credential_dataset.${path.join('.')}: this claim is mandatory in a credential configuration`,
+      )
+    }
+  }
+}
+
+interface Claim {
+  readonly path: readonly (string | number | null)[]
+  readonly mandatory?: boolean
+}
