@@ -16,7 +16,13 @@ import { KeyAndCertificates, readKeyAndCertificates } from './signing.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {
-  port: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
+  port: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      description: 'Port to listen on; 8079 for the issuer and 8081 for the verifier when absent',
+    }),
+  ),
   host: Type.Optional(Type.String({ description: 'Address to listen on; all interfaces when absent' })),
   baseUrl: Type.String({ description: 'Address that wallets are told; it must be reachable from them' }),
   database: Type.Optional(Database),
@@ -26,7 +32,9 @@ export const commonSettings = {
     { authentication: Type.Record(Type.String(), Type.String(), { description: 'API key to label' }) },
     { additionalProperties: false },
   ),
-  clockSkewSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 600 })),
+  clockSkewSeconds: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 600, description: 'How far clocks may differ; 60 when absent' }),
+  ),
 }
 type Common = Static<TObject<typeof commonSettings>>
 

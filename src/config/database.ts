@@ -3,11 +3,15 @@ import Type, { type Static } from 'typebox'
 
 export const Database = Type.Object(
   {
-    persistenceUnitName: Type.Optional(Type.String()),
-    driver: Type.Optional(Type.String()),
-    url: Type.Optional(Type.String({ description: 'jdbc:sqlite:path or sqlite:path' })),
-    user: Type.Optional(Type.String()),
-    password: Type.Optional(Type.String()),
+    persistenceUnitName: Type.Optional(Type.String({ description: 'A name for people; it changes nothing' })),
+    driver: Type.Optional(Type.String({ description: 'Must agree with url; url decides' })),
+    url: Type.Optional(
+      Type.String({
+        description: 'jdbc:sqlite:path or sqlite:path; data/issuer.db or data/verifier.db when database is absent',
+      }),
+    ),
+    user: Type.Optional(Type.String({ description: 'Not used by SQLite' })),
+    password: Type.Optional(Type.String({ description: 'Not used by SQLite' })),
   },
   { additionalProperties: false },
 )

@@ -3,12 +3,11 @@
  * Each service adds its routes; nothing here knows one.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import formbody from '@fastify/formbody'
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Ajv, type ValidateFunction } from 'ajv'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify'
+import Fastify from 'fastify'
 import type { Logger } from 'pino'
 import { refuse } from '../protocol/error.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'

@@ -9,8 +9,15 @@ export const IssuerSettings = Type.Object(
     issuer: Type.Object(
       {
         id: Type.String({ minLength: 1, description: 'Identifier of the issuer: iss and issuer of each credential' }),
-        display: Type.Object({ name: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
-        identifier: Type.Optional(Type.Union([Type.Literal('session'), Type.Literal('base')])),
+        display: Type.Object(
+          { name: Type.String({ minLength: 1, description: 'Name that wallets show' }) },
+          { additionalProperties: false },
+        ),
+        identifier: Type.Optional(
+          Type.Union([Type.Literal('session'), Type.Literal('base')], {
+            description: 'Which credential issuer identifier an offer names; that of its session when absent',
+          }),
+        ),
       },
       { additionalProperties: false },
     ),

@@ -51,7 +51,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
 }
 
 function configurationRoutes(app: App, context: IssuerContext): void {
-  const params = Type.Object({ id: Type.String() })
+  const params = Type.Object({ credential_configuration_id: Type.String() })
   const create = { ...adminSecurity, summary: 'Declare a credential configuration', body: CredentialConfiguration }
   app.post('/credential-configuration/create', { ...admin, schema: create }, async ({ body }, reply) =>
     reply
@@ -60,15 +60,19 @@ function configurationRoutes(app: App, context: IssuerContext): void {
       .send(await createConfiguration(context, body)),
   )
   const get = { ...adminSecurity, summary: 'A credential configuration as it was posted', params }
-  app.get('/credential-configuration/:id', { ...admin, schema: get }, ({ params: { id } }) =>
-    getConfiguration(context, id),
+  app.get('/credential-configuration/:credential_configuration_id', { ...admin, schema: get }, ({ params }) =>
+    getConfiguration(context, params.credential_configuration_id),
   )
   const remove = { ...adminSecurity, summary: 'Take a credential configuration away from new sessions', params }
   bodylessRoutes(app, (scope) => {
-    scope.post('/credential-configuration/remove/:id', { ...admin, schema: remove }, async ({ params: { id } }) => {
-      await removeConfiguration(context, id)
-      return {}
-    })
+    scope.post(
+      '/credential-configuration/remove/:credential_configuration_id',
+      { ...admin, schema: remove },
+      async ({ params }) => {
+        await removeConfiguration(context, params.credential_configuration_id)
+        return {}
+      },
+    )
   })
 }
 

@@ -13,7 +13,7 @@ export const VerifierSettings = Type.Object(
       Type.Object(
         {
           clientName: Type.Optional(Type.String({ description: 'Verifier name shown to the holder' })),
-          logoUri: Type.Optional(Type.String()),
+          logoUri: Type.Optional(Type.String({ description: 'Logo shown to the holder' })),
         },
         { additionalProperties: false },
       ),
@@ -23,7 +23,13 @@ export const VerifierSettings = Type.Object(
         description: 'Directory of PEM files; every certificate in them is trusted as an issuer or its CA',
       }),
     ),
-    requestLifetimeSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800 })),
+    requestLifetimeSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 604_800,
+        description: 'How long a session waits for its response; 600 when absent',
+      }),
+    ),
   },
   { additionalProperties: false },
 )

@@ -55,10 +55,14 @@ function queryRoutes(app: App, context: VerifierContext): void {
       .type('text/plain')
       .send(await createQuery(context, body)),
   )
-  const get = { ...adminSecurity, summary: 'A DCQL query as it was posted', params: Type.Object({ id: Type.String() }) }
-  app.get('/verification-query/:id', { ...admin, schema: get }, async ({ params: { id } }) => ({
-    verification_query_id: id,
-    dcql_query: await getQuery(context, id),
+  const get = {
+    ...adminSecurity,
+    summary: 'A DCQL query as it was posted',
+    params: Type.Object({ verification_query_id: Type.String() }),
+  }
+  app.get('/verification-query/:verification_query_id', { ...admin, schema: get }, async ({ params }) => ({
+    ...params,
+    dcql_query: await getQuery(context, params.verification_query_id),
   }))
 }
 
