@@ -31,7 +31,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@fastify/formbody': ['http'],
   '@fastify/type-provider-typebox': ['http'],
   ajv: ['http', 'config', 'protocol'],
-  typebox: ['config', 'protocol', 'issuer', 'verifier'],
+  typebox: ['config', 'protocol', 'http', 'issuer', 'verifier'],
   pino: ['bin', 'http', 'issuer', 'verifier'],
   qr: ['bin'],
   '@photostructure/sqlite': ['store'],

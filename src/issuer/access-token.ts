@@ -13,17 +13,11 @@ import type { TokenResponse } from '../protocol/oauth.ts'
 import { update } from '../store/store.ts'
 import type { IssuerContext } from './context.ts'
 import { sessionOfCode } from './pre-authorized-code.ts'
+import type { TokenRequest } from './schemas.ts'
 import { type IssuanceSession, redeem } from './session.ts'
 
 const LIFETIME_SECONDS = 300
 const GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'
-
-export interface TokenRequest {
-  readonly grant_type?: string
-  readonly 'pre-authorized_code'?: string
-  readonly tx_code?: string
-  readonly authorization_details?: string
-}
 
 /**
  * Redeems a pre-authorized code. `sessionId` is the session of the path, where there is one; a code of another session is

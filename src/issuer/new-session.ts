@@ -5,13 +5,8 @@ import { selectClaims } from '../protocol/dcql-match.ts'
 import { refuse } from '../protocol/error.ts'
 import { findConfiguration, formatOfConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
+import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
-
-export interface NewSession {
-  readonly credential_dataset: JsonObject
-  readonly credential_configurations: readonly string[]
-  readonly expires_in?: number
-}
 
 const LIFETIME_SECONDS = 600
 
@@ -20,7 +15,8 @@ const LIFETIME_SECONDS = 600
  * a dataset that one of them cannot be filled with.
  */
 export async function startSession(context: IssuerContext, request: NewSession) {
-  const { credential_dataset: dataset, credential_configurations: configurationIds } = request
+  const { credential_configurations: configurationIds } = request
+  const dataset = request.credential_dataset as JsonObject
   for (const [index, id] of configurationIds.entries()) {
     const stored = await findConfiguration(context, id)
     if (stored === undefined || stored.removed) {

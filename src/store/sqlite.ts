@@ -101,9 +101,16 @@ function inTransaction<T>(database: DatabaseSync, kind: 'immediate' | 'exclusive
     database.exec('commit')
     return result
   } catch (error) {
-    // SQLite ends the transaction by itself after some errors (a full disk), and then there is nothing to roll back.
-    if (database.isTransaction) database.exec('rollback')
+    rollBack(database)
     throw error
+  }
+}
+
+function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec('rollback')
+  } catch {
+    // SQLite ends the transaction by itself after some errors (a full disk), and then there is nothing to roll back.
   }
 }
 
@@ -119,7 +126,7 @@ function statementCache(database: DatabaseSync): (sql: string) => StatementSync 
   }
 }
 
-async function loadDriver(): Promise<typeof DatabaseSync> {
+export async function loadDriver(): Promise<typeof DatabaseSync> {
   const builtIn = process.getBuiltinModule('node:sqlite') as { DatabaseSync: typeof DatabaseSync } | undefined
   if (builtIn !== undefined) return builtIn.DatabaseSync
   const { DatabaseSync: Database } = await import('@photostructure/sqlite')

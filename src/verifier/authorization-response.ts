@@ -7,16 +7,9 @@ import { update } from '../store/store.ts'
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
+import type { ResponseForm } from './schemas.ts'
 import { finish, type Outcome, refuseUnlessOpen, type VerificationSession, type WalletError } from './session.ts'
 import { type Report, type VpResponse, verify } from './verification.ts'
-
-/** The form of a response; every member may be missing. */
-export interface ResponseForm {
-  readonly vp_token?: string
-  readonly state?: string
-  readonly error?: string
-  readonly error_description?: string
-}
 
 const MAX_PRESENTATIONS = 100
 const MAX_ERROR_LENGTH = 500

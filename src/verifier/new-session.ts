@@ -2,12 +2,8 @@
 import { toBase64url } from '../codec/base64url.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
+import type { NewSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
-
-export interface NewSession {
-  readonly verification_query_id: string
-  readonly expires_in?: number
-}
 
 /** Refuses an unknown query with `not_found`. */
 export async function startSession(context: VerifierContext, request: NewSession) {

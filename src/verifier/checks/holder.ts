@@ -70,7 +70,10 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
       // iat has whole seconds: a presentation of the session's first second may say its beginning.
       if (at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
         return fail('the key binding is older than the session')
-      return at <= now.getTime() + skew ? pass() : fail('the key binding is from the future; check the clocks')
+      if (at > now.getTime() + skew) return fail('the key binding is from the future; check the clocks')
+      const ended = proof?.validity.notAfter.some((end) => !end.at || now.getTime() >= end.at.getTime() + skew)
+      const begun = proof?.validity.notBefore.every((start) => start.at && start.at.getTime() <= now.getTime() + skew)
+      return begun && !ended ? pass() : fail('the key binding is not valid now, by its own exp or nbf')
     },
   },
   {

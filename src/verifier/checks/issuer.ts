@@ -39,8 +39,9 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     needs: ['issuer.signature', 'issuer.certificate'],
     applies: ({ trustAnchors }) => trustAnchors.length > 0 || 'no trust anchors are configured (issuerTrustAnchors)',
     run({ issuer: { chain } }, { parseCertificate, trustAnchors, now, clockSkewSeconds }) {
-      const certificates = chain.map(parseCertificate)
-      const found = findTrustPath(certificates, trustAnchors, now, clockSkewSeconds)
+      const sent = chainOf(chain, parseCertificate)
+      if ('problem' in sent) return fail(sent.problem)
+      const found = findTrustPath(sent.certificates, trustAnchors, now, clockSkewSeconds)
       return 'problem' in found
         ? fail(found.problem)
         : pass(`by way of ${found.path.map((each) => each.subjectText).join(', ')}`)
@@ -53,7 +54,7 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     run({ issuer: { chain, identifiers } }, { parseCertificate }) {
       const [identifier] = identifiers
-      if (identifier === undefined) return fail('the credential names no issuer')
+      if (!identifier) return fail('the credential names no issuer')
       if (identifiers.some((other) => other !== identifier)) return fail('iss and issuer of the credential differ')
       const leaf = leafOf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')
@@ -78,5 +79,14 @@ function leafOf(chain: readonly Uint8Array[], parse: PresentationContext['parseC
     return { certificate: parse(leaf) }
   } catch (error) {
     return { problem: `the issuer certificate cannot be read: ${(error as Error).message}` }
+  }
+}
+
+/** All of the chain, once the first is known to be readable. */
+function chainOf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']) {
+  try {
+    return { certificates: chain.map((der) => parse(der)) }
+  } catch (error) {
+    return { problem: `a certificate behind that of the issuer cannot be read: ${(error as Error).message}` }
   }
 }

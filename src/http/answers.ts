@@ -1,0 +1,23 @@
+/** How routes describe their answers in the OpenAPI document. */
+import Type, { type TSchema } from 'typebox'
+
+const ErrorBody = Type.Object({
+  error: Type.String({ description: 'A code of the specification, or one of the administrative ones' }),
+  error_description: Type.String({ description: 'What is wrong and what to do' }),
+})
+
+/** The answer when all is well, and the one shape of every refusal. */
+export function answers(status: 200 | 201, schema: TSchema): Record<string, TSchema> {
+  return { [status]: schema, '4xx': ErrorBody }
+}
+
+/** Called by the integrating application. */
+export const byApplication = { security: [{ apiKey: [] }], tags: ['integration'] }
+
+/** Called by the wallet; the session id in the path, where there is one, is its secret. */
+export const byWallet = { security: [], tags: ['wallet'] }
+
+export const SessionParams = Type.Object({ session_id: Type.String() })
+
+/** Seconds since the epoch. */
+export const Seconds = Type.Integer({ description: 'Seconds since the epoch' })

@@ -1,0 +1,125 @@
+/** What each operation of the issuance service takes and gives: the schemas that validate, and the OpenAPI document. */
+import Type, { type Static } from 'typebox'
+import { answers, byApplication, byWallet, Seconds, SessionParams } from '../http/answers.ts'
+import { CredentialConfiguration, CredentialOffer, CredentialRequest } from '../protocol/oid4vci.ts'
+
+const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
+
+export const NewSession = Type.Object(
+  {
+    credential_dataset: Type.Object({}, { description: '{credentialSubject: {claim name: value}}' }),
+    credential_configurations: Type.Array(Type.String(), { minItems: 1, maxItems: 50, uniqueItems: true }),
+    expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds; 600 when absent' })),
+    'pre-authorized_code': Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
+    tx_code: Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
+  },
+  { additionalProperties: false },
+)
+export type NewSession = Static<typeof NewSession>
+
+/** All optional: what is missing is refused with the code that OAuth has for it. Unknown parameters are ignored. */
+export const TokenRequest = Type.Object({
+  grant_type: Type.Optional(Type.String({ description: 'urn:ietf:params:oauth:grant-type:pre-authorized_code' })),
+  'pre-authorized_code': Type.Optional(Type.String()),
+  tx_code: Type.Optional(Type.String({ description: 'Not yet supported' })),
+  authorization_details: Type.Optional(Type.String({ description: 'Not yet supported' })),
+})
+export type TokenRequest = Static<typeof TokenRequest>
+
+const TokenResponse = Type.Object({
+  access_token: Type.String(),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer({ description: 'Seconds' }),
+})
+
+const SessionStatus = Type.Object({
+  session_id: Type.String(),
+  status: Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')]),
+  created_at: Seconds,
+  expires_at: Seconds,
+  credential_configurations: Type.Array(Type.String()),
+  credentials: Type.Array(
+    Type.Object({
+      credential_configuration_id: Type.String(),
+      issued_at: Seconds,
+      credential_status: Type.Literal('VALID'),
+    }),
+  ),
+})
+
+const CredentialResponse = Type.Object({ credentials: Type.Array(Type.Object({ credential: Type.String() })) })
+
+export const createConfiguration = {
+  ...byApplication,
+  summary: 'Declare a credential configuration; the answer is its id',
+  body: CredentialConfiguration,
+  response: answers(201, Type.String()),
+}
+
+export const getConfiguration = {
+  ...byApplication,
+  summary: 'A credential configuration as it was posted',
+  params: ConfigurationParams,
+  response: answers(200, CredentialConfiguration),
+}
+
+export const removeConfiguration = {
+  ...byApplication,
+  summary: 'Take a credential configuration away from new sessions',
+  params: ConfigurationParams,
+  response: answers(200, Type.Object({})),
+}
+
+export const newSession = {
+  ...byApplication,
+  summary: 'Start an issuance session',
+  body: NewSession,
+  response: answers(200, Type.Object({ session_id: Type.String(), credential_offer_uri: Type.String() })),
+}
+
+export const sessionStatus = {
+  ...byApplication,
+  summary: 'The status of an issuance session',
+  params: SessionParams,
+  response: answers(200, SessionStatus),
+}
+
+export const offer = {
+  ...byWallet,
+  summary: 'The credential offer',
+  params: SessionParams,
+  response: answers(200, CredentialOffer),
+}
+
+export const nonce = {
+  ...byWallet,
+  summary: 'A fresh c_nonce',
+  response: answers(200, Type.Object({ c_nonce: Type.String() })),
+}
+
+export const token = {
+  ...byWallet,
+  summary: 'Redeem the pre-authorized code',
+  consumes: ['application/x-www-form-urlencoded'],
+  body: TokenRequest,
+  response: answers(200, TokenResponse),
+}
+
+export const keys = {
+  ...byWallet,
+  summary: 'The public keys of access tokens',
+  response: answers(200, Type.Object({ keys: Type.Array(Type.Object({})) })),
+}
+
+export const credential = {
+  tags: ['wallet'],
+  security: [{ accessToken: [] }],
+  summary: 'Issue a credential to the key of the proof',
+  body: CredentialRequest,
+  response: answers(200, CredentialResponse),
+}
+
+/** A metadata document, of the service or of a session. */
+export function document(summary: string) {
+  return { ...byWallet, summary, response: answers(200, Type.Object({})) }
+}

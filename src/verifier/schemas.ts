@@ -1,0 +1,121 @@
+/** What each operation of the verification service takes and gives: the schemas that validate, and the OpenAPI document. */
+import Type, { type Static } from 'typebox'
+import { answers, byApplication, byWallet, Seconds, SessionParams } from '../http/answers.ts'
+
+const DcqlQuery = Type.Object({}, { description: 'OpenID4VP 1.0, Digital Credentials Query Language' })
+
+export const NewSession = Type.Object(
+  {
+    verification_query_id: Type.String(),
+    expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds' })),
+    redirect_uri: Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
+    transaction_data: Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
+  },
+  { additionalProperties: false },
+)
+export type NewSession = Static<typeof NewSession>
+
+/** The form of a response; every member may be missing, and unknown ones are ignored. */
+export const ResponseForm = Type.Object({
+  vp_token: Type.Optional(Type.String({ description: 'JSON object: credential query id to array of presentations' })),
+  state: Type.Optional(Type.String()),
+  error: Type.Optional(Type.String({ description: 'access_denied when the holder declined' })),
+  error_description: Type.Optional(Type.String()),
+})
+export type ResponseForm = Static<typeof ResponseForm>
+
+const Outcome = Type.Union(
+  ['passed', 'failed', 'warning', 'not_applicable', 'not_run'].map((outcome) => Type.Literal(outcome)),
+)
+
+const Checks = Type.Array(
+  Type.Object({
+    id: Type.String(),
+    asks: Type.String(),
+    spec: Type.String(),
+    level: Type.Union([Type.Literal('MUST'), Type.Literal('SHOULD')]),
+    outcome: Outcome,
+    detail: Type.Optional(Type.String()),
+  }),
+)
+
+const CredentialReport = Type.Object({
+  format: Type.String(),
+  issuer: Type.Optional(Type.String()),
+  type: Type.Optional(Type.Array(Type.String())),
+  claims: Type.Optional(Type.Object({}, { description: 'Only what was disclosed, and only when all checks hold' })),
+  holder_key_thumbprint: Type.Optional(Type.String()),
+  valid_from: Type.Optional(Type.String()),
+  valid_until: Type.Optional(Type.String()),
+  checks: Checks,
+})
+
+const statuses = ['STARTED', 'VERIFICATION_SUCCEEDED', 'VERIFICATION_FAILED', 'DECLINED', 'EXPIRED']
+
+const SessionStatus = Type.Object({
+  session_id: Type.String(),
+  status: Type.Union(statuses.map((status) => Type.Literal(status))),
+  verification_query_id: Type.String(),
+  created_at: Seconds,
+  expires_at: Seconds,
+  result: Type.Optional(
+    Type.Object({
+      verified: Type.Boolean(),
+      checks: Checks,
+      credentials: Type.Record(Type.String(), Type.Array(CredentialReport)),
+    }),
+  ),
+  wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),
+})
+
+export const createQuery = {
+  ...byApplication,
+  summary: 'Store a DCQL query; the answer is its id',
+  body: Type.Object({ dcql_query: DcqlQuery }, { additionalProperties: false }),
+  response: answers(201, Type.String()),
+}
+
+export const createBareQuery = {
+  ...byApplication,
+  summary: 'Store a DCQL query that is the whole body; the answer is its id',
+  body: DcqlQuery,
+  response: answers(201, Type.String()),
+}
+
+export const getQuery = {
+  ...byApplication,
+  summary: 'A DCQL query as it was posted',
+  params: Type.Object({ verification_query_id: Type.String() }),
+  response: answers(200, Type.Object({ verification_query_id: Type.String(), dcql_query: DcqlQuery })),
+}
+
+export const newSession = {
+  ...byApplication,
+  summary: 'Start a verification session',
+  body: NewSession,
+  response: answers(200, Type.Object({ session_id: Type.String(), request_uri: Type.String() })),
+}
+
+export const sessionStatus = {
+  ...byApplication,
+  summary: 'The status of a verification session, with every check',
+  params: SessionParams,
+  response: answers(200, SessionStatus),
+}
+
+export const requestObject = {
+  ...byWallet,
+  summary: 'The signed request object',
+  params: SessionParams,
+  produces: ['application/oauth-authz-req+jwt'],
+  response: answers(200, Type.String()),
+}
+
+export const authorizationResponse = {
+  ...byWallet,
+  summary: 'Present, or say why not',
+  consumes: ['application/x-www-form-urlencoded'],
+  params: SessionParams,
+  body: ResponseForm,
+  response: answers(200, Type.Object({})),
+}
