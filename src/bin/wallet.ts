@@ -1,3 +1,203 @@
-export function runWallet(_args: string[]): Promise<void> {
-  return Promise.reject(new Error('being written'))
+/** `vouchsafe wallet`: the reference wallet on a command line, for people and, with `--json`, for programs. */
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { chosenAnswers } from '../wallet/answer.ts'
+import type { WalletContext } from '../wallet/context.ts'
+import { hidablePlaces } from '../wallet/disclosure.ts'
+import { WalletError } from '../wallet/error.ts'
+import { decline, type PresentationPlan, present, readRequest } from '../wallet/present.ts'
+import { receive } from '../wallet/receive.ts'
+import { findCredential, listCredentials, type StoredCredential } from '../wallet/stored-credential.ts'
+import { now, random } from './effects.ts'
+import { plain } from './terminal.ts'
+import { walletFiles } from './wallet-files.ts'
+import { card, damaged, details, listing, paint, planText, verifierName } from './wallet-text.ts'
+
+const USAGE = `vouchsafe wallet - hold credentials, and present no more of them than is asked for
+
+  vouchsafe wallet receive OFFER-URI            take a credential that an issuer offers
+  vouchsafe wallet list                         what the wallet holds
+  vouchsafe wallet show ID                      one credential, and what of it can stay hidden
+  vouchsafe wallet present REQUEST-URI [--yes]  show what a verifier asks for, agree, and present it
+  vouchsafe wallet decline REQUEST-URI          tell the verifier that you do not agree
+
+  --home DIR  where keys and credentials are kept (VOUCHSAFE_WALLET_HOME, else ~/.vouchsafe/wallet)
+  --json      print one JSON object and nothing else, errors too
+
+A URI has characters that mean something to a shell: put it in single quotes.
+`
+
+interface Command {
+  readonly wallet: WalletContext
+  /** The word after the command's name. */
+  readonly subject: string
+  /** Shows something to a person at once; programs get one object in the end. */
+  readonly say: (text: string) => void
+  /** Whether to go on: asks where somebody can answer, and shows `what` there. */
+  readonly agree: (what: string) => Promise<boolean>
+}
+
+/** What programs get; `failed` when the work was done and the news is bad. */
+type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly failed?: boolean }
+
+/** What each takes after its name, and what it does. */
+const commands: Readonly<Record<string, { readonly takes?: string; run(command: Command): Promise<Outcome> }>> = {
+  receive: { takes: 'OFFER-URI', run: runReceive },
+  list: { run: runList },
+  show: { takes: 'ID', run: runShow },
+  present: { takes: 'REQUEST-URI', run: runPresent },
+  decline: { takes: 'REQUEST-URI', run: runDecline },
+}
+
+class UsageError extends Error {}
+
+/** Sets the exit status to 1 when the wallet gives up, to 2 when the command line is wrong. */
+export async function runWallet(args: string[]): Promise<void> {
+  const json = args.includes('--json')
+  try {
+    const { json: outcome, failed } = await run(args, json)
+    if (json) printLine(JSON.stringify(outcome))
+    if (failed) process.exitCode = 1
+  } catch (error) {
+    reportFailure(error, json)
+  }
+}
+
+async function run(args: string[], json: boolean): Promise<Outcome> {
+  const { values, positionals } = readArgs(args)
+  const [word, subject, ...more] = positionals
+  const say = json ? () => undefined : printLine
+  if (word === undefined || values.help) {
+    say(USAGE.trimEnd())
+    return { json: { usage: USAGE } }
+  }
+  const command = Object.hasOwn(commands, word) ? commands[word] : undefined
+  if (command === undefined) throw new UsageError(`there is no command wallet ${word}`)
+  if ((subject === undefined) !== (command.takes === undefined) || more.length > 0) {
+    throw new UsageError(`vouchsafe wallet ${word} takes ${command.takes ?? 'nothing after it'}`)
+  }
+  const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
+  const agree = values.yes || !process.stdin.isTTY ? agreeUnasked(say) : ask
+  const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home) }
+  return command.run({ wallet, subject: subject ?? '', say, agree })
+}
+
+function readArgs(args: string[]) {
+  const options = {
+    home: { type: 'string' },
+    json: { type: 'boolean' },
+    yes: { type: 'boolean', short: 'y' },
+    help: { type: 'boolean', short: 'h' },
+  } as const
+  try {
+    return parseArgs({ args, options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+async function runReceive({ wallet, subject, say }: Command): Promise<Outcome> {
+  const received = await receive(wallet, subject)
+  say(received.map(card).join('\n\n'))
+  say(`\n${paint.green('✓')} Received and kept. Show it with: vouchsafe wallet show ${received[0]?.id ?? ''}`)
+  return { json: { credentials: received.map(described) } }
+}
+
+async function runList({ wallet, say }: Command): Promise<Outcome> {
+  const { credentials, unreadable } = await listCredentials(wallet.store)
+  if (credentials.length > 0 || unreadable.length === 0) say(listing(credentials, wallet.now()))
+  for (const each of unreadable) say(damaged(each))
+  return { json: { credentials: credentials.map(described), unreadable }, failed: unreadable.length > 0 }
+}
+
+async function runShow({ wallet, subject, say }: Command): Promise<Outcome> {
+  const stored = await findCredential(wallet.store, subject)
+  say(details(stored))
+  return { json: { ...described(stored), hidable: hidablePlaces(stored) } }
+}
+
+async function runPresent({ wallet, subject, say, agree }: Command): Promise<Outcome> {
+  const plan = await readRequest(wallet, subject)
+  // With a problem there is nothing to agree to, and `present` says what it is.
+  if (plan.problem !== undefined) say(planText(plan))
+  else if (!(await agree(planText(plan)))) {
+    throw new WalletError('not_agreed', 'Nothing was sent. To tell the verifier: vouchsafe wallet decline REQUEST-URI')
+  }
+  const { redirect_uri: redirectUri } = await present(wallet, plan)
+  say(`\n${paint.green('✓')} Presented, and ${verifierName(plan)} accepted it.`)
+  if (redirectUri !== undefined) say(`Go on at ${plain(redirectUri)}`)
+  const goOn = redirectUri === undefined ? {} : { redirect_uri: redirectUri }
+  return { json: { result: 'accepted', ...describedPlan(plan), ...goOn } }
+}
+
+async function runDecline({ wallet, subject, say }: Command): Promise<Outcome> {
+  const plan = await readRequest(wallet, subject)
+  await decline(wallet, plan)
+  say(`Declined. ${verifierName(plan)} has been told that you do not agree, and nothing else.`)
+  return { json: { result: 'declined', verifier: describedPlan(plan).verifier } }
+}
+
+/** Whoever starts it without a terminal, or with --yes, has agreed already. */
+function agreeUnasked(say: (text: string) => void): Command['agree'] {
+  return (what) => {
+    say(what)
+    return Promise.resolve(true)
+  }
+}
+
+function ask(what: string): Promise<boolean> {
+  // On stderr, so that the answer of --json stays one object.
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  return new Promise((resolve) => {
+    // Whoever closes the input has not agreed.
+    terminal.once('close', () => resolve(false))
+    process.stderr.write(`${what}\n\n`)
+    terminal.question('Present this? [y/N] ', (answer) => {
+      resolve(/^y(es)?$/i.test(answer.trim()))
+      terminal.close()
+    })
+  })
+}
+
+/** A credential for programs. Its key stays where it is. */
+function described(stored: StoredCredential) {
+  return {
+    id: stored.id,
+    name: stored.name,
+    issuer: stored.issuer,
+    issuer_name: stored.issuerName,
+    format: stored.format,
+    type: stored.types,
+    claims: stored.claims,
+    received_at: stored.receivedAt,
+    valid_from: stored.validFrom,
+    valid_until: stored.expiresAt,
+  }
+}
+
+function describedPlan(plan: PresentationPlan) {
+  const { clientId, clientName, certificate } = plan.request
+  const credentials = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
+    const shown = disclosed.map(({ place, value, because }) => ({ path: place, value, because }))
+    return [query.id, { id: credential.id, name: credential.name, disclosed: shown, hidden }] as const
+  })
+  return {
+    verifier: { client_id: clientId, client_name: clientName, certificate_subject: certificate.subjectText },
+    credentials: Object.fromEntries(credentials),
+  }
+}
+
+function reportFailure(error: unknown, json: boolean): void {
+  const usage = error instanceof UsageError
+  const { message } = error as Error
+  const [code, server] = error instanceof WalletError ? [error.code, error.server] : [usage ? 'usage' : 'failed']
+  process.exitCode = usage ? 2 : 1
+  if (json) printLine(JSON.stringify({ error: code, message, ...(server === undefined ? {} : { server }) }))
+  else process.stderr.write(`${paint.red('✗')} ${plain(message)}\n${usage ? `\n${USAGE}` : ''}`)
+}
+
+function printLine(text: string): void {
+  process.stdout.write(`${text}\n`)
 }

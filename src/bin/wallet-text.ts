@@ -1,0 +1,159 @@
+/** What the wallet shows a person: cards, what a request would disclose, what stays hidden. */
+import type { Json } from '../codec/json.ts'
+import type { Place } from '../codec/sd-jwt.ts'
+import { pathText } from '../protocol/dcql-match.ts'
+import { type Answered, chosenAnswers } from '../wallet/answer.ts'
+import { hidablePlaces, isWithin, leavesOf } from '../wallet/disclosure.ts'
+import type { PresentationPlan } from '../wallet/present.ts'
+import type { StoredCredential, Unreadable } from '../wallet/stored-credential.ts'
+import { columns, paintFor, plain, timeText, wrap } from './terminal.ts'
+
+export const paint = paintFor(process.stdout, process.env)
+
+/** Members that say what the credential is; a card tells them in its own words. */
+const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
+const MAX_VALUE = 72
+const INDENT = '  '
+const WIDTH = 80
+
+/** A received credential, at a glance. */
+export function card(stored: StoredCredential): string {
+  const rows = ownClaims(stored).map(({ place, value }) => [label(stored, place), shorten(valueText(value))] as const)
+  return framed(stored, columns(rows))
+}
+
+/** A credential in full, with what its holder may hide. */
+export function details(stored: StoredCredential): string {
+  const hidable = hidablePlaces(stored)
+  const rows = ownClaims(stored).map(({ place, value }) => {
+    const mark = hidable.some((cover) => isWithin(place, cover)) ? '○' : '●'
+    return [`${mark} ${label(stored, place)}`, shorten(valueText(value))] as const
+  })
+  const types = stored.types.filter((type) => type !== 'VerifiableCredential').map(plain)
+  const facts = columns([
+    ['type', types.join(', ') || 'VerifiableCredential'],
+    ['format', stored.format],
+    ['received', timeText(stored.receivedAt)],
+  ])
+  const legend = '○ can stay hidden when you present this   ● every verifier sees it'
+  return `${framed(stored, [...columns(rows), '', ...facts.map(paint.dim)])}\n\n${legend}`
+}
+
+/** One line for each credential. */
+export function listing(credentials: readonly StoredCredential[], now: Date): string {
+  if (credentials.length === 0) return 'The wallet is empty. Get a credential with: vouchsafe wallet receive OFFER-URI'
+  const nameWidth = Math.max(...credentials.map((each) => plain(each.name).length))
+  const issuerWidth = Math.max(...credentials.map((each) => issuerName(each).length))
+  const lines = credentials.map((each) => {
+    const name = paint.bold(plain(each.name).padEnd(nameWidth))
+    return `${each.id}  ${name}  ${issuerName(each).padEnd(issuerWidth)}  ${validity(each, now)}`
+  })
+  return lines.join('\n')
+}
+
+export function damaged({ id, problem }: Unreadable): string {
+  return paint.red(`Credential ${id} is damaged and was left as it is: ${plain(problem)}`)
+}
+
+/** Who asks, and for each credential what it would see and what it would not. */
+export function planText(plan: PresentationPlan): string {
+  return [whoAsks(plan), ...chosenAnswers(plan).map(wouldSee)].join('\n\n')
+}
+
+/** What the verifier calls itself, or the name in its certificate. */
+export function verifierName({ request }: PresentationPlan): string {
+  return plain(request.clientName ?? request.certificate.subjectText)
+}
+
+function whoAsks(plan: PresentationPlan): string {
+  const { certificate } = plan.request
+  const vouched = certificate.selfIssued
+    ? 'which it made itself: nobody else vouches for that name'
+    : `which ${plain(certificate.issuerText)} issued`
+  const about = `The request is signed with the certificate ${plain(certificate.subjectText)}, ${vouched}.`
+  return [`${paint.bold(verifierName(plan))} asks for a presentation.`, paint.dim(wrap(about, WIDTH))].join('\n')
+}
+
+function wouldSee({ credential, disclosed, hidden }: Answered): string {
+  const claims = disclosed.filter(({ place }) => !isEnvelope(place))
+  const rows = inOrder(credential, claims).map(({ place, value, because }) => {
+    const why = { asked: '', always: '  (cannot be hidden)', inseparable: '  (comes with what was asked)' }[because]
+    return [label(credential, place), `${shorten(valueText(value))}${why}`] as const
+  })
+  const always = new Set(disclosed.filter(({ place }) => isEnvelope(place)).map(({ place }) => String(place[0])))
+  const envelope = `and what every presentation shows: ${[...always, 'the key it is bound to'].join(', ')}`
+  const kept = inOrder(
+    credential,
+    hidden.map((place) => ({ place })),
+  ).map(({ place }) => label(credential, place))
+  return [
+    `From ${paint.bold(plain(credential.name))} of ${issuerName(credential)} (${credential.id}) it would see`,
+    ...(rows.length > 0 ? columns(rows, INDENT).map(paint.green) : [`${INDENT}no claim at all`]),
+    paint.dim(wrap(envelope, WIDTH, INDENT)),
+    'and it would not see',
+    wrap(kept.join(', ') || '(nothing stays hidden)', WIDTH, INDENT),
+  ].join('\n')
+}
+
+function framed(stored: StoredCredential, lines: readonly string[]): string {
+  const { name, id, issuer, expiresAt } = stored
+  const from = stored.issuerName === undefined ? plain(issuer) : `${plain(stored.issuerName)} (${plain(issuer)})`
+  const until = expiresAt === undefined ? 'no expiry' : `valid until ${timeText(expiresAt)}`
+  const inside = [from, '', ...lines, ''].map((line) => `│ ${line}`.trimEnd())
+  return [`┌ ${paint.bold(plain(name))}  ${paint.dim(id)}`, ...inside, `└ ${until}`].join('\n')
+}
+
+function validity({ expiresAt }: StoredCredential, now: Date): string {
+  if (expiresAt === undefined) return 'no expiry'
+  const time = timeText(expiresAt)
+  return expiresAt <= now ? paint.red(`expired ${time}`) : paint.dim(`until ${time}`)
+}
+
+function issuerName({ issuerName: name, issuer }: StoredCredential): string {
+  return plain(name ?? issuer)
+}
+
+function ownClaims(stored: StoredCredential): ReturnType<typeof leavesOf> {
+  const own = leavesOf(stored.claims, []).filter(({ place }) => !isEnvelope(place))
+  return inOrder(stored, own)
+}
+
+/** As the issuer describes them, then the others by name: their order in the credential is that of their digests. */
+function inOrder<T extends { readonly place: Place }>(stored: StoredCredential, claims: readonly T[]): readonly T[] {
+  const rank = ({ place }: T): number => {
+    const index = stored.claimNames.findIndex(({ path }) => path.every((step, at) => fits(step, place[at])))
+    return index === -1 ? stored.claimNames.length : index
+  }
+  return [...claims].sort((a, b) => rank(a) - rank(b) || compare(label(stored, a.place), label(stored, b.place)))
+}
+
+function compare(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true })
+}
+
+function isEnvelope(place: Place): boolean {
+  return ENVELOPE.has(String(place[0]))
+}
+
+/** What the issuer calls the claim, as far as it says; its path otherwise. */
+function label({ claimNames }: StoredCredential, place: Place): string {
+  const [named] = claimNames
+    .filter(({ path }) => path.length <= place.length && path.every((step, at) => fits(step, place[at])))
+    .sort((a, b) => b.path.length - a.path.length)
+  if (named === undefined) return plain(pathText(place[0] === 'credentialSubject' ? place.slice(1) : place))
+  const rest = place.slice(named.path.length)
+  if (rest.length === 0) return plain(named.name)
+  return plain(`${named.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`)
+}
+
+function fits(step: string | number | null, at: string | number | undefined): boolean {
+  return step === null ? typeof at === 'number' : step === at
+}
+
+function valueText(value: Json): string {
+  return plain(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)` : text
+}

@@ -1,0 +1,68 @@
+/** From the code of the offer to an access token. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
+import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { readAddress, wellKnownAddress } from './address.ts'
+import type { WalletContext } from './context.ts'
+import { refuse } from './error.ts'
+import { exchangeJson } from './exchange.ts'
+import type { IssuerMetadata } from './issuer-metadata.ts'
+import { type CredentialOffer, GRANT } from './offer.ts'
+
+export interface AccessToken {
+  readonly token: string
+  /** How the server wants single credentials to be named, by configuration id, where it does. */
+  readonly credentialIdentifiers: ReadonlyMap<string, string>
+}
+
+/** The token endpoint of the server that the offer and the issuer name. Refuses with `invalid_metadata`. */
+export async function fetchTokenEndpoint(
+  wallet: WalletContext,
+  issuer: IssuerMetadata,
+  offer: CredentialOffer,
+): Promise<string> {
+  const [first = '', ...others] = issuer.authorizationServers
+  const server = readAddress(offer.authorizationServer ?? first, 'the authorization server', 'invalid_metadata')
+  if (server !== first && !others.includes(server)) {
+    refuse('invalid_offer', 'the offer names an authorization server that is none of the issuer')
+  }
+  const metadata = await exchangeJson(wallet, {
+    what: 'fetched the metadata of the authorization server',
+    means: 'Where the code of the offer becomes an access token. It must name the very server that the issuer named.',
+    spec: 'RFC 8414 section 3',
+    url: wellKnownAddress(server, 'oauth-authorization-server'),
+  })
+  if (own(metadata, 'issuer') !== server) {
+    refuse('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)
+  }
+  return readAddress(own(metadata, 'token_endpoint'), 'token_endpoint of the authorization server', 'invalid_metadata')
+}
+
+/** Redeems the pre-authorized code, which is then spent. */
+export async function redeemCode(wallet: WalletContext, tokenEndpoint: string, code: string): Promise<AccessToken> {
+  const answer = await exchangeJson(wallet, {
+    what: 'exchanged the code for an access token',
+    means: 'The code is spent: whoever finds the offer now can do nothing with it.',
+    spec: 'OpenID4VCI 1.0, Token Request',
+    url: tokenEndpoint,
+    body: new URLSearchParams({ grant_type: GRANT, 'pre-authorized_code': code }),
+    sent: 'grant_type, pre-authorized_code',
+  })
+  const type = ownString(answer, 'token_type')?.toLowerCase()
+  if (type === 'dpop') refuse('unsupported', 'the issuer wants DPoP tokens, and this wallet does not support them yet')
+  if (type !== 'bearer') refuse('invalid_response', 'token_type of the token response is not Bearer')
+  const token = ownString(answer, 'access_token')
+  // RFC 6750 section 2.1: the characters that fit into the header, and nothing that ends it.
+  if (!token || !/^[\w.~+/=-]+$/.test(token))
+    return refuse('invalid_response', 'the token response has no usable access_token')
+  return { token, credentialIdentifiers: credentialIdentifiers(answer) }
+}
+
+/** OpenID4VCI 1.0, Successful Token Response: where identifiers come, they must be used, asked for or not. */
+function credentialIdentifiers(answer: JsonObject): ReadonlyMap<string, string> {
+  const details = own(answer, 'authorization_details')
+  const found = (Array.isArray(details) ? details : []).filter(isObject).flatMap((detail) => {
+    const [id, identifiers] = [ownString(detail, 'credential_configuration_id'), own(detail, 'credential_identifiers')]
+    const [identifier] = Array.isArray(identifiers) ? identifiers : []
+    return id !== undefined && typeof identifier === 'string' ? [[id, identifier] as const] : []
+  })
+  return new Map(found)
+}

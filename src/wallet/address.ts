@@ -1,0 +1,42 @@
+/** Addresses that others give us: https, or plain http within this machine and its own network. */
+import { BlockList, isIP } from 'node:net'
+import { refuse, type WalletErrorCode } from './error.ts'
+
+/** `value`, if it is an address we may go to; `what` names it: `response_uri`. Refuses with `code` or `insecure_address`. */
+export function readAddress(value: unknown, what: string, code: WalletErrorCode): string {
+  if (typeof value !== 'string' || !URL.canParse(value)) return refuse(code, `${what} is not an absolute URL`)
+  const { protocol, hostname, username, password } = new URL(value)
+  if (username !== '' || password !== '') refuse(code, `${what} contains a user name or password`)
+  if (protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))) return value
+  return refuse(
+    'insecure_address',
+    `${what} is ${value}, and only https is safe there; plain http is for addresses of this machine and its network`,
+  )
+}
+
+/** The address of a document about `identifier`: the well-known path goes between host and path. RFC 8414 section 3.1. */
+export function wellKnownAddress(identifier: string, name: string): string {
+  const { origin, pathname } = new URL(identifier)
+  return `${origin}/.well-known/${name}${pathname.replace(/\/$/, '')}`
+}
+
+function isPrivateHost(hostname: string): boolean {
+  if (/(^|\.)localhost$|\.local$/.test(hostname)) return true
+  const address = hostname.replace(/^\[|\]$/g, '')
+  const family = isIP(address)
+  return family !== 0 && privateAddresses().check(address, family === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** Loopback, RFC 1918, RFC 4193 and link-local. */
+function privateAddresses(): BlockList {
+  const list = new BlockList()
+  list.addSubnet('127.0.0.0', 8)
+  list.addSubnet('10.0.0.0', 8)
+  list.addSubnet('172.16.0.0', 12)
+  list.addSubnet('192.168.0.0', 16)
+  list.addSubnet('169.254.0.0', 16)
+  list.addAddress('::1', 'ipv6')
+  list.addSubnet('fc00::', 7, 'ipv6')
+  list.addSubnet('fe80::', 10, 'ipv6')
+  return list
+}

@@ -1,0 +1,59 @@
+/** Which stored credential answers a credential query, or why none does. OpenID4VP 1.0, DCQL. */
+import { own } from '../codec/json.ts'
+import { formatOf } from '../credential/formats.ts'
+import type { CredentialQuery } from '../protocol/dcql.ts'
+import { answerClaims, matchesType } from '../protocol/dcql-match.ts'
+import { type Disclosure, disclosureFor } from './disclosure.ts'
+import type { StoredCredential } from './stored-credential.ts'
+
+export type Answered = Disclosure & { readonly query: CredentialQuery; readonly credential: StoredCredential }
+
+export type QueryAnswer = Answered | { readonly query: CredentialQuery; readonly problem: string }
+
+const CLOCK_SKEW_SECONDS = 60
+
+/** The first of `stored` that answers: they come newest first. */
+export function answerQuery(query: CredentialQuery, stored: readonly StoredCredential[], now: Date): QueryAnswer {
+  const problems: string[] = []
+  for (const credential of stored.filter((each) => isWanted(query, each))) {
+    const claims = answerClaims(query, credential.claims)
+    const problem = timeProblem(credential, now) ?? claims.missing ?? claims.mismatch
+    if (problem === undefined) return { query, credential, ...disclosureFor(query, claims, credential) }
+    problems.push(`${credential.name} (${credential.id}): ${problem}`)
+  }
+  if (problems.length > 0) return { query, problem: problems.join('; ') }
+  return { query, problem: `the wallet has no credential of the type ${wantedTypes(query)}` }
+}
+
+export function isAnswered(answer: QueryAnswer): answer is Answered {
+  return 'credential' in answer
+}
+
+/** The answers that would be sent: those whose ids are chosen. */
+export function chosenAnswers(plan: {
+  readonly answers: readonly QueryAnswer[]
+  readonly chosen: readonly string[]
+}): readonly Answered[] {
+  return plan.answers.filter(isAnswered).filter(({ query }) => plan.chosen.includes(query.id))
+}
+
+/** The types that the query wants, for people. */
+function wantedTypes({ meta, format }: CredentialQuery): string {
+  const sets = own(meta, 'type_values')
+  const names = (Array.isArray(sets) ? sets : []).map((set) => {
+    const types = (Array.isArray(set) ? set : []).filter((type) => typeof type === 'string')
+    return types.filter((type) => type !== 'VerifiableCredential').join(' + ') || 'VerifiableCredential'
+  })
+  return names.join(' or ') || format
+}
+
+function isWanted({ format, meta }: CredentialQuery, { claims, types, format: held }: StoredCredential): boolean {
+  const contexts = [own(claims, '@context')].flat().filter((context) => typeof context === 'string')
+  return formatOf(format)?.ids.includes(held) === true && matchesType(types, meta, contexts)
+}
+
+function timeProblem({ validFrom, expiresAt }: StoredCredential, now: Date): string | undefined {
+  if (expiresAt !== undefined && expiresAt <= now) return `it expired on ${expiresAt.toISOString()}; receive a new one`
+  const early = validFrom !== undefined && validFrom.getTime() > now.getTime() + CLOCK_SKEW_SECONDS * 1000
+  return early ? `it is not valid before ${validFrom.toISOString()}` : undefined
+}

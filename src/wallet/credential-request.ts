@@ -1,0 +1,81 @@
+/** Asking for a credential: a fresh nonce, a proof that we hold the key, the request. OpenID4VCI 1.0, Credential Endpoint. */
+import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { writeJws } from '../codec/jws.ts'
+import { toDidJwk } from '../keys/jwk.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { AccessToken } from './access-token.ts'
+import type { WalletContext } from './context.ts'
+import { refuse } from './error.ts'
+import { exchangeJson } from './exchange.ts'
+import type { IssuerMetadata, OfferedCredential } from './issuer-metadata.ts'
+
+/** The credential as the issuer sent it, not yet looked at. */
+export async function requestCredential(
+  wallet: WalletContext,
+  issuer: IssuerMetadata,
+  offered: OfferedCredential,
+  by: { readonly accessToken: AccessToken; readonly holder: Signer },
+): Promise<string> {
+  const nonce = await fetchNonce(wallet, issuer)
+  const proof = await makeKeyProof(wallet, issuer, offered, { nonce, holder: by.holder })
+  const { token, credentialIdentifiers } = by.accessToken
+  const identifier = credentialIdentifiers.get(offered.configurationId)
+  const asked = identifier
+    ? { credential_identifier: identifier }
+    : { credential_configuration_id: offered.configurationId }
+  const answer = await exchangeJson(wallet, {
+    what: 'requested the credential',
+    means: 'A key made for this credential alone signed the nonce; the issuer binds the credential to that key.',
+    spec: 'OpenID4VCI 1.0, Credential Request',
+    url: issuer.credentialEndpoint,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...asked, proofs: { jwt: [proof] } }),
+    sent: `${Object.keys(asked).join()}, proofs.jwt; the access token`,
+  })
+  return readCredential(answer)
+}
+
+async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerMetadata): Promise<string | undefined> {
+  if (nonceEndpoint === undefined) return undefined
+  const answer = await exchangeJson(wallet, {
+    what: 'fetched a nonce',
+    means: 'A number that the issuer accepts once, so that nobody can use our proof of possession again.',
+    spec: 'OpenID4VCI 1.0, Nonce Endpoint',
+    url: nonceEndpoint,
+    body: '',
+  })
+  return ownString(answer, 'c_nonce') || refuse('invalid_response', 'the answer of the nonce endpoint has no c_nonce')
+}
+
+/** OpenID4VCI 1.0, jwt Proof Type. There is no iss: nobody told the issuer who we are. */
+function makeKeyProof(
+  { now }: WalletContext,
+  { credentialIssuer }: IssuerMetadata,
+  { bindingMethod }: OfferedCredential,
+  { nonce, holder }: { readonly nonce: string | undefined; readonly holder: Signer },
+): Promise<string> {
+  const key: JsonObject = bindingMethod === 'jwk' ? { jwk: { ...holder.jwk } } : { kid: `${toDidJwk(holder.jwk)}#0` }
+  return writeJws(
+    { typ: 'openid4vci-proof+jwt', alg: holder.alg, ...key },
+    {
+      aud: credentialIssuer,
+      iat: Math.floor(now().getTime() / 1000),
+      ...(nonce === undefined ? {} : { nonce }),
+    },
+    (data) => holder.sign(data),
+  )
+}
+
+function readCredential(answer: JsonObject): string {
+  if (own(answer, 'transaction_id') !== undefined) {
+    refuse(
+      'unsupported',
+      'the issuer will have the credential later, and this wallet does not support waiting for it yet',
+    )
+  }
+  const credentials = own(answer, 'credentials')
+  const [first] = Array.isArray(credentials) ? credentials : []
+  const credential = isObject(first) ? own(first, 'credential') : undefined
+  if (typeof credential === 'string') return credential
+  return refuse('invalid_response', 'the credential response has no credentials[0].credential that is a string')
+}

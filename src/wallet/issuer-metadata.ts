@@ -1,0 +1,146 @@
+/** What the issuer says of itself and of a credential. OpenID4VCI 1.0, Credential Issuer Metadata. */
+import { isObject, type Json, type JsonObject, own, ownString } from '../codec/json.ts'
+import { readAddress, wellKnownAddress } from './address.ts'
+import type { WalletContext } from './context.ts'
+import { refuse } from './error.ts'
+import { exchangeJson } from './exchange.ts'
+import { walletFormat } from './format.ts'
+
+export interface IssuerMetadata {
+  readonly credentialIssuer: string
+  readonly name: string | undefined
+  readonly credentialEndpoint: string
+  readonly nonceEndpoint: string | undefined
+  readonly authorizationServers: readonly string[]
+  readonly configurations: JsonObject
+}
+
+/** A credential that is offered, as far as a wallet needs to know it. */
+export interface OfferedCredential {
+  readonly configurationId: string
+  readonly format: string
+  readonly types: readonly string[]
+  /** How the key proof names its key. */
+  readonly bindingMethod: BindingMethod
+  readonly name: string
+  readonly claimNames: readonly ClaimName[]
+}
+
+/** What people call a claim. */
+export interface ClaimName {
+  readonly path: readonly (string | number | null)[]
+  readonly name: string
+}
+
+/** Those we can, the better first: a DID in `kid` is what the issuers we know expect. */
+const BINDING_METHODS = ['did:jwk', 'jwk'] as const
+type BindingMethod = (typeof BINDING_METHODS)[number]
+
+/** Refuses with `invalid_metadata` a document that is not about this issuer or lacks what a wallet needs. */
+export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssuer: string): Promise<IssuerMetadata> {
+  const metadata = await exchangeJson(wallet, {
+    what: 'fetched the issuer metadata',
+    means: 'Where the issuer takes requests, and what it can issue. It must name the very issuer of the offer.',
+    spec: 'OpenID4VCI 1.0, Credential Issuer Metadata Retrieval',
+    url: wellKnownAddress(credentialIssuer, 'openid-credential-issuer'),
+  })
+  // By plain comparison, else one issuer could stand in for another. OpenID4VCI 1.0, Credential Issuer Metadata Parameters
+  if (own(metadata, 'credential_issuer') !== credentialIssuer) {
+    refuse('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
+  }
+  if (member(member(metadata, 'credential_response_encryption'), 'encryption_required') === true) {
+    refuse('unsupported', 'the issuer encrypts its responses, and this wallet does not support that yet')
+  }
+  const nonceEndpoint = own(metadata, 'nonce_endpoint')
+  return {
+    credentialIssuer,
+    name: displayName(metadata),
+    credentialEndpoint: endpoint(own(metadata, 'credential_endpoint'), 'credential_endpoint'),
+    nonceEndpoint: nonceEndpoint === undefined ? undefined : endpoint(nonceEndpoint, 'nonce_endpoint'),
+    authorizationServers: readServers(own(metadata, 'authorization_servers'), credentialIssuer),
+    configurations: objectMember(metadata, 'credential_configurations_supported'),
+  }
+}
+
+/** Refuses with `invalid_metadata` an id that the metadata does not have, with `unsupported` what we cannot hold. */
+export function readOfferedCredential(issuer: IssuerMetadata, configurationId: string): OfferedCredential {
+  const configuration = own(issuer.configurations, configurationId)
+  if (!isObject(configuration)) {
+    return refuse('invalid_metadata', `the offer has a credential ${configurationId} that the issuer does not describe`)
+  }
+  const format = ownString(configuration, 'format') ?? ''
+  walletFormat(format)
+  const definition = member(configuration, 'credential_definition')
+  const types = stringsOf(member(definition, 'type'))
+  const metadata = member(configuration, 'credential_metadata')
+  return {
+    configurationId,
+    format,
+    types,
+    bindingMethod: readBindingMethod(configuration),
+    name: displayName(metadata) ?? types.findLast((type) => type !== 'VerifiableCredential') ?? configurationId,
+    claimNames: claimNames(member(metadata, 'claims')),
+  }
+}
+
+/** OpenID4VCI 1.0, Credential Issuer Metadata Parameters: the issuer is its own authorization server unless it says so. */
+function readServers(value: Json | undefined, credentialIssuer: string): readonly string[] {
+  if (value === undefined) return [credentialIssuer]
+  const servers = stringsOf(value)
+  if (servers.length > 0) return servers
+  return refuse('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
+}
+
+/** A credential that is bound to no key could be presented by anybody, so this wallet takes none. */
+function readBindingMethod(configuration: JsonObject): BindingMethod {
+  const proof = member(member(configuration, 'proof_types_supported'), 'jwt')
+  if (!stringsOf(member(proof, 'proof_signing_alg_values_supported')).includes('ES256')) {
+    refuse(
+      'unsupported',
+      'the issuer takes no key proof of the type jwt signed with ES256, and this wallet makes no other',
+    )
+  }
+  if (member(proof, 'key_attestations_required') !== undefined) {
+    refuse('unsupported', 'the issuer wants an attestation of the key, and this wallet does not support that yet')
+  }
+  const methods = stringsOf(own(configuration, 'cryptographic_binding_methods_supported'))
+  const usable = BINDING_METHODS.find((method) => methods.includes(method))
+  return (
+    usable ??
+    refuse('unsupported', `the issuer binds credentials by ${methods.join(', ') || 'nothing'}, not by did:jwk or jwk`)
+  )
+}
+
+function displayName(described: Json | undefined): string | undefined {
+  const displays = member(described, 'display')
+  const name = member(Array.isArray(displays) ? displays[0] : undefined, 'name')
+  return typeof name === 'string' && name !== '' ? name : undefined
+}
+
+function claimNames(claims: Json | undefined): readonly ClaimName[] {
+  return (Array.isArray(claims) ? claims : []).flatMap((claim) => {
+    const [path, name] = [member(claim, 'path'), displayName(claim)]
+    return Array.isArray(path) && path.every(isStep) && name !== undefined ? [{ path, name }] : []
+  })
+}
+
+function isStep(step: Json): step is string | number | null {
+  return step === null || typeof step === 'string' || typeof step === 'number'
+}
+
+function endpoint(value: Json | undefined, name: string): string {
+  return readAddress(value, `${name} of the issuer`, 'invalid_metadata')
+}
+
+function objectMember(object: JsonObject, name: string): JsonObject {
+  const value = own(object, name)
+  return isObject(value) ? value : refuse('invalid_metadata', `${name} of the issuer is not an object`)
+}
+
+function member(value: Json | undefined, name: string): Json | undefined {
+  return isObject(value) ? own(value, name) : undefined
+}
+
+function stringsOf(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
+}

@@ -1,0 +1,96 @@
+/**
+ * Presenting: read a request into a plan that a person can agree to, and then present exactly that, or decline.
+ * OpenID4VP 1.0, Response Mode direct_post.
+ */
+import { own } from '../codec/json.ts'
+import type { Binding } from '../credential/format.ts'
+import { answerClaims, chooseCredentials } from '../protocol/dcql-match.ts'
+import { type Answered, answerQuery, chosenAnswers, isAnswered, type QueryAnswer } from './answer.ts'
+import type { WalletContext } from './context.ts'
+import { refuse } from './error.ts'
+import { type Ask, exchangeJson } from './exchange.ts'
+import { walletFormat } from './format.ts'
+import { type AuthorizationRequest, fetchRequest } from './request-object.ts'
+import { listCredentials } from './stored-credential.ts'
+
+export interface PresentationPlan {
+  readonly request: AuthorizationRequest
+  /** One for each credential query, in their order. */
+  readonly answers: readonly QueryAnswer[]
+  /** The ids of those that would be sent: what is optional is left out. */
+  readonly chosen: readonly string[]
+  /** Why the request cannot be answered; undefined when it can. */
+  readonly problem: string | undefined
+}
+
+export interface PresentationResult {
+  /** Where the verifier wants the person to go on, in the browser. */
+  readonly redirect_uri?: string
+}
+
+/** Fetches and verifies the request and finds what answers it. Sends nothing about the holder. */
+export async function readRequest(wallet: WalletContext, requestLink: string): Promise<PresentationPlan> {
+  const request = await fetchRequest(wallet, requestLink)
+  const { credentials, unreadable } = await listCredentials(wallet.store)
+  const answers = request.query.credentials.map((query) => answerQuery(query, credentials, wallet.now()))
+  const available = new Set(answers.filter(isAnswered).map(({ query }) => query.id))
+  const choice = chooseCredentials(request.query, available)
+  if ('ids' in choice) return { request, answers, chosen: choice.ids, problem: undefined }
+  const reasons = answers.flatMap((answer) => ('problem' in answer ? `${answer.query.id}: ${answer.problem}` : []))
+  const damaged = unreadable.map(({ id, problem }) => `stored credential ${id} is damaged: ${problem}`)
+  const problem = [...(reasons.length > 0 ? reasons : [choice.problem]), ...damaged].join('; ')
+  return { request, answers, chosen: [], problem }
+}
+
+/** Presents what the plan says. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not accept it. */
+export async function present(wallet: WalletContext, plan: PresentationPlan): Promise<PresentationResult> {
+  if (plan.problem !== undefined)
+    refuse('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
+  const presentations = chosenAnswers(plan).map(
+    async (answer) => [answer.query.id, [await presentationOf(wallet, plan.request, answer)]] as const,
+  )
+  // Own members whatever their names are: an id may be __proto__.
+  const token = Object.fromEntries(await Promise.all(presentations))
+  return respond(wallet, plan.request, {
+    what: 'presented the credentials',
+    means:
+      'Only the claims of the plan, and a signature by the key of each credential, for this verifier and this request.',
+    spec: 'OpenID4VP 1.0, Response Mode direct_post',
+    form: { vp_token: JSON.stringify(token) },
+  })
+}
+
+/** Tells the verifier that the holder does not agree, and nothing else. */
+export async function decline(wallet: WalletContext, plan: PresentationPlan): Promise<void> {
+  await respond(wallet, plan.request, {
+    what: 'declined the request',
+    means: 'The verifier learns that nobody agreed, and neither who nor why.',
+    spec: 'OpenID4VP 1.0, Error Response (access_denied)',
+    form: { error: 'access_denied', error_description: 'the holder declined the request' },
+  })
+}
+
+async function presentationOf(wallet: WalletContext, request: AuthorizationRequest, answer: Answered): Promise<string> {
+  const { query, credential, places } = answer
+  const format = walletFormat(credential.format)
+  // OpenID4VP 1.0, Preventing Replay: the audience is the client identifier in full.
+  const binding: Binding & { at: Date } = { nonce: request.nonce, audience: request.clientId, at: wallet.now() }
+  const presentation = await format.present(credential.credential, places, binding, credential.holder)
+  // The verifier's own question, asked of what is about to leave.
+  const { missing, mismatch } = answerClaims(query, format.read(presentation).claims)
+  const problem = missing ?? mismatch
+  if (problem !== undefined) refuse('cannot_answer', `the presentation would not answer the request: ${problem}`)
+  return presentation
+}
+
+async function respond(
+  wallet: WalletContext,
+  { responseUri, state }: AuthorizationRequest,
+  { form, ...step }: Pick<Ask, 'what' | 'means' | 'spec'> & { readonly form: Readonly<Record<string, string>> },
+): Promise<PresentationResult> {
+  const fields = { ...form, ...(state === undefined ? {} : { state }) }
+  const body = new URLSearchParams(fields)
+  const answer = await exchangeJson(wallet, { ...step, url: responseUri, body, sent: Object.keys(fields).join(', ') })
+  const redirectUri = own(answer, 'redirect_uri')
+  return typeof redirectUri === 'string' ? { redirect_uri: redirectUri } : {}
+}

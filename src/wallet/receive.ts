@@ -1,0 +1,69 @@
+/** Receiving credentials: from the link of an offer to credentials in the store. OpenID4VCI 1.0, Pre-Authorized Code Flow. */
+import { keySigner } from '../keys/file-signer.ts'
+import { type AccessToken, fetchTokenEndpoint, redeemCode } from './access-token.ts'
+import type { WalletContext } from './context.ts'
+import { requestCredential } from './credential-request.ts'
+import { WalletError } from './error.ts'
+import { makeHolderKey } from './holder-key.ts'
+import {
+  fetchIssuerMetadata,
+  type IssuerMetadata,
+  type OfferedCredential,
+  readOfferedCredential,
+} from './issuer-metadata.ts'
+import { readOffer } from './offer.ts'
+import { checkReceived } from './received-credential.ts'
+import { type StoredCredential, storeCredential } from './stored-credential.ts'
+
+/** Every credential of the offer, checked and stored. Throws a WalletError; what had been stored until then is kept. */
+export async function receive(wallet: WalletContext, offerLink: string): Promise<readonly StoredCredential[]> {
+  const offer = await readOffer(wallet, offerLink)
+  const issuer = await fetchIssuerMetadata(wallet, offer.credentialIssuer)
+  // All that can be refused is refused before the code is spent.
+  const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
+  const tokenEndpoint = await fetchTokenEndpoint(wallet, issuer, offer)
+  const accessToken = await redeemCode(wallet, tokenEndpoint, offer.preAuthorizedCode)
+  const stored: StoredCredential[] = []
+  for (const each of offered) {
+    try {
+      stored.push(await receiveOne(wallet, issuer, each, accessToken))
+    } catch (error) {
+      throw error instanceof WalletError && stored.length > 0 ? withKept(error, stored) : error
+    }
+  }
+  return stored
+}
+
+async function receiveOne(
+  wallet: WalletContext,
+  issuer: IssuerMetadata,
+  offered: OfferedCredential,
+  accessToken: AccessToken,
+): Promise<StoredCredential> {
+  const holderKey = makeHolderKey(wallet.random)
+  const holder = keySigner(holderKey, [])
+  const credential = await requestCredential(wallet, issuer, offered, { accessToken, holder })
+  checkReceived(credential, offered, holder, wallet.now())
+  wallet.onStep?.({
+    what: 'checked and stored the credential',
+    means:
+      "Signed by the key of the issuer's certificate, bound to our key, of the type that was offered, not expired.",
+    spec: 'RFC 9901, Verification by the Holder',
+  })
+  const { name, format, claimNames } = offered
+  const receivedAt = wallet.now()
+  return storeCredential(wallet, {
+    name,
+    format,
+    claimNames,
+    credential,
+    holderKey,
+    receivedAt,
+    issuerName: issuer.name,
+  })
+}
+
+function withKept(error: WalletError, stored: readonly StoredCredential[]): WalletError {
+  const message = `${error.message} (received before that and kept: ${stored.map(({ id }) => id).join(', ')})`
+  return new WalletError(error.code, message, { cause: error, ...(error.server ? { server: error.server } : {}) })
+}

@@ -1,0 +1,74 @@
+/**
+ * Whether what an issuer sent is the credential that we asked for, bound to our key, and of any use.
+ * OpenID4VCI 1.0, Credential Response; RFC 9901, Verification by the Holder. Whom to trust is for the person: we say who signed.
+ */
+import type { Evidence } from '../credential/format.ts'
+import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
+import { thumbprint } from '../keys/jwk.ts'
+import type { Signer } from '../keys/signer.ts'
+import { orRefuse, refuse } from './error.ts'
+import { walletFormat } from './format.ts'
+import type { OfferedCredential } from './issuer-metadata.ts'
+
+const CLOCK_SKEW_SECONDS = 60
+
+/** Refuses with `invalid_credential`, and says what is wrong. */
+export function checkReceived(credential: string, offered: OfferedCredential, holder: Signer, now: Date): void {
+  const evidence = readEvidence(credential, offered.format)
+  const problem =
+    bindingProblem(evidence, holder) ??
+    signatureProblem(evidence, now) ??
+    contentProblem(evidence, offered) ??
+    expiryProblem(evidence, now)
+  if (problem !== undefined) {
+    refuse('invalid_credential', `the issuer sent a credential that this wallet does not keep: ${problem}`)
+  }
+}
+
+function readEvidence(credential: string, id: string): Evidence {
+  const format = walletFormat(id)
+  return orRefuse('invalid_credential', 'the issuer sent a credential that cannot be read', () => {
+    // It refuses what `read` only reports: another format, disclosures that do not fit.
+    format.hold(credential)
+    return format.read(credential)
+  })
+}
+
+function bindingProblem({ boundKey }: Evidence, holder: Signer): string | undefined {
+  if ('problem' in boundKey) return boundKey.problem
+  return boundKey.thumbprint === thumbprint(holder.jwk)
+    ? undefined
+    : 'it is bound to another key than the one we proved'
+}
+
+function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
+  const [der] = issuer.chain
+  if (der === undefined) return 'it comes without the certificate of its issuer (x5c)'
+  let leaf: Certificate
+  try {
+    leaf = parseCertificate(der)
+  } catch (error) {
+    return `the certificate of its issuer cannot be read: ${(error as Error).message}`
+  }
+  const problem = leafProblem(leaf, now, CLOCK_SKEW_SECONDS)
+  if (problem !== undefined) return problem
+  return issuer.signedBy(leaf.publicKey) ? undefined : `its signature is not by the key of ${leaf.subjectText}`
+}
+
+function contentProblem({ issuer, types, holder }: Evidence, offered: OfferedCredential): string | undefined {
+  const [identifier, ...others] = issuer.identifiers
+  // Empty where it is there and no text.
+  if (!identifier) return 'it does not say who issued it (iss)'
+  if (others.some((other) => other !== identifier)) return 'it names two different issuers'
+  const missing = offered.types.find((type) => !types.includes(type))
+  if (missing !== undefined) return `it is not of the type ${missing} that was offered`
+  return holder === undefined ? undefined : 'it carries a key binding, which only a holder can make'
+}
+
+function expiryProblem({ validity }: Evidence, now: Date): string | undefined {
+  for (const { member, at } of [...validity.notBefore, ...validity.notAfter]) {
+    if (at === undefined) return `its ${member} is not a time`
+  }
+  const over = validity.notAfter.find(({ at }) => at !== undefined && at <= now)
+  return over === undefined ? undefined : `it expired on ${over.at?.toISOString()} (${over.member})`
+}

@@ -1,0 +1,241 @@
+import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { makeKey } from '../../test/support/services.ts'
+import { errorOf, testWallet } from '../../test/support/wallet.ts'
+import { dcqlQuery } from '../../test/support/wire.ts'
+import type { JsonObject } from '../codec/json.ts'
+import { writeJws } from '../codec/jws.ts'
+import { parseCertificate } from '../keys/certificate.ts'
+import { writeName } from '../keys/certificate-name.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import { keyUsage, makeCertificate, selfSignedCertificate } from '../keys/make-certificate.ts'
+import type { WalletErrorCode } from './error.ts'
+import { fetchRequest } from './request-object.ts'
+
+const URL_OF_REQUEST = 'https://verifier.example/request'
+const DAY = 86_400_000
+
+/** Everything a verifier sends, as it should be; a row of the tables changes one thing. */
+interface Verifier {
+  readonly key: KeyObject
+  readonly header: JsonObject
+  readonly payload: JsonObject
+  readonly linkClientId: string
+  /** What the link has instead of its own parameters; an empty one is left out. */
+  readonly linkParameters: Readonly<Record<string, string>>
+  readonly contentType: string
+  readonly after: (text: string) => string
+}
+
+type Change = (verifier: Verifier) => Verifier | Promise<Verifier>
+type Row = readonly [wrong: string, change: Change, message: RegExp]
+
+/** A member that is undefined is gone. */
+const payload =
+  (members: object): Change =>
+  (verifier) => ({ ...verifier, payload: { ...verifier.payload, ...members } })
+const header =
+  (members: object): Change =>
+  (verifier) => ({ ...verifier, header: { ...verifier.header, ...members } })
+const sent =
+  (parts: Partial<Verifier>): Change =>
+  (verifier) => ({ ...verifier, ...parts })
+
+const clock = { now: new Date() }
+const seconds = () => Math.floor(clock.now.getTime() / 1000)
+
+describe('a request object', () => {
+  let verifierKey: KeyObject
+  beforeAll(async () => {
+    verifierKey = await makeKey()
+  })
+
+  function makeVerifier(): Verifier {
+    const certificate = certificateOf(verifierKey, -DAY, DAY)
+    const clientId = clientIdOf(certificate)
+    return {
+      key: verifierKey,
+      linkClientId: clientId,
+      linkParameters: {},
+      contentType: 'application/oauth-authz-req+jwt',
+      after: (text) => text,
+      header: { typ: 'oauth-authz-req+jwt', alg: 'ES256', x5c: [certificate.toString('base64')] },
+      payload: {
+        response_type: 'vp_token',
+        response_mode: 'direct_post',
+        response_uri: 'https://verifier.example/response',
+        client_id: clientId,
+        nonce: 'nonce',
+        state: 'state',
+        aud: 'https://self-issued.me/v2',
+        iat: seconds(),
+        exp: seconds() + 600,
+        dcql_query: dcqlQuery,
+        client_metadata: { client_name: 'Example Shop' },
+      },
+    }
+  }
+
+  async function ask(change: Change = (verifier) => verifier) {
+    const verifier = await change(makeVerifier())
+    const { key, contentType, after } = verifier
+    const text = after(await writeJws(verifier.header, verifier.payload, (data) => keySigner(key, []).sign(data)))
+    const fetch = () => Promise.resolve(new Response(text, { headers: { 'content-type': contentType } }))
+    const parameters = { client_id: verifier.linkClientId, request_uri: URL_OF_REQUEST, ...verifier.linkParameters }
+    const given = Object.entries(parameters).filter(([, value]) => value !== '')
+    const { wallet, sent, steps } = testWallet(fetch, clock)
+    return { sent, steps, request: fetchRequest(wallet, `haip-vp://?${String(new URLSearchParams(given))}`) }
+  }
+
+  it('is believed when nothing is wrong with it', async () => {
+    const { request, sent, steps } = await ask()
+    expect(await request).toMatchObject({
+      clientName: 'Example Shop',
+      certificate: { subjectText: 'CN=Example Shop' },
+      nonce: 'nonce',
+      state: 'state',
+      responseUri: 'https://verifier.example/response',
+      query: dcqlQuery,
+    })
+    expect(sent.map(({ to }) => to)).toEqual([`GET ${URL_OF_REQUEST}`])
+    expect(steps).toHaveLength(2)
+  })
+
+  const untrusted: readonly Row[] = [
+    [
+      'signed by another key than that of its certificate',
+      async (v) => ({ ...v, key: await makeKey() }),
+      /signature is not by the key of CN=Example Shop/,
+    ],
+    [
+      'with the certificate of somebody else',
+      async (v) => {
+        const key = await makeKey()
+        return { ...v, key, header: { ...v.header, x5c: [certificateOf(key, -DAY, DAY).toString('base64')] } }
+      },
+      /asks for another verifier \(x509_hash\)/,
+    ],
+    ['changed after it was signed', sent({ after: changedNonce }), /signature is not by the key/],
+    ['of a certificate that has expired', (v) => certified(v, -2 * DAY, -DAY), /expired on/],
+    ['of a certificate that is not valid yet', (v) => certified(v, DAY, 2 * DAY), /not valid before/],
+    [
+      'of a certificate that may not sign',
+      (v) => useCertificate(v, encipherOnly(v.key)),
+      /does not allow digitalSignature/,
+    ],
+    ['without a certificate', header({ x5c: undefined }), /without a certificate/],
+    ['with an empty list of certificates', header({ x5c: [] }), /without a certificate/],
+    ['with a certificate that is none', header({ x5c: ['AAAA'] }), /certificate of the verifier cannot be read/],
+    ['of another type', header({ typ: 'JWT' }), /its typ is not oauth-authz-req\+jwt/],
+    ['with another algorithm', header({ alg: 'none' }), /its alg is not ES256/],
+    ['that is no JWS', sent({ after: () => 'hello' }), /cannot be read/],
+    ['with a critical extension', header({ crit: ['x'] }), /critical extensions/],
+    ['with another client_id inside', payload({ client_id: 'x509_hash:x' }), /client_id is not the one of the link/],
+    ['for another audience', payload({ aud: 'https://other.example' }), /its aud is not/],
+    ['without an audience', payload({ aud: undefined }), /its aud is not/],
+    ['with a redirect_uri', payload({ redirect_uri: 'https://verifier.example' }), /redirect_uri/],
+    ['without a nonce', payload({ nonce: undefined }), /no nonce/],
+    ['with an empty nonce', payload({ nonce: '' }), /no nonce/],
+    ['with a state that is no string', payload({ state: 1 }), /state is not a string/],
+    ['without a response_uri', payload({ response_uri: undefined }), /response_uri is not an absolute URL/],
+    ['without a query', payload({ dcql_query: undefined }), /no dcql_query/],
+    ['with a query that is none', payload({ dcql_query: { credentials: [] } }), /dcql_query\.credentials/],
+    ['from the future', payload({ iat: seconds() + 61 }), /from the future/],
+    ['that is not to be used yet', payload({ nbf: seconds() + 61 }), /from the future/],
+    ['that has expired', payload({ exp: seconds() - 61 }), /it expired on/],
+    ['that expires at no time', payload({ exp: 'soon' }), /exp is not a time/],
+  ]
+
+  it.each(untrusted)('is refused: one %s', async (_, change, message) => {
+    const error = await errorOf((await ask(change)).request)
+    expect([error.code, error.message]).toEqual(['invalid_request_object', expect.stringMatching(message)])
+  })
+
+  const others: readonly (readonly [string, Change, WalletErrorCode, RegExp])[] = [
+    [
+      'another response mode',
+      payload({ response_mode: 'direct_post.jwt' }),
+      'unsupported',
+      /response_mode direct_post\.jwt/,
+    ],
+    ['no response mode', payload({ response_mode: undefined }), 'unsupported', /response_mode/],
+    ['another response type', payload({ response_type: 'code' }), 'unsupported', /response_type code/],
+    ['a transaction', payload({ transaction_data: ['e30'] }), 'unsupported', /transaction_data/],
+    ['an answer without TLS', payload({ response_uri: 'http://verifier.example/' }), 'insecure_address', /https/],
+    ['another media type', sent({ contentType: 'application/jwt' }), 'invalid_response', /application\/jwt/],
+    ['a link without client_id', sent({ linkClientId: '' }), 'invalid_link', /no client_id/],
+    [
+      'a link with another kind of client_id',
+      sent({ linkClientId: 'x509_san_dns:a' }),
+      'unsupported',
+      /x509_san_dns:a/,
+    ],
+    ['a link without request_uri', sent({ linkParameters: { request_uri: '' } }), 'invalid_link', /no request_uri/],
+    [
+      'a request_uri without TLS',
+      sent({ linkParameters: { request_uri: 'http://a.example' } }),
+      'insecure_address',
+      /https/,
+    ],
+  ]
+
+  it.each(others)('is refused: %s', async (_, change, code, message) => {
+    const error = await errorOf((await ask(change)).request)
+    expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)])
+  })
+
+  it('may be a minute ahead of us or behind, and need not say when it ends', async () => {
+    const { request } = await ask(payload({ iat: seconds() + 59, exp: undefined }))
+    expect((await request).expiresAt).toBeUndefined()
+  })
+})
+
+function certificateOf(key: KeyObject, from: number, until: number): Buffer {
+  return selfSignedCertificate({
+    privateKey: key,
+    publicKey: createPublicKey(key),
+    commonName: 'Example Shop',
+    serial: randomBytes(8).fill(1, 0, 1),
+    notBefore: new Date(clock.now.getTime() + from),
+    notAfter: new Date(clock.now.getTime() + until),
+  })
+}
+
+function encipherOnly(key: KeyObject): Buffer {
+  const name = writeName([['CN', 'Example Shop']])
+  return makeCertificate({
+    subject: name,
+    issuer: { name, privateKey: key },
+    publicKey: createPublicKey(key),
+    serial: Buffer.of(1),
+    notBefore: new Date(clock.now.getTime() - DAY),
+    notAfter: new Date(clock.now.getTime() + DAY),
+    extensions: [keyUsage(['keyAgreement'])],
+  })
+}
+
+function certified(verifier: Verifier, from: number, until: number): Verifier {
+  return useCertificate(verifier, certificateOf(verifier.key, from, until))
+}
+
+/** Everything agrees with the certificate: its hash in the link and in the object, itself in the header. */
+function useCertificate(verifier: Verifier, certificate: Buffer): Verifier {
+  const clientId = clientIdOf(certificate)
+  return {
+    ...verifier,
+    linkClientId: clientId,
+    header: { ...verifier.header, x5c: [certificate.toString('base64')] },
+    payload: { ...verifier.payload, client_id: clientId },
+  }
+}
+
+function clientIdOf(certificate: Buffer): string {
+  return `x509_hash:${parseCertificate(certificate).fingerprint}`
+}
+
+function changedNonce(text: string): string {
+  const [header = '', payload = '', signature = ''] = text.split('.')
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JsonObject
+  const other = Buffer.from(JSON.stringify({ ...claims, nonce: 'another' })).toString('base64url')
+  return [header, other, signature].join('.')
+}

@@ -1,0 +1,163 @@
+/**
+ * The request object: who asks, for what, and where the answer goes; believed only when the certificate that the link
+ * names signed it. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC 9101.
+ */
+import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { type Jws, readJws } from '../codec/jws.ts'
+import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
+import { signedBy } from '../keys/signature.ts'
+import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
+import { ProtocolError } from '../protocol/error.ts'
+import { readAddress } from './address.ts'
+import type { WalletContext } from './context.ts'
+import { orRefuse, refuse } from './error.ts'
+import { exchange } from './exchange.ts'
+import { readLink } from './link.ts'
+
+export interface AuthorizationRequest {
+  readonly clientId: string
+  /** What the verifier calls itself; nobody has checked it. */
+  readonly clientName: string | undefined
+  readonly certificate: Certificate
+  readonly query: DcqlQuery
+  readonly nonce: string
+  readonly state: string | undefined
+  readonly responseUri: string
+  readonly expiresAt: Date | undefined
+}
+
+const SCHEMES = ['haip-vp', 'openid4vp']
+const MEDIA_TYPE = 'application/oauth-authz-req+jwt'
+/** OpenID4VP 1.0, aud of a Request Object: for wallets that a verifier does not know beforehand. */
+const STATIC_AUDIENCE = 'https://self-issued.me/v2'
+const HASH_PREFIX = 'x509_hash:'
+const CLOCK_SKEW_SECONDS = 60
+
+/** Refuses with `invalid_link`, `invalid_request_object`, or `unsupported` where it wants what we cannot do. */
+export async function fetchRequest(wallet: WalletContext, link: string): Promise<AuthorizationRequest> {
+  const { clientId, requestUri } = readRequestLink(link)
+  const text = await exchange(wallet, {
+    what: 'fetched the request object',
+    means: 'Signed by the verifier: who asks, for which claims, and where the answer goes.',
+    spec: 'OpenID4VP 1.0, Passing Authorization Request by Reference; RFC 9101',
+    url: requestUri,
+    type: MEDIA_TYPE,
+    headers: { accept: MEDIA_TYPE },
+  })
+  const jws = orRefuse('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
+  const now = wallet.now()
+  const certificate = verifySigner(jws, clientId, now)
+  wallet.onStep?.({
+    what: 'verified the request object',
+    means: `Its signature is by ${certificate.subjectText}, the certificate whose hash is the client_id of the link.`,
+    spec: 'OpenID4VP 1.0, Client Identifier Prefix x509_hash',
+  })
+  return requestOf(jws.payload, clientId, certificate, now)
+}
+
+function readRequestLink(link: string): { readonly clientId: string; readonly requestUri: string } {
+  const parameters = readLink(link, SCHEMES, 'presentation request')
+  const clientId = parameters.get('client_id') || refuse('invalid_link', 'the link has no client_id')
+  if (!clientId.startsWith(HASH_PREFIX)) {
+    refuse('unsupported', `the verifier identifies itself as ${clientId}, and this wallet knows x509_hash only`)
+  }
+  // request_uri_method=post is an offer that a wallet need not take up: OpenID4VP 1.0, Request URI Method post.
+  const requestUri = parameters.get('request_uri')
+  if (requestUri === undefined)
+    refuse('invalid_link', 'the link has no request_uri; this wallet takes signed requests only')
+  return { clientId, requestUri: readAddress(requestUri, 'request_uri', 'invalid_link') }
+}
+
+/** The certificate of the key that signed the request, once it is the one that `client_id` names. */
+function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
+  const { header } = jws
+  if (own(header, 'typ') !== 'oauth-authz-req+jwt') invalid('its typ is not oauth-authz-req+jwt')
+  if (own(header, 'alg') !== 'ES256') invalid('its alg is not ES256')
+  const chain = own(header, 'x5c')
+  const leaf = Array.isArray(chain) ? chain[0] : undefined
+  if (typeof leaf !== 'string') return invalid('it comes without a certificate (x5c)')
+  const certificate = orRefuse('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
+    // RFC 7515 section 4.1.6: standard base64. What is no certificate fails when it is parsed.
+    parseCertificate(Buffer.from(leaf, 'base64')),
+  )
+  if (`${HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
+    invalid(`it is by ${certificate.subjectText}, and the link asks for another verifier (x509_hash)`)
+  }
+  const problem = leafProblem(certificate, now, CLOCK_SKEW_SECONDS)
+  if (problem !== undefined) invalid(problem)
+  if (!signedBy(jws, certificate.publicKey)) invalid(`its signature is not by the key of ${certificate.subjectText}`)
+  return certificate
+}
+
+function requestOf(payload: JsonObject, clientId: string, certificate: Certificate, now: Date): AuthorizationRequest {
+  if (own(payload, 'client_id') !== clientId) invalid('its client_id is not the one of the link')
+  if (own(payload, 'response_type') !== 'vp_token') unsupported(payload, 'response_type', 'vp_token')
+  if (own(payload, 'response_mode') !== 'direct_post') unsupported(payload, 'response_mode', 'direct_post')
+  if (own(payload, 'aud') !== STATIC_AUDIENCE) invalid(`its aud is not ${STATIC_AUDIENCE}`)
+  // OpenID4VP 1.0, Response Mode direct_post
+  if (Object.hasOwn(payload, 'redirect_uri')) invalid('it has a redirect_uri beside its response_uri')
+  // A wallet that does not know it must not present: the holder would agree to what we do not show.
+  if (Object.hasOwn(payload, 'transaction_data')) {
+    refuse(
+      'unsupported',
+      'the verifier wants a transaction approved (transaction_data), and this wallet does not support that',
+    )
+  }
+  const metadata = own(payload, 'client_metadata')
+  return {
+    clientId,
+    clientName: isObject(metadata) ? ownString(metadata, 'client_name') : undefined,
+    certificate,
+    query: readQuery(payload),
+    nonce: ownString(payload, 'nonce') || invalid('it has no nonce'),
+    state: readState(payload),
+    // x509_hash does not tie the address to a name in the certificate, as x509_san_dns would.
+    responseUri: readAddress(own(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
+    expiresAt: readTimes(payload, now),
+  }
+}
+
+function readQuery(payload: JsonObject): DcqlQuery {
+  const query = own(payload, 'dcql_query')
+  if (query === undefined) invalid('it has no dcql_query')
+  try {
+    return readDcqlQuery(query)
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    return refuse('invalid_request_object', `this wallet cannot answer what the verifier asks: ${error.message}`, error)
+  }
+}
+
+function readState(payload: JsonObject): string | undefined {
+  const state = own(payload, 'state')
+  return state === undefined || typeof state === 'string' ? state : invalid('its state is not a string')
+}
+
+/** When it expires, if it says so. RFC 9101 section 4; RFC 7519 section 4.1. */
+function readTimes(payload: JsonObject, now: Date): Date | undefined {
+  const [issuedAt, notBefore, expiresAt] = ['iat', 'nbf', 'exp'].map((name) => readTime(payload, name))
+  const latest = now.getTime() + CLOCK_SKEW_SECONDS * 1000
+  if ((issuedAt ?? now).getTime() > latest || (notBefore ?? now).getTime() > latest) {
+    invalid('it is from the future; check the clock of this machine')
+  }
+  if (expiresAt !== undefined && expiresAt.getTime() <= now.getTime() - CLOCK_SKEW_SECONDS * 1000) {
+    invalid(`it expired on ${expiresAt.toISOString()}; ask the verifier for a new one`)
+  }
+  return expiresAt
+}
+
+function readTime(payload: JsonObject, name: string): Date | undefined {
+  const value = own(payload, name)
+  if (value === undefined) return undefined
+  const date = new Date(typeof value === 'number' ? value * 1000 : Number.NaN)
+  return Number.isNaN(date.getTime()) ? invalid(`its ${name} is not a time`) : date
+}
+
+function unsupported(payload: JsonObject, name: string, wanted: string): never {
+  const given = ownString(payload, name) ?? 'of another kind'
+  return refuse('unsupported', `the verifier wants a ${name} ${given}, and this wallet supports ${wanted} only`)
+}
+
+function invalid(why: string): never {
+  return refuse('invalid_request_object', `the request cannot be trusted, and nothing was sent: ${why}`)
+}

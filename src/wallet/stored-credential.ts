@@ -1,0 +1,137 @@
+/** The credentials that the wallet keeps: each with its key in one text, which is checked whenever it is read. */
+import { createHash, type KeyObject } from 'node:crypto'
+import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
+import { MalformedError, malformed } from '../codec/malformed.ts'
+import { formatOf } from '../credential/formats.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import { thumbprint } from '../keys/jwk.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { WalletContext, WalletStore } from './context.ts'
+import { orRefuse, refuse } from './error.ts'
+import { readHolderKey } from './holder-key.ts'
+import type { ClaimName } from './issuer-metadata.ts'
+
+export interface StoredCredential {
+  /** The beginning of the hash of the credential: stable, and short enough to type. */
+  readonly id: string
+  /** What people call it. */
+  readonly name: string
+  readonly format: string
+  readonly types: readonly string[]
+  readonly claims: JsonObject
+  readonly claimNames: readonly ClaimName[]
+  /** Who the credential says issued it, and the name that its metadata gave. */
+  readonly issuer: string
+  readonly issuerName: string | undefined
+  readonly receivedAt: Date
+  readonly validFrom: Date | undefined
+  readonly expiresAt: Date | undefined
+  /** As it was issued. */
+  readonly credential: string
+  /** Signs with the key it is bound to. */
+  readonly holder: Signer
+}
+
+/** What is written down; the rest follows from the credential. */
+export interface NewCredential {
+  readonly name: string
+  readonly format: string
+  readonly credential: string
+  readonly claimNames: readonly ClaimName[]
+  readonly issuerName: string | undefined
+  readonly receivedAt: Date
+  readonly holderKey: KeyObject
+}
+
+export interface Unreadable {
+  readonly id: string
+  readonly problem: string
+}
+
+const ID_CHARACTERS = 10
+
+export async function storeCredential({ store }: WalletContext, made: NewCredential): Promise<StoredCredential> {
+  const id = idOf(made.credential)
+  const record = {
+    name: made.name,
+    format: made.format,
+    credential: made.credential,
+    holder_key: made.holderKey.export({ format: 'jwk' }),
+    issuer_name: made.issuerName,
+    claim_names: made.claimNames,
+    received_at: made.receivedAt.toISOString(),
+  }
+  await store.write(id, `${JSON.stringify(record, null, 2)}\n`)
+  return readStored(id, await store.read(id))
+}
+
+/** Every credential, the newest first, and those that cannot be read with the reason. Nothing is changed or removed. */
+export async function listCredentials(
+  store: WalletStore,
+): Promise<{ readonly credentials: readonly StoredCredential[]; readonly unreadable: readonly Unreadable[] }> {
+  const credentials: StoredCredential[] = []
+  const unreadable: Unreadable[] = []
+  for (const id of await store.list()) {
+    try {
+      credentials.push(readStored(id, await store.read(id)))
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      unreadable.push({ id, problem: error.message })
+    }
+  }
+  credentials.sort((a, b) => b.receivedAt.getTime() - a.receivedAt.getTime() || (a.id < b.id ? -1 : 1))
+  return { credentials, unreadable }
+}
+
+/** The credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
+export async function findCredential(store: WalletStore, prefix: string): Promise<StoredCredential> {
+  const [id, ...more] = (await store.list()).filter((name) => name.startsWith(prefix))
+  if (id === undefined || prefix === '')
+    return refuse('not_found', `the wallet has no credential ${prefix}; see: vouchsafe wallet list`)
+  if (more.length > 0) refuse('not_found', `${more.length + 1} credentials begin with ${prefix}; give more of the id`)
+  const text = await store.read(id)
+  const damaged = `credential ${id} is damaged and was left as it is`
+  return orRefuse('unreadable_credential', damaged, () => readStored(id, text))
+}
+
+function readStored(id: string, text: string): StoredCredential {
+  const record = parseJsonObject(text)
+  const credential = ownString(record, 'credential') ?? malformed('it has no credential')
+  if (idOf(credential) !== id) malformed('the credential is not the one that was stored under this id')
+  const format = ownString(record, 'format') ?? ''
+  const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
+  const { claims, types, expiresAt } = plugin.hold(credential)
+  const { issuer, boundKey, validity } = plugin.read(credential)
+  const holder = signerOf(own(record, 'holder_key'))
+  if ('problem' in boundKey || boundKey.thumbprint !== thumbprint(holder.jwk))
+    malformed('its key is not the one it is bound to')
+  const starts = validity.notBefore.flatMap(({ at }) => at?.getTime() ?? [])
+  return {
+    id,
+    name: ownString(record, 'name') ?? 'Credential',
+    format,
+    types,
+    claims,
+    claimNames: (own(record, 'claim_names') ?? []) as unknown as readonly ClaimName[],
+    issuer: issuer.identifiers[0] ?? '',
+    issuerName: ownString(record, 'issuer_name'),
+    receivedAt: dateOf(own(record, 'received_at')),
+    validFrom: starts.length > 0 ? new Date(Math.max(...starts)) : undefined,
+    expiresAt,
+    credential,
+    holder,
+  }
+}
+
+function signerOf(jwk: Json | undefined): Signer {
+  return keySigner(readHolderKey(isObject(jwk) ? jwk : malformed('it has no holder key')), [])
+}
+
+function dateOf(value: Json | undefined): Date {
+  const date = new Date(typeof value === 'string' ? value : Number.NaN)
+  return Number.isNaN(date.getTime()) ? malformed('it does not say when it was received') : date
+}
+
+function idOf(credential: string): string {
+  return createHash('sha256').update(credential).digest('hex').slice(0, ID_CHARACTERS)
+}

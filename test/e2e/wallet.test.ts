@@ -1,0 +1,271 @@
+/** The command `vouchsafe wallet` against both services, with its files on disk. */
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { paintFor, plain } from '../../src/bin/terminal.ts'
+import { runWallet } from '../../src/bin/wallet.ts'
+import { walletFiles } from '../../src/bin/wallet-files.ts'
+import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { configuration, dataset, declare, startIssuance, startVerification, statusOf } from '../support/wire.ts'
+
+interface Ran {
+  readonly out: string
+  readonly err: string
+  readonly exitCode: typeof process.exitCode
+}
+
+describe('vouchsafe wallet', () => {
+  let services: Services
+  let home: string
+  beforeAll(async () => {
+    services = await startServices()
+  })
+  afterAll(() => services.close())
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'vouchsafe-wallet-'))
+    vi.stubGlobal('fetch', services.fetch)
+  })
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  })
+
+  async function run(...args: string[]): Promise<Ran> {
+    const written = { out: '', err: '' }
+    const into = (name: 'out' | 'err') => (text: unknown) => {
+      written[name] += String(text)
+      return true
+    }
+    const spies = [
+      vi.spyOn(process.stdout, 'write').mockImplementation(into('out')),
+      vi.spyOn(process.stderr, 'write').mockImplementation(into('err')),
+    ]
+    const before = process.exitCode
+    process.exitCode = undefined
+    try {
+      await runWallet([...args, '--home', home])
+      return { ...written, exitCode: process.exitCode }
+    } finally {
+      process.exitCode = before
+      for (const spy of spies) spy.mockRestore()
+    }
+  }
+
+  async function runJson(
+    ...args: string[]
+  ): Promise<{ readonly json: Record<string, unknown>; readonly exitCode: Ran['exitCode'] }> {
+    const { out, err, exitCode } = await run(...args, '--json')
+    expect(err).toBe('')
+    expect(out).toMatch(/^\{.*\}\n$/)
+    return { json: JSON.parse(out) as Record<string, unknown>, exitCode }
+  }
+
+  async function received(): Promise<string> {
+    const { json } = await runJson('receive', (await startIssuance(services)).link)
+    return (json.credentials as { id: string }[])[0]?.id ?? ''
+  }
+
+  it('receives a credential and shows it as a card', async () => {
+    const { out, err, exitCode } = await run('receive', (await startIssuance(services)).link)
+    expect([err, exitCode]).toEqual(['', undefined])
+    expect(out).toContain('┌ Student card')
+    expect(out).toContain(`Example University (${ISSUER_URL})`)
+    expect(out).toMatch(/Given name +Ada/)
+    expect(out).toMatch(/address\.city +London/)
+    expect(out).toMatch(/└ valid until \d{4}-\d\d-\d\d \d\d:\d\d UTC/)
+  })
+
+  it('lists what it holds, and shows one by the beginning of its id', async () => {
+    expect((await run('list')).out).toContain('The wallet is empty')
+    const [first, second] = [await received(), await received()]
+    const { out } = await run('list')
+    expect(out.trim().split('\n')).toHaveLength(2)
+    for (const id of [first, second]) expect(out).toContain(id)
+    const shown = await run('show', first.slice(0, 8))
+    expect(shown.out).toMatch(/○ family_name +Lovelace/)
+    expect(shown.out).toContain('○ can stay hidden')
+  })
+
+  it('marks what cannot be hidden', async () => {
+    const id = await declare(services, { ...configuration, selective_disclosure: 'none' })
+    const { json } = await runJson('receive', (await startIssuance(services, { credential_configurations: [id] })).link)
+    const [stored] = json.credentials as { id: string }[]
+    expect((await run('show', stored?.id ?? '')).out).toMatch(/● family_name +Lovelace/)
+  })
+
+  it('presents, having said who asks, what would be seen and what would not', async () => {
+    await received()
+    const { sessionId, link } = await startVerification(services)
+    const { out, exitCode } = await run('present', link)
+    expect(exitCode).toBeUndefined()
+    const [asks = '', sees = '', hides = '', verdict = ''] = out.split(/^(?=From|and it|\n✓)/m)
+    expect(asks).toMatch(/^Example Shop asks for a presentation\.\n.*CN=verifier\.localhost.*\n?.*vouches/)
+    expect(sees).toMatch(/Given name +Ada/)
+    expect(sees).not.toContain('family_name')
+    expect(hides).toContain('family_name')
+    expect(verdict).toContain('Presented, and Example Shop accepted it.')
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
+  })
+
+  it('declines', async () => {
+    const { sessionId, link } = await startVerification(services)
+    expect((await run('decline', link)).out).toContain('Declined. Example Shop has been told')
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'DECLINED' })
+  })
+
+  it('speaks JSON to programs, and never of its keys', async () => {
+    const id = await received()
+    const credential = { id, name: 'Student card', issuer: ISSUER_URL, issuer_name: 'Example University' }
+    const { json: list } = await runJson('list')
+    expect(list).toMatchObject({ credentials: [credential], unreadable: [] })
+    const { json: shown } = await runJson('show', id)
+    expect(shown).toMatchObject({ ...credential, claims: dataset })
+    expect(shown.hidable).toContainEqual(['credentialSubject', 'given_name'])
+    const { json: presented } = await runJson('present', (await startVerification(services)).link)
+    expect(presented).toMatchObject({
+      result: 'accepted',
+      verifier: { client_name: 'Example Shop', certificate_subject: 'CN=verifier.localhost' },
+      credentials: { card: { id, hidden: expect.arrayContaining([['credentialSubject', 'family_name']]) as unknown } },
+    })
+    const { json: declined } = await runJson('decline', (await startVerification(services)).link)
+    expect(declined).toMatchObject({ result: 'declined' })
+    const { holder_key: key } = JSON.parse(readFileSync(fileOf(id), 'utf8')) as { holder_key: { d: string } }
+    expect(key.d).toMatch(/^[\w-]{43}$/)
+    for (const each of [list, shown, presented, declined]) expect(JSON.stringify(each)).not.toContain(key.d)
+  })
+
+  it.each([
+    [['show', 'nothing'], 'not_found', 1],
+    [['receive', 'hello'], 'invalid_link', 1],
+    [['present', 'https://shop.example'], 'invalid_link', 1],
+    [['steal'], 'usage', 2],
+    [['show'], 'usage', 2],
+    [['list', 'all'], 'usage', 2],
+    [['list', '--all'], 'usage', 2],
+  ])('fails as it should: %s', async (args, code, status) => {
+    const { json, exitCode } = await runJson(...args)
+    expect([json.error, exitCode]).toEqual([code, status])
+    const { out, err } = await run(...args)
+    expect(out).toBe('')
+    expect(err).toContain(`✗ ${String(json.message)}`)
+  })
+
+  it('passes on what the other side said', async () => {
+    const { link } = await startIssuance(services)
+    await run('receive', link)
+    const { json, exitCode } = await runJson('receive', link)
+    expect(json).toMatchObject({ error: 'refused', server: { error: 'gone' } })
+    expect(exitCode).toBe(1)
+    const { link: request } = await startVerification(services, {
+      credentials: [
+        { id: 'card', format: 'jwt_vc_json-ld', meta: {}, claims: [{ path: ['credentialSubject', 'gpa'] }] },
+      ],
+    })
+    const { out, err } = await run('present', request)
+    expect(out).toContain('Example Shop asks for a presentation.')
+    expect(err).toContain('✗ the request cannot be answered, and nothing was sent: card: Student card')
+  })
+
+  it('asks a person, and takes only yes for yes', async () => {
+    await received()
+    const tty = Object.getOwnPropertyDescriptor(process.stdin, 'isTTY')
+    Object.defineProperty(process.stdin, 'isTTY', { value: true, configurable: true })
+    try {
+      const { sessionId, link } = await startVerification(services)
+      const asked = run('present', link)
+      await vi.waitFor(() =>
+        expect(process.stdin.listenerCount('keypress') + process.stdin.listenerCount('data')).toBeGreaterThan(0),
+      )
+      process.stdin.emit('data', 'n\n')
+      const { err, exitCode } = await asked
+      expect(err).toContain('Present this? [y/N]')
+      expect(err).toContain('Nothing was sent.')
+      expect(exitCode).toBe(1)
+      expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
+      expect((await run('present', link, '--yes')).out).toContain('accepted it')
+    } finally {
+      if (tty) Object.defineProperty(process.stdin, 'isTTY', tty)
+      else Reflect.deleteProperty(process.stdin, 'isTTY')
+      process.stdin.pause()
+    }
+  })
+
+  it('explains itself', async () => {
+    for (const args of [[], ['--help'], ['present', '-h']])
+      expect((await run(...args)).out).toContain('receive OFFER-URI')
+    expect((await run('steal')).err).toContain('there is no command wallet steal')
+  })
+
+  it('keeps its files for their owner alone, and whole', async () => {
+    const id = await received()
+    expect(statSync(fileOf(id)).mode & 0o777).toBe(0o600)
+    expect(statSync(join(home, 'credentials')).mode & 0o777).toBe(0o700)
+    expect(readdirSync(join(home, 'credentials'))).toEqual([`${id}.json`])
+  })
+
+  it('names a damaged file and shows the others', async () => {
+    const [good, bad] = [await received(), await received()]
+    writeFileSync(fileOf(bad), '{')
+    const { out, exitCode } = await run('list')
+    expect(exitCode).toBe(1)
+    expect(out).toContain(good)
+    expect(out).toContain(`Credential ${bad} is damaged and was left as it is`)
+    expect((await runJson('show', bad)).json.error).toBe('unreadable_credential')
+    await received()
+    expect(readFileSync(fileOf(bad), 'utf8')).toBe('{')
+  })
+
+  it('finds its home in the environment', async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'vouchsafe-wallet-'))
+    vi.stubEnv('VOUCHSAFE_WALLET_HOME', elsewhere)
+    const spy = vi.spyOn(process.stdout, 'write').mockImplementation(() => true)
+    await runWallet(['receive', (await startIssuance(services)).link])
+    spy.mockRestore()
+    expect(await walletFiles(elsewhere).list()).toHaveLength(1)
+  })
+
+  it('shows what others wrote without letting it steer the terminal', async () => {
+    const evil = { credentialSubject: { '\u001b[2Jname': 'red \u001b[31m\u202edlrow\u202c\nand a new line' } }
+    const { out } = await run('receive', (await startIssuance(services, { credential_dataset: evil })).link)
+    expect(out).toContain('dlrow')
+    const line = out.replaceAll('\n', '')
+    expect(plain(line)).toBe(line)
+  })
+
+  function fileOf(id: string): string {
+    return join(home, 'credentials', `${id}.json`)
+  }
+})
+
+describe('wallet files', () => {
+  it('leave the old text when a write fails, and nothing beside it', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'vouchsafe-wallet-'))
+    const store = walletFiles(home)
+    expect(await store.list()).toEqual([])
+    await store.write('a', 'one')
+    await expect(store.write('a', { toString: 1 } as unknown as string)).rejects.toThrow()
+    expect(await store.read('a')).toBe('one')
+    expect(readdirSync(join(home, 'credentials'))).toEqual(['a.json'])
+    await store.write('a', 'two')
+    expect(await store.read('a')).toBe('two')
+  })
+
+  it('do not list a write that was cut short', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'vouchsafe-wallet-'))
+    const store = walletFiles(home)
+    await store.write('a', 'one')
+    writeFileSync(join(home, 'credentials', '.b.1234'), 'tw')
+    writeFileSync(join(home, 'credentials', 'notes.txt'), '')
+    expect(await store.list()).toEqual(['a'])
+  })
+})
+
+describe('colours', () => {
+  it('are for terminals whose owner did not switch them off', () => {
+    expect(paintFor({ isTTY: true }, {}).green('a')).toBe('\u001b[32ma\u001b[39m')
+    for (const paint of [paintFor({}, {}), paintFor({ isTTY: true }, { NO_COLOR: '1' })])
+      expect(paint.red('a')).toBe('a')
+  })
+})
