@@ -1,3 +1,166 @@
-export function runDemo(_args: string[]): Promise<void> {
-  return Promise.reject(new Error('being written'))
+/**
+ * `vouchsafe demo`: an issuer, a verifier and a wallet on this machine, and one credential that goes from the first to the
+ * last over HTTP; then links for a wallet of one's own. With `--once` it ends after the walk, and its status says how.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { WalletContext } from '../wallet/context.ts'
+import { curlText, linksText, startLinks } from './demo-links.ts'
+import { createNarrator, type Narrator } from './demo-narrator.ts'
+import {
+  type DemoService,
+  findPlace,
+  logFile,
+  makeHome,
+  type Place,
+  startIssuer,
+  startVerifier,
+} from './demo-services.ts'
+import { type Cast, type Declared, walk } from './demo-walk.ts'
+import { watch } from './demo-watch.ts'
+import { now, random } from './effects.ts'
+import { hanging, paint } from './text.ts'
+import { walletFiles } from './wallet-files.ts'
+
+/** The ports of the interface; the verifier's is two above the issuer's. */
+const PORT_BASE = 8079
+const VERIFIER_OFFSET = 2
+/** How long requests that run may hold up the end. */
+const CLOSE_LIMIT_MS = 3000
+/** What a shell makes of SIGINT. */
+const INTERRUPTED = 130
+
+interface Options {
+  readonly once: boolean
+  readonly home: string
+  /** The home is made for this run, and removed at its end. */
+  readonly isTemporary: boolean
+  readonly portBase: number
+}
+
+/** How far the demo is, for who is told to stop. */
+interface Progress {
+  walked: boolean
+  signalled: boolean
+}
+
+export async function runDemo(args: string[]): Promise<void> {
+  const options = readOptions(args)
+  const services: DemoService[] = []
+  const progress: Progress = { walked: false, signalled: false }
+  stopOnSignal(services, progress)
+  if (options.isTemporary) process.once('exit', () => rmSync(options.home, { recursive: true, force: true }))
+  const narrator = createNarrator(write)
+  try {
+    const cast = await start(options, narrator, services)
+    const declared = await walk(cast)
+    progress.walked = true
+    write(`\n${paint('green', 'The credential was issued, presented and verified.')}\n`)
+    if (!options.once) {
+      await stay(cast, declared, options)
+      return
+    }
+  } catch (error) {
+    // Stopping makes the step fail that ran; that is no news to who wanted it.
+    if (progress.signalled) return
+    failed(narrator, error as Error)
+  }
+  await closeAll(services)
+}
+
+function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      once: { type: 'boolean', default: false },
+      home: { type: 'string' },
+      'port-base': { type: 'string', default: String(PORT_BASE) },
+    },
+  })
+  const portBase = Number(values['port-base'])
+  if (!Number.isInteger(portBase) || portBase < 1 || portBase > 65_535 - VERIFIER_OFFSET) {
+    throw new Error(
+      `--port-base: ${values['port-base']} is no port; the issuer takes it, and the verifier the next but one`,
+    )
+  }
+  const isTemporary = values.home === undefined
+  const home = isTemporary ? mkdtempSync(join(tmpdir(), 'vouchsafe-demo-')) : resolve(values.home ?? '')
+  return { once: values.once, home, isTemporary, portBase }
+}
+
+/** Makes what is missing, and starts both services; the wallet has no server. Shows where everything is. */
+async function start(options: Options, narrator: Narrator, services: DemoService[]): Promise<Cast> {
+  const { home, portBase } = options
+  write(`${paint('bold', 'Vouchsafe')}: one credential, from an issuer to a wallet to a verifier.\n\n`)
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const places = { issuer: await findPlace(portBase), verifier: await findPlace(portBase + VERIFIER_OFFSET) }
+  await makeHome(home, places)
+  const issuer = await startIssuer(home, places.issuer)
+  services.push(issuer)
+  const verifier = await startVerifier(home, places.verifier)
+  services.push(verifier)
+  const after = options.isTemporary ? 'removed at the end' : 'kept for the next time'
+  const lines = [
+    `  issuer    ${placeText(places.issuer)}`,
+    `  verifier  ${placeText(places.verifier)}`,
+    `  files     ${home} (${after})`,
+    `  log       ${logFile(home)}`,
+  ]
+  write(`${lines.join('\n')}\n`)
+  const walletHome = join(home, 'wallet')
+  const wallet: WalletContext = {
+    fetch,
+    now,
+    random,
+    store: walletFiles(walletHome),
+    onStep: (step) => {
+      narrator.step({ who: 'The wallet', ...step })
+    },
+  }
+  return { issuer, verifier, wallet, walletHome, narrator, write }
+}
+
+function placeText({ wanted, port, baseUrl }: Place): string {
+  return port === wanted ? baseUrl : `${baseUrl} (port ${wanted} is taken)`
+}
+
+/** Shows how to go on, and what a wallet does with the links. The services keep the process alive. */
+async function stay(cast: Cast, declared: Declared, { isTemporary }: Options): Promise<void> {
+  const links = await startLinks(cast, declared)
+  const removed = isTemporary ? ', and remove their keys, databases and the wallet' : ''
+  write(`\n${linksText(links, cast)}\n${curlText(cast, declared)}\n`)
+  const running = hanging('', 0, `Both services are running. Press Ctrl-C to stop them${removed}.`)
+  write(`${running.replace('Press Ctrl-C', paint('bold', 'Press Ctrl-C'))}\n`)
+  watch(cast, links)
+}
+
+/** Tells the failure, and makes it the status of the command. */
+function failed(narrator: Narrator, { message, cause }: Error): void {
+  const reason = cause instanceof Error ? ` (${cause.message})` : ''
+  const why = `${message}${message.includes(reason) ? '' : reason}`.split('\n').map((line) => hanging('', 0, line))
+  process.stderr.write(`\n${paint('red', 'The demo failed')}, at: ${narrator.currentPart()}\n${why.join('\n')}\n`)
+  process.exitCode = 1
+}
+
+/** Stops at the first signal: as it should be when the walk is over, as a failure before. */
+function stopOnSignal(services: readonly DemoService[], progress: Progress): void {
+  const stop = (): void => {
+    if (progress.signalled) return
+    progress.signalled = true
+    write('\nStopping.\n')
+    const exit = (): never => process.exit(progress.walked ? 0 : INTERRUPTED)
+    setTimeout(exit, CLOSE_LIMIT_MS).unref()
+    void closeAll(services).finally(exit)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
+}
+
+async function closeAll(services: readonly DemoService[]): Promise<void> {
+  await Promise.allSettled(services.map(({ close }) => close()))
+}
+
+function write(text: string): void {
+  process.stdout.write(text)
 }

@@ -2,8 +2,8 @@
 import { randomFillSync } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Logger, pino } from 'pino'
-import type { Files } from '../config/common.ts'
+import { destination, type Logger, pino } from 'pino'
+import type { Files } from '../config/files.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
 
@@ -30,14 +30,15 @@ function pooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
   }
 }
 
-/** One JSON line per event on stdout. What must never be logged is not passed to it; redaction is the second line. */
-export function createLog(service: string): Logger {
-  return pino({
+/** One JSON line per event, on stdout or in a file. What must not be logged is not passed to it; redaction comes second. */
+export function createLog(service: string, file?: string): Logger {
+  const options = {
     base: { service },
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: ['*.authorization', '*.password', '*.token', '*.credential', '*.vp_token', '*.claims'],
-  })
+  }
+  return file === undefined ? pino(options) : pino(options, destination(file))
 }
 
 /** Opens the embedded database, making its directory for this user alone. */

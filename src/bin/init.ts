@@ -1,3 +1,187 @@
-export function runInit(_args: string[]): Promise<void> {
-  return Promise.reject(new Error('being written'))
+/**
+ * `vouchsafe init`: writes what a first start needs, and says what each setting is and what to do next. JSON takes no
+ * comments, so the explanation is printed.
+ */
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { addressMistakes } from '../config/address.ts'
+import {
+  CONFIG_FILE,
+  certificateFile,
+  existingFiles,
+  keyFile,
+  makeFiles,
+  type NewFiles,
+  TRUST_ANCHORS,
+  writeFiles,
+} from './init-files.ts'
+import { isLoopback, lanAddress } from './network.ts'
+import type { ServiceName } from './service.ts'
+
+const PORTS: Readonly<Record<ServiceName, number>> = { issuer: 8079, verifier: 8081 }
+const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example Issuer', verifier: 'Example Verifier' }
+
+interface Written extends NewFiles {
+  readonly service: ServiceName
+  readonly directory: string
+  readonly baseUrl: string
+  readonly port: number
+}
+
+export async function runInit(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { dir: { type: 'string', default: '.' }, 'base-url': { type: 'string' } },
+  })
+  const service = serviceOf(positionals)
+  const baseUrl = values['base-url'] ?? `http://localhost:${PORTS[service]}`
+  const mistakes = addressMistakes(baseUrl)
+  if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
+  const directory = resolve(values.dir)
+  const port = listenPort(service, baseUrl)
+  const made = await makeFiles({ service, baseUrl, port, displayName: NAMES[service] })
+  const existing = existingFiles(directory, made)
+  if (existing.length > 0) refuseToOverwrite(service, directory, existing)
+  writeFiles(directory, made)
+  process.stdout.write(explain({ ...made, service, directory, baseUrl, port }))
+}
+
+/** The command as it was called: by its name where it is installed, by its file in a clone. */
+export function commandName(): string {
+  const [, file = ''] = process.argv
+  return file.endsWith('.cjs') ? `node ${shellWord(file)}` : 'vouchsafe'
+}
+
+/** A path as one word of a command line. */
+export function shellWord(path: string): string {
+  return /^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
+
+function serviceOf(positionals: readonly string[]): ServiceName {
+  const [word, ...more] = positionals
+  if (more.length === 0 && (word === 'issuer' || word === 'verifier')) return word
+  if (word === 'engine')
+    throw new Error('The execution engine comes in a later release; init makes issuer or verifier.')
+  throw new Error('Say which service to write files for: vouchsafe init issuer|verifier [--dir DIR] [--base-url URL]')
+}
+
+/** An https address is a proxy's, which finds the service at its usual port; an http address is the service's own. */
+function listenPort(service: ServiceName, baseUrl: string): number {
+  const { protocol, port } = new URL(baseUrl)
+  return protocol === 'http:' && port !== '' ? Number(port) : PORTS[service]
+}
+
+function refuseToOverwrite(service: ServiceName, directory: string, existing: readonly string[]): never {
+  throw new Error(
+    `There is already ${existing.join(', ')} in ${directory}.\n` +
+      'Nothing was written, because init never overwrites. Each service wants a directory of its own:\n' +
+      `  ${commandName()} init ${service} --dir ${service}`,
+  )
+}
+
+function explain(written: Written): string {
+  return [
+    filesText(written),
+    settingsText(written),
+    addressText(written),
+    written.service === 'issuer' ? issuerNext(written) : verifierNext(written),
+  ]
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+function filesText({ service, directory, validUntil }: Written): string {
+  return `Written into ${directory}:
+
+  ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
+  ${keyFile(service).padEnd(20)}  the signing key (EC P-256); it never leaves this machine
+  ${certificateFile(service).padEnd(20)}  its certificate: self-signed, valid until ${day(validUntil)}
+${service === 'verifier' ? `  ${`${TRUST_ANCHORS}/`.padEnd(20)}  empty: the certificates of the issuers you trust go here\n` : ''}`
+}
+
+function settingsText({ service, baseUrl, port }: Written): string {
+  const own =
+    service === 'issuer'
+      ? `  issuer.id             who issues: iss and issuer of every credential; it is
+                        also a name in the certificate, so change both or none
+  issuer.display.name   the name that wallets show
+`
+      : `  clientMetadata        clientName: the name that wallets show; logoUri: a logo
+  issuerTrustAnchors    directory with the certificates (.pem) of trusted issuers
+`
+  return `The settings; paths are relative to the directory that the service starts in:
+
+  port                  where the service listens: ${port}
+  baseUrl               where wallets reach it: ${baseUrl}
+${own}  signing               the key file, and the files of its certificate chain
+  integrations          authentication: who may call the service. Each key is a
+                        secret of one application, its value a label in logs
+
+Not there, and good without: host (every interface), database (an embedded one
+in data/${service}.db), tls (or leave it to a proxy), clockSkewSeconds (60)
+`
+}
+
+function addressText({ service, baseUrl, port }: Written): string {
+  if (!isLoopback(new URL(baseUrl).hostname)) return ''
+  const address = lanAddress() ?? 'ADDRESS'
+  return `A phone cannot reach ${baseUrl}. For one on the same network, put
+this machine's address there, or make files that have it:
+
+  ${commandName()} init ${service} --dir DIR --base-url http://${address}:${port}
+`
+}
+
+function issuerNext({ directory, port, apiKey }: Written): string {
+  return `Next:
+
+  1. Check it, and start it:
+
+       cd ${shellWord(directory)}
+       ${commandName()} doctor issuer
+       ${commandName()} issuer
+
+  2. Declare what it issues; the answer is the id of the configuration:
+
+       curl http://localhost:${port}/credential-configuration/create \\
+         -H 'Authorization: Bearer ${apiKey}' \\
+         -H 'Content-Type: application/json' \\
+         -d '{"format": "jwt_vc_json-ld", "credential_definition": {
+               "@context": ["https://www.w3.org/ns/credentials/v2"],
+               "type": ["VerifiableCredential", "StudentCard"]}}'
+
+  3. Give the certificate, never the key, to the verifier that is to trust it:
+
+       cp ${certificateFile('issuer')} VERIFIER-DIR/${TRUST_ANCHORS}/
+`
+}
+
+function verifierNext({ directory, port, apiKey }: Written): string {
+  return `Next:
+
+  1. Trust an issuer; without any, a verification shows only that a credential is
+     well-formed:
+
+       cd ${shellWord(directory)}
+       cp ISSUER-DIR/${certificateFile('issuer')} ${TRUST_ANCHORS}/
+
+  2. Check it, and start it:
+
+       ${commandName()} doctor verifier
+       ${commandName()} verifier
+
+  3. Say what it asks for; the answer is the id of the query:
+
+       curl http://localhost:${port}/verification-query/create \\
+         -H 'Authorization: Bearer ${apiKey}' \\
+         -H 'Content-Type: application/json' \\
+         -d '{"dcql_query": {"credentials": [{"id": "card", "format": "jwt_vc_json-ld",
+               "meta": {"type_values": [["VerifiableCredential", "StudentCard"]]},
+               "claims": [{"path": ["credentialSubject", "given_name"]}]}]}}'
+`
+}
+
+function day(date: Date): string {
+  return date.toISOString().slice(0, 10)
 }

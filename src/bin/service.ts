@@ -1,7 +1,8 @@
 /** `vouchsafe issuer` and `vouchsafe verifier`: from a configuration file to a server that listens, and back. */
+import { networkInterfaces } from 'node:os'
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
-import type { App } from '../http/app.ts'
+import type { App } from '../http/app-type.ts'
 import { type IssuerCollections, issuerMigrations } from '../issuer/collections.ts'
 import { type IssuerConfig, readIssuerConfig } from '../issuer/config.ts'
 import { createIssuer } from '../issuer/issuer.ts'
@@ -9,6 +10,7 @@ import { type VerifierCollections, verifierMigrations } from '../verifier/collec
 import { readVerifierConfig, type VerifierConfig } from '../verifier/config.ts'
 import { createVerifier } from '../verifier/verifier.ts'
 import { createLog, files, now, openDatabase, random } from './effects.ts'
+import { watchConnections } from './quiet-connections.ts'
 
 export type ServiceName = 'issuer' | 'verifier'
 
@@ -23,7 +25,9 @@ const PURGE_INTERVAL_MS = 60_000
 export async function openIssuer(config: IssuerConfig, log: Logger): Promise<Service> {
   const store = await openDatabase<IssuerCollections>(config.databaseFile, issuerMigrations)
   const app = await createIssuer(config, { store, now, random, log })
-  const purge = setInterval(() => void store.purge('spent_nonce', now()), PURGE_INTERVAL_MS).unref()
+  const purge = setInterval(() => {
+    store.purge('spent_nonce', now()).catch((err: unknown) => log.error({ event: 'purge_failed', err }, 'next time'))
+  }, PURGE_INTERVAL_MS).unref()
   return {
     app,
     close: async () => {
@@ -86,27 +90,56 @@ async function serve<Config extends CommonConfig>(
     return
   }
   for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
-  const { port, host = '::' } = result.config
+  const { port, host = everyInterface(), databaseFile } = result.config
+  let service: Service
   try {
-    const service = await open(result.config, log)
-    await service.app.listen({ port, host })
-    log.info({ event: 'listening', port: addressPort(service.app) }, 'accepting connections')
-    stopOnSignal(service, log)
+    service = await open(result.config, log)
   } catch (error) {
-    refuseToStart(log, configFile, [(error as Error).message])
+    refuseToStart(log, configFile, [`database.url: ${databaseFile}: ${(error as Error).message}`])
+    return
   }
+  const closeQuiet = watchConnections(service.app)
+  try {
+    await service.app.listen({ port, host })
+  } catch (error) {
+    await service.close()
+    refuseToStart(log, configFile, [listenMistake(error as NodeJS.ErrnoException, port, host)])
+    return
+  }
+  log.info({ event: 'listening', port: addressPort(service.app) }, 'accepting connections')
+  stopOnSignal(service, closeQuiet, log)
 }
 
-function stopOnSignal(service: Service, log: Logger): void {
+/** IPv6 and IPv4, or IPv4 alone on a machine without the other. */
+function everyInterface(): string {
+  const addresses = Object.values(networkInterfaces()).flat()
+  return addresses.some((address) => address?.family === 'IPv6') ? '::' : '0.0.0.0'
+}
+
+function listenMistake({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
+  if (code === 'EADDRINUSE') return `port: ${port} is in use by another program`
+  if (code === 'EACCES') return `port: ${port} may not be used by this user`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `host: ${host} is no address of this machine`
+  return `port: ${message}`
+}
+
+function stopOnSignal(service: Service, closeQuiet: () => void, log: Logger): void {
   let stopping = false
   const stop = (signal: string): void => {
     if (stopping) return
     stopping = true
     log.info({ event: 'stopping', signal }, 'finishing what runs')
-    void service.close().then(() => {
-      log.info({ event: 'stopped' }, 'stopped')
-      process.exit(0)
-    })
+    closeQuiet()
+    service.close().then(
+      () => {
+        log.info({ event: 'stopped' }, 'stopped')
+        process.exit(0)
+      },
+      (err: unknown) => {
+        log.fatal({ event: 'stop_failed', err }, 'not stopped cleanly')
+        process.exit(1)
+      },
+    )
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)

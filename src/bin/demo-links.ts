@@ -1,0 +1,114 @@
+/** What the demo leaves running: fresh links for a wallet of one's own, and the calls to go on by hand. */
+import { join } from 'node:path'
+import { accepted, call, type Started, startedOf } from './demo-calls.ts'
+import { dataset } from './demo-data.ts'
+import type { DemoService } from './demo-services.ts'
+import type { Declared } from './demo-walk.ts'
+import { commandName, shellWord } from './init.ts'
+import { certificateFile } from './init-files.ts'
+import { isLoopback } from './network.ts'
+import { qrLines } from './qr.ts'
+import { hanging, paint } from './text.ts'
+
+export interface Links {
+  readonly offer: Started
+  readonly request: Started
+}
+
+interface Services {
+  readonly issuer: DemoService
+  readonly verifier: DemoService
+}
+
+const LIFETIME_SECONDS = 86_400
+
+export async function startLinks(
+  { issuer, verifier }: Services,
+  { configurationId, queryId }: Declared,
+): Promise<Links> {
+  const expiry = { expires_in: LIFETIME_SECONDS }
+  const offer = { credential_dataset: dataset, credential_configurations: [configurationId], ...expiry }
+  const request = { verification_query_id: queryId, ...expiry }
+  return {
+    offer: startedOf(accepted(await call(issuer, '/issuance/oid4vci/new-session', offer))),
+    request: startedOf(accepted(await call(verifier, '/presentation/oid4vp/new-session', request))),
+  }
+}
+
+export function linksText(
+  { offer, request }: Links,
+  { issuer, walletHome }: Services & { walletHome: string },
+): string {
+  const home = ` --home ${shellWord(walletHome)}`
+  return [
+    paint('bold', 'Now with a wallet of your own'),
+    '',
+    ...paragraph(reachText(issuer.baseUrl)),
+    ...paragraph(
+      'Many wallets refuse plain http and self-signed certificates; those for development usually have a switch for it.',
+    ),
+    ...paragraph('The links are good for one day, and the first of them for one wallet.'),
+    '',
+    'Receive the student card:',
+    '',
+    ...qrLines(offer.link),
+    offer.link,
+    '',
+    'Then show it:',
+    '',
+    ...qrLines(request.link),
+    request.link,
+    '',
+    'Or with the reference wallet, in another terminal:',
+    '',
+    `  ${commandName()} wallet receive '${offer.link}'${home}`,
+    `  ${commandName()} wallet present '${request.link}'${home}`,
+    '',
+  ].join('\n')
+}
+
+export function curlText(services: Services, { configurationId, queryId }: Declared): string {
+  const { issuer, verifier } = services
+  const json = "-H 'Content-Type: application/json'"
+  return `${paint('bold', 'Or by hand, in another terminal')}
+
+The services, and the API keys that applications call them with:
+
+  ISSUER=${issuer.baseUrl}
+  ISSUER_KEY=${issuer.apiKey}
+  VERIFIER=${verifier.baseUrl}
+  VERIFIER_KEY=${verifier.apiKey}
+
+A new offer, and what became of it (put in its session_id):
+
+  curl $ISSUER/issuance/oid4vci/new-session \\
+    -H "Authorization: Bearer $ISSUER_KEY" ${json} \\
+    -d '{"credential_configurations": ["${configurationId}"],
+         "credential_dataset": {"credentialSubject": {"given_name": "Grace"}}}'
+  curl $ISSUER/issuance/oid4vci/status/SESSION_ID \\
+    -H "Authorization: Bearer $ISSUER_KEY"
+
+A new request, and its report (likewise):
+
+  curl $VERIFIER/presentation/oid4vp/new-session \\
+    -H "Authorization: Bearer $VERIFIER_KEY" ${json} \\
+    -d '{"verification_query_id": "${queryId}"}'
+  curl $VERIFIER/presentation/oid4vp/status/SESSION_ID \\
+    -H "Authorization: Bearer $VERIFIER_KEY"
+
+All they can do: $ISSUER/openapi and $VERIFIER/openapi
+The issuer's certificate, for another verifier to trust:
+  ${shellWord(join(issuer.directory, certificateFile('issuer')))}
+`
+}
+
+function reachText(baseUrl: string): string {
+  const { hostname } = new URL(baseUrl)
+  return isLoopback(hostname)
+    ? 'This machine has no address on a private network, so that only a wallet on this machine can reach the services; a phone cannot.'
+    : `A phone can reach the services at ${hostname} when it is on the same network as this machine, and no firewall is between them.`
+}
+
+function paragraph(text: string): string[] {
+  return hanging('', 0, text).split('\n')
+}

@@ -1,0 +1,59 @@
+/** How the demo shows what happens: numbered steps, each with what was sent and what it means. */
+import type { Step } from '../wallet/context.ts'
+import { hanging, paint } from './text.ts'
+
+/** A step of the wallet, or one that looks like it. `what` follows `who`. */
+export interface ShownStep extends Omit<Step, 'spec'> {
+  readonly who: string
+}
+
+export interface Narrator {
+  /** Begins a part of the walk. */
+  part(title: string): void
+  step(step: ShownStep): void
+  /** A line about what has just happened. */
+  say(label: string, text: string): void
+  /** The title of the part that runs. */
+  currentPart(): string
+}
+
+const MARGIN = 5
+/** Before what belongs to a step. */
+export const INDENT = ' '.repeat(MARGIN)
+
+export function createNarrator(write: (text: string) => void): Narrator {
+  let [count, title] = [0, 'The services start']
+  return {
+    part: (next) => {
+      title = next
+      write(`\n${paint('bold', title)}\n${paint('dim', '-'.repeat(title.length))}\n`)
+    },
+    step: (step) => {
+      count += 1
+      write(`\n${stepText(step, count)}`)
+    },
+    say: (label, text) => write(`${said(label, text)}\n`),
+    currentPart: () => title,
+  }
+}
+
+function stepText({ who, what, means, request, status }: ShownStep, count: number): string {
+  const lines = [`${paint('dim', String(count).padStart(MARGIN - 2))}  ${who} ${what}.`]
+  if (request !== undefined) {
+    const answer = status === undefined ? '' : ` ${paint(status < 400 ? 'green' : 'red', String(status))}`
+    lines.push(`${INDENT}${paint('bold', `${request.method} ${shortPath(request.url)}`)}${answer}`)
+    if (request.sent !== undefined) lines.push(said('sent', request.sent))
+  }
+  lines.push(paint('dim', hanging(INDENT, MARGIN, means)))
+  return `${lines.join('\n')}\n`
+}
+
+function said(label: string, text: string): string {
+  const head = `${INDENT}${label}: `
+  return hanging(head, head.length, text)
+}
+
+/** The path, with what is long and random cut short: it matters to machines alone. */
+function shortPath(url: string): string {
+  return new URL(url).pathname.replace(/[\w-]{20,}/g, (id) => (/^[a-z-]+$/.test(id) ? id : `${id.slice(0, 6)}…`))
+}

@@ -1,0 +1,58 @@
+/** A verification report for people: every question with its outcome, then what was disclosed. */
+import { isObject, type Json } from '../codec/json.ts'
+import type { CheckResult } from '../verifier/checks/check.ts'
+import type { Report } from '../verifier/verification.ts'
+import { INDENT } from './demo-narrator.ts'
+import { hanging, paint } from './text.ts'
+
+const COLOURS = {
+  passed: 'green',
+  failed: 'red',
+  warning: 'yellow',
+  not_applicable: 'dim',
+  not_run: 'dim',
+} as const
+
+/** Every check of the response and of each credential in it. */
+export function reportLines({ checks, credentials }: Report): string[] {
+  const groups = Object.entries(credentials).flatMap(([id, reports]) =>
+    reports.map((report) => ({ title: `The credential "${id}"`, checks: report.checks })),
+  )
+  return [{ title: 'The response', checks }, ...groups].flatMap((group) => {
+    const width = Math.max(...group.checks.map(({ outcome }) => outcome.length))
+    return ['', `${INDENT}${group.title}`, ...group.checks.map((check) => checkText(check, width))]
+  })
+}
+
+/** The claims that the verifier was shown, one to a line. */
+export function claimLines({ credentials }: Report): string[] {
+  return Object.values(credentials).flatMap((reports) =>
+    reports.flatMap(({ claims = {} }) => leaves(claims.credentialSubject ?? {}, '').map((line) => `${INDENT}${line}`)),
+  )
+}
+
+/** The checks that did not hold, as `id: why`. */
+export function failures({ checks, credentials }: Report): string[] {
+  const all = [
+    ...checks,
+    ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks)),
+  ]
+  return all
+    .filter(({ outcome }) => outcome === 'failed')
+    .map(({ id, detail }) => `${id}: ${detail ?? 'it does not hold'}`)
+}
+
+/** The question, and what there is to say about the answer; also which check it is, where the answer is not simply yes. */
+function checkText({ id, asks, outcome, detail }: CheckResult, outcomeWidth: number): string {
+  const head = `${INDENT}${paint(COLOURS[outcome], outcome.replace('_', ' ').padEnd(outcomeWidth))}  `
+  const width = INDENT.length + outcomeWidth + 2
+  const question = hanging(head, width, asks)
+  const answer = [...(outcome === 'passed' ? [] : [id]), ...(detail === undefined ? [] : [detail])].join(': ')
+  return answer === '' ? question : `${question}\n${paint('dim', hanging(' '.repeat(width), width, answer))}`
+}
+
+function leaves(value: Json, path: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((element, index) => leaves(element, `${path}[${index}]`))
+  if (!isObject(value)) return [`${path}: ${String(value)}`]
+  return Object.entries(value).flatMap(([name, member]) => leaves(member, path === '' ? name : `${path}.${name}`))
+}

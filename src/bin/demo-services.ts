@@ -1,0 +1,92 @@
+/** Both services of the demo in this process: their files, made as `vouchsafe init` makes them, and their servers. */
+import { copyFileSync, existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { CommonConfig, ReadResult } from '../config/common.ts'
+import type { Files } from '../config/files.ts'
+import { readIssuerConfig } from '../issuer/config.ts'
+import { readVerifierConfig } from '../verifier/config.ts'
+import { createLog, files, now } from './effects.ts'
+import { CONFIG_FILE, certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from './init-files.ts'
+import { freePort, hasIpv6, lanAddress } from './network.ts'
+import { openIssuer, openVerifier, readConfigFile, type Service, type ServiceName } from './service.ts'
+
+/** A service that listens. */
+export interface DemoService {
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly directory: string
+  readonly close: () => Promise<void>
+}
+
+const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example University', verifier: 'Example Library' }
+
+/** A port of the demo: the one that was wanted, or another because somebody has that one. */
+export interface Place {
+  readonly wanted: number
+  readonly port: number
+  readonly baseUrl: string
+}
+
+/** Where a service will be found: on this machine's network when it has one. */
+export async function findPlace(wanted: number): Promise<Place> {
+  const port = await freePort(wanted)
+  return { wanted, port, baseUrl: `http://${lanAddress() ?? '127.0.0.1'}:${port}` }
+}
+
+export const logFile = (home: string): string => join(home, 'services.log')
+
+/** Makes the files of both services where they are not there yet; the verifier is given the issuer's certificate. */
+export async function makeHome(home: string, places: Readonly<Record<ServiceName, Place>>): Promise<void> {
+  for (const service of ['issuer', 'verifier'] as const) {
+    const directory = join(home, service)
+    if (existsSync(join(directory, CONFIG_FILE))) continue
+    const { baseUrl, port } = places[service]
+    writeFiles(directory, await makeFiles({ service, baseUrl, port, displayName: NAMES[service] }))
+    if (service === 'verifier') {
+      const certificate = certificateFile('issuer')
+      copyFileSync(join(home, 'issuer', certificate), join(directory, TRUST_ANCHORS, 'example-university.pem'))
+    }
+  }
+}
+
+export async function startIssuer(home: string, place: Place): Promise<DemoService> {
+  const directory = join(home, 'issuer')
+  const config = readConfig(directory, place, readIssuerConfig)
+  return listen(await openIssuer(config, createLog('issuer', logFile(home))), config, directory)
+}
+
+export async function startVerifier(home: string, place: Place): Promise<DemoService> {
+  const directory = join(home, 'verifier')
+  const config = readConfig(directory, place, readVerifierConfig)
+  return listen(await openVerifier(config, createLog('verifier', logFile(home))), config, directory)
+}
+
+async function listen(service: Service, config: CommonConfig, directory: string): Promise<DemoService> {
+  const [apiKey = ''] = Object.keys(config.apiKeys)
+  const { baseUrl, port } = config
+  try {
+    await service.app.listen({ port, host: (await hasIpv6()) ? '::' : '0.0.0.0' })
+  } catch (error) {
+    await service.close()
+    throw error
+  }
+  return { baseUrl, apiKey, directory, close: () => service.close() }
+}
+
+/** The configuration in `directory`, at the address of this run; its paths are relative to that directory. */
+function readConfig<Config extends CommonConfig>(
+  directory: string,
+  { port, baseUrl }: Place,
+  read: (value: unknown, from: Files, at: Date) => ReadResult<Config>,
+): Config {
+  const path = join(directory, CONFIG_FILE)
+  const file = readConfigFile(path)
+  const inDirectory: Files = {
+    read: (name) => files.read(resolve(directory, name)),
+    list: (name) => files.list(resolve(directory, name)),
+  }
+  const result = 'mistakes' in file ? file : read({ ...(file.value as object), port, baseUrl }, inDirectory, now())
+  if ('mistakes' in result)
+    throw new Error(`${path} cannot be used:\n${result.mistakes.map((each) => `  - ${each}`).join('\n')}`)
+  return { ...result.config, databaseFile: resolve(directory, result.config.databaseFile) }
+}

@@ -1,0 +1,166 @@
+/** The walk of the demo: one credential, from the issuer to the wallet and from there to the verifier, over HTTP. */
+import type { WalletContext } from '../wallet/context.ts'
+import { WalletError } from '../wallet/error.ts'
+import { type PresentationPlan, present, readRequest } from '../wallet/present.ts'
+import { receive } from '../wallet/receive.ts'
+import { accepted, call, type Started, startedOf, statusOf } from './demo-calls.ts'
+import { ASKED_NAMES, CLAIM_COUNT, configuration, dataset, dcqlQuery } from './demo-data.ts'
+import { INDENT, type Narrator, type ShownStep } from './demo-narrator.ts'
+import { claimLines, failures, reportLines } from './demo-report.ts'
+import type { DemoService } from './demo-services.ts'
+import { hanging, paint } from './text.ts'
+
+export interface Cast {
+  readonly issuer: DemoService
+  readonly verifier: DemoService
+  readonly wallet: WalletContext
+  /** Where the wallet keeps what it has. */
+  readonly walletHome: string
+  readonly narrator: Narrator
+  readonly write: (text: string) => void
+}
+
+/** What the walk has declared, for who wants to go on with it. */
+export interface Declared {
+  readonly configurationId: string
+  readonly queryId: string
+}
+
+/** Takes every step, or throws at the one that fails. */
+export async function walk(cast: Cast): Promise<Declared> {
+  const { narrator, wallet } = cast
+  const configurationId = await declareConfiguration(cast)
+  const offer = await startIssuance(cast, configurationId)
+  narrator.part('The wallet receives it')
+  const [received] = await receive(wallet, offer.link)
+  if (received === undefined) throw new Error('the offer had no credential')
+  await readIssuanceStatus(cast, offer)
+  const queryId = await storeQuery(cast)
+  const request = await startVerification(cast, queryId)
+  narrator.part('The wallet shows two claims, and keeps the others')
+  const plan = await readRequest(wallet, request.link)
+  showPlan(cast, plan)
+  const refused = await presentOrRefusal(wallet, plan)
+  await readReport(cast, request, plan)
+  if (refused !== undefined) throw refused
+  return { configurationId, queryId }
+}
+
+async function declareConfiguration(cast: Cast): Promise<string> {
+  cast.narrator.part('A university offers a student card')
+  return takeStep(cast, cast.issuer, '/credential-configuration/create', {
+    who: 'The university',
+    what: 'declared what it issues',
+    sent: `format ${configuration.format}, type StudentCard, names for ${CLAIM_COUNT} claims`,
+    means: 'Once for all cards. The answer is the id of this credential configuration.',
+    body: configuration,
+  })
+}
+
+async function startIssuance(cast: Cast, configurationId: string): Promise<Started> {
+  const text = await takeStep(cast, cast.issuer, '/issuance/oid4vci/new-session', {
+    who: 'The university',
+    what: 'started a session for one student',
+    sent: `the ${CLAIM_COUNT} claims about Ada Lovelace`,
+    means: 'The answer is a link. As a QR code on a web page, it brings a wallet here.',
+    body: { credential_dataset: dataset, credential_configurations: [configurationId] },
+  })
+  return startedLink(cast, text)
+}
+
+async function readIssuanceStatus(cast: Cast, { sessionId }: Started): Promise<void> {
+  const text = await takeStep(cast, cast.issuer, `/issuance/oid4vci/status/${sessionId}`, {
+    who: 'The university',
+    what: 'asked how it went',
+    means: 'SUCCEEDED means that a wallet has the card.',
+  })
+  const { status } = JSON.parse(text) as { status: string }
+  cast.narrator.say('status', status)
+  if (status !== 'SUCCEEDED') throw new Error(`the issuance session is ${status}`)
+}
+
+async function storeQuery(cast: Cast): Promise<string> {
+  cast.narrator.part('A library asks for a part of it')
+  return takeStep(cast, cast.verifier, '/verification-query/create', {
+    who: 'The library',
+    what: 'stored what it wants to know',
+    sent: `a DCQL query for a StudentCard with ${ASKED_NAMES}`,
+    means: 'Once for all visitors. The answer is the id of this verification query.',
+    body: { dcql_query: dcqlQuery },
+  })
+}
+
+async function startVerification(cast: Cast, queryId: string): Promise<Started> {
+  const text = await takeStep(cast, cast.verifier, '/presentation/oid4vp/new-session', {
+    who: 'The library',
+    what: 'started a session for one visitor',
+    sent: 'the id of the query',
+    means: 'Again the answer is a link; it names the hash of the certificate that the request will be signed with.',
+    body: { verification_query_id: queryId },
+  })
+  return startedLink(cast, text)
+}
+
+function startedLink({ narrator }: Cast, text: string): Started {
+  const started = startedOf({ text })
+  narrator.say('link', started.link)
+  return started
+}
+
+function showPlan({ narrator }: Cast, { answers, problem }: PresentationPlan): void {
+  if (problem !== undefined) throw new Error(problem)
+  const [answer] = answers
+  if (answer === undefined || !('credential' in answer)) throw new Error('the wallet has nothing to answer with')
+  const asked = answer.disclosed.filter(({ because }) => because !== 'always')
+  narrator.step({
+    who: 'The wallet',
+    what: `chose the ${answer.credential.name}, and asks its owner`,
+    means: 'Each claim was signed on its own, so that each can be shown or kept. In the demo the owner agrees.',
+  })
+  narrator.say('would show', asked.map(({ place }) => place.at(-1)).join(', '))
+  narrator.say('would keep', answer.hidden.map((place) => place.at(-1)).join(', '))
+}
+
+/** Undefined, or the error of a verifier that did not accept the presentation: its report says why. */
+async function presentOrRefusal(wallet: WalletContext, plan: PresentationPlan): Promise<WalletError | undefined> {
+  try {
+    await present(wallet, plan)
+    return undefined
+  } catch (error) {
+    if (error instanceof WalletError && error.code === 'refused') return error
+    throw error
+  }
+}
+
+async function readReport(cast: Cast, { sessionId }: Started, plan: PresentationPlan): Promise<void> {
+  const { narrator, verifier, write } = cast
+  narrator.part('The library reads the report')
+  await takeStep(cast, verifier, `/presentation/oid4vp/status/${sessionId}`, {
+    who: 'The library',
+    what: 'asked how it went',
+    means: 'The answer has every check with its question, its source and its outcome, whether it held or not.',
+  })
+  const { status, result } = await statusOf(verifier, 'presentation', sessionId)
+  narrator.say('status', status)
+  if (result === undefined) throw new Error(`the verification session is ${status}, without a report`)
+  write(`${reportLines(result).join('\n')}\n`)
+  const [first, ...more] = failures(result)
+  if (!result.verified) {
+    throw new Error(`the presentation was not accepted; ${[first ?? 'no check says why', ...more].join('; ')}`)
+  }
+  const hidden = plan.answers.flatMap((answer) => ('hidden' in answer ? answer.hidden : []))
+  const names = hidden.map((place) => String(place.at(-1))).join(', ')
+  write(`\n${INDENT}${paint('bold', 'The library now knows')}\n${claimLines(result).join('\n')}\n`)
+  write(`\n${INDENT}${paint('bold', 'and not')}\n${hanging(INDENT, INDENT.length, names)}\n`)
+}
+
+type ToTake = Omit<ShownStep, 'request' | 'status'> & { readonly sent?: string; readonly body?: object }
+
+/** Calls a service, shows the step, and gives the answer's text. Throws when it is no good answer. */
+async function takeStep({ narrator }: Cast, service: DemoService, path: string, step: ToTake): Promise<string> {
+  const { sent, body, ...shown } = step
+  const answer = await call(service, path, body)
+  const request = { method: answer.method, url: answer.url, ...(sent === undefined ? {} : { sent }) }
+  narrator.step({ ...shown, request, status: answer.status })
+  return accepted(answer).text
+}

@@ -1,0 +1,91 @@
+/** Whether a service could listen where it should, and be found where it says. */
+import { addressMistakes } from '../config/address.ts'
+import type { Finding } from './doctor-finding.ts'
+import { isLoopback, lanAddress, listenProblem } from './network.ts'
+
+export interface Address {
+  readonly baseUrl: string | undefined
+  /** Undefined: the setting is there and no port. */
+  readonly port: number | undefined
+  readonly host: string | undefined
+  /** As in the title of the service's OpenAPI document. */
+  readonly title: string
+}
+
+const LIMIT_MS = 3000
+const NO_IPV6 = 'this machine has no IPv6, which the service listens on when no host is named; set host to 0.0.0.0'
+
+export async function addressFindings(address: Address): Promise<Finding[]> {
+  const { baseUrl } = address
+  const usable = baseUrl !== undefined && addressMistakes(baseUrl).length === 0
+  const reached = usable ? await reach(baseUrl) : undefined
+  return [
+    ...(usable ? loopbackFindings(baseUrl, address.port) : []),
+    ...(reached ? [reached] : []),
+    ...(await portFindings(address, reached?.outcome === 'ok')),
+  ]
+}
+
+function loopbackFindings(baseUrl: string, port: number | undefined): Finding[] {
+  if (!isLoopback(new URL(baseUrl).hostname)) return []
+  const address = lanAddress()
+  const instead =
+    address === undefined || port === undefined ? '' : `; on this network that is http://${address}:${port}`
+  const text = `${baseUrl} means this machine alone: a phone cannot reach it. Name an address of yours${instead}`
+  return [{ subject: 'baseUrl', outcome: 'warning', text }]
+}
+
+async function reach(baseUrl: string): Promise<Finding> {
+  const url = `${baseUrl}/health/live`
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS), redirect: 'manual' })
+    return response.ok
+      ? { subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }
+      : { subject: 'baseUrl', outcome: 'warning', text: `${url} answers ${response.status}: something else is there` }
+  } catch (error) {
+    return { subject: 'baseUrl', ...unreached(new URL(baseUrl).hostname, url, error) }
+  }
+}
+
+function unreached(host: string, url: string, error: unknown): Pick<Finding, 'outcome' | 'text'> {
+  const { name, cause } = error as { name: string; cause?: { code?: string } }
+  const code = cause?.code ?? name
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return { outcome: 'problem', text: `the host ${host} cannot be resolved (${code})` }
+  }
+  if (code === 'ECONNREFUSED') return { outcome: 'note', text: `nothing answers at ${url} yet` }
+  if (name === 'TimeoutError') {
+    return {
+      outcome: 'warning',
+      text: `no answer from ${url} within ${LIMIT_MS / 1000} s; a firewall, or another network?`,
+    }
+  }
+  return { outcome: 'warning', text: `${url} cannot be reached from here (${code})` }
+}
+
+async function portFindings({ port, host, title }: Address, answers: boolean): Promise<Finding[]> {
+  const found = (outcome: Finding['outcome'], text: string): Finding[] => [{ subject: 'port', outcome, text }]
+  if (port === undefined) return []
+  if (port === 0) return found('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
+  const problem = await listenProblem(port, host ?? '::')
+  if (problem === undefined) return found('ok', `${port} is free`)
+  if (problem === 'EACCES') return found('problem', `${port}: this user may not listen there; take one above 1023`)
+  if (problem === 'EADDRNOTAVAIL' || problem === 'EAFNOSUPPORT') {
+    return found('problem', host ? `the host ${host} is no address of this machine` : NO_IPV6)
+  }
+  if (problem !== 'EADDRINUSE') return found('problem', `${port}: nobody can listen there (${problem})`)
+  const running = (await titleAt(port)) ?? (answers ? title : undefined)
+  if (running === title) return found('note', `${port} is in use by a running ${title}, probably this one`)
+  return found('problem', `${port} is in use by ${running ? `a ${running}` : 'another program'}`)
+}
+
+/** What the OpenAPI document at the port says it describes. */
+async function titleAt(port: number): Promise<string | undefined> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/openapi`, { signal: AbortSignal.timeout(LIMIT_MS) })
+    const { info } = (await response.json()) as { info?: { title?: unknown } }
+    return typeof info?.title === 'string' ? info.title : undefined
+  } catch {
+    return undefined
+  }
+}

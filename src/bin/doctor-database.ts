@@ -1,0 +1,76 @@
+/** Whether a service could open its database, found out without making or changing anything. */
+import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { loadDriver } from '../store/sqlite.ts'
+import type { Migration } from '../store/store.ts'
+import type { Finding } from './doctor-finding.ts'
+
+const BUSY_TIMEOUT_MS = 3000
+
+export async function databaseFindings(file: string, migrations: readonly Migration[]): Promise<Finding[]> {
+  if (file === ':memory:') return [found('warning', 'it is in memory: nothing of it is left after a restart')]
+  let Database: Awaited<ReturnType<typeof loadDriver>>
+  try {
+    Database = await loadDriver()
+  } catch {
+    return [found('problem', 'there is no SQLite: use Node 22.13 or newer, or install the optional packages')]
+  }
+  if (!existsSync(file)) return [couldBeMade(file)]
+  try {
+    return [existing(new Database(file), file, migrations)]
+  } catch (error) {
+    return [found('problem', `${file} cannot be used: ${(error as Error).message}`)]
+  }
+}
+
+/** A database that is there can be written, and what its schema is. */
+function existing(
+  database: InstanceType<Awaited<ReturnType<typeof loadDriver>>>,
+  file: string,
+  migrations: readonly Migration[],
+): Finding {
+  try {
+    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    // Takes the lock that a write takes, and gives it back.
+    database.exec('begin immediate')
+    database.exec('rollback')
+    const tables = database
+      .prepare("select name from sqlite_master where type = 'table'")
+      .all()
+      .map(({ name }) => name)
+    const ids = tables.includes('migration') ? database.prepare('select id from migration order by id').all() : []
+    const applied = ids.map(({ id }) => String(id))
+    return schemaFinding(file, tables.length > 0, applied, migrations)
+  } finally {
+    database.close()
+  }
+}
+
+function schemaFinding(file: string, hasTables: boolean, applied: string[], migrations: readonly Migration[]): Finding {
+  const known = migrations.map(({ id }) => id)
+  const foreign = applied.find((id) => !known.includes(id))
+  if (foreign !== undefined) {
+    return found('problem', `${file} is of another service or a newer release: it has the schema step ${foreign}`)
+  }
+  if (applied.length === 0 && hasTables) return found('problem', `${file} is the database of something else`)
+  const missing = known.length - applied.length
+  if (missing > 0) return found('note', `${file} can be written; its schema is brought up to date at the start`)
+  return found('ok', `${file} can be written; its schema is ${applied.at(-1) ?? 'empty'}, the newest`)
+}
+
+/** A database that is not there is made at the start, if the nearest directory that is there can be written. */
+function couldBeMade(file: string): Finding {
+  let directory = dirname(file)
+  while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)
+  if (!lstatSync(directory).isDirectory()) return found('problem', `${file} cannot be made: ${directory} is a file`)
+  try {
+    accessSync(directory, constants.W_OK | constants.X_OK)
+  } catch {
+    return found('problem', `${file} cannot be made: ${directory} cannot be written by this user`)
+  }
+  return found('ok', `${file} is not there yet; it is made at the first start`)
+}
+
+function found(outcome: Finding['outcome'], text: string): Finding {
+  return { subject: 'database', outcome, text }
+}

@@ -1,0 +1,101 @@
+/** The files a first start needs: a key, its self-signed certificate, and a configuration with a fresh API key. */
+import { generateKeyPair, type KeyObject } from 'node:crypto'
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { type SubjectAltNames, selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
+import { now, random } from './effects.ts'
+import type { ServiceName } from './service.ts'
+
+export interface NewService {
+  readonly service: ServiceName
+  readonly baseUrl: string
+  readonly port: number
+  /** What people read: the issuer's name, or the verifier's. */
+  readonly displayName: string
+}
+
+/** Paths are relative to the directory of the service. */
+export interface NewFiles {
+  readonly files: readonly { readonly path: string; readonly text: string; readonly mode: number }[]
+  readonly directories: readonly string[]
+  readonly apiKey: string
+  readonly validUntil: Date
+}
+
+export const CONFIG_FILE = 'conf/server.json'
+export const TRUST_ANCHORS = 'conf/trust-anchors'
+export const certificateFile = (service: ServiceName): string => `conf/${service}.pem`
+export const keyFile = (service: ServiceName): string => `conf/${service}.key`
+
+const DAY_MS = 86_400_000
+const VALID_DAYS = 365
+/** Mode of what holds a secret: this user alone. */
+const PRIVATE = 0o600
+
+/** Makes everything in memory; nothing is written. */
+export async function makeFiles(options: NewService): Promise<NewFiles> {
+  const { service, baseUrl } = options
+  // Not the synchronous generator: on Node 20.20 a key of its making can hang the process when it is exported.
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+  const apiKey = Buffer.from(random(32)).toString('hex')
+  const validUntil = new Date(now().getTime() + VALID_DAYS * DAY_MS)
+  const certificate = selfSignedCertificate({
+    privateKey,
+    publicKey,
+    commonName: options.displayName,
+    serial: random(16),
+    // A day of slack for wallets whose clock is behind ours.
+    notBefore: new Date(now().getTime() - DAY_MS),
+    notAfter: validUntil,
+    ...namesOf(baseUrl),
+  })
+  return {
+    files: [
+      { path: CONFIG_FILE, text: `${JSON.stringify(settingsOf(options, apiKey), null, 2)}\n`, mode: PRIVATE },
+      { path: keyFile(service), text: pemOf(privateKey), mode: PRIVATE },
+      { path: certificateFile(service), text: toPem(certificate), mode: 0o644 },
+    ],
+    directories: service === 'verifier' ? [TRUST_ANCHORS] : [],
+    apiKey,
+    validUntil,
+  }
+}
+
+/** Those that are there already. */
+export function existingFiles(directory: string, { files }: NewFiles): readonly string[] {
+  return files.map(({ path }) => path).filter((path) => lstatSync(join(directory, path), { throwIfNoEntry: false }))
+}
+
+/** Writes into `directory`, which is made if need be. Throws rather than overwrite. */
+export function writeFiles(directory: string, { files, directories }: NewFiles): void {
+  for (const path of directories) mkdirSync(join(directory, path), { recursive: true })
+  for (const { path, text, mode } of files) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true })
+    writeFileSync(join(directory, path), text, { mode, flag: 'wx' })
+  }
+}
+
+/** In the order in which they are explained. */
+function settingsOf({ service, baseUrl, port, displayName }: NewService, apiKey: string): object {
+  return {
+    port,
+    baseUrl,
+    ...(service === 'issuer'
+      ? { issuer: { id: baseUrl, display: { name: displayName } } }
+      : { clientMetadata: { clientName: displayName }, issuerTrustAnchors: TRUST_ANCHORS }),
+    signing: { keyFile: keyFile(service), certificateFiles: [certificateFile(service)] },
+    integrations: { authentication: { [apiKey]: 'first application' } },
+  }
+}
+
+/** The names by which verifiers compare a certificate with `issuer.id`, and wallets with the host of a verifier. */
+function namesOf(baseUrl: string): SubjectAltNames {
+  const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')
+  return { uris: [baseUrl], ...(isIP(host) === 0 ? { dnsNames: [host] } : { ipAddresses: [host] }) }
+}
+
+function pemOf(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }) as string
+}

@@ -1,0 +1,66 @@
+/** This machine on its network: the address others reach it by, and the ports it still has. */
+import { createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { isPrivateHost } from '../config/address.ts'
+
+/** Interfaces that lead to containers, virtual machines or tunnels, and to no phone. */
+const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|cni|utun|tun|tap|wg|zt|tailscale)/
+
+/**
+ * The IPv4 address that a phone on the same network can reach, or undefined when there is none. A public address is
+ * none: whoever is on the internet could reach it, and wallets refuse plain http there.
+ */
+export function lanAddress(interfaces = networkInterfaces()): string | undefined {
+  const addresses = Object.entries(interfaces)
+    .filter(([name]) => !VIRTUAL.test(name))
+    .flatMap(([, entries = []]) => entries)
+  return addresses.find(({ family, internal, address }) => {
+    return family === 'IPv4' && !internal && isPrivateHost(address) && !address.startsWith('169.254.')
+  })?.address
+}
+
+export function isLoopback(hostname: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+}
+
+/** Why nobody can listen there now (`EADDRINUSE`, `EACCES`, …), or undefined when one can. */
+export function listenProblem(port: number, host: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => {
+      resolve(code)
+    })
+    server.listen({ port, host }, () => {
+      server.close(() => {
+        resolve(undefined)
+      })
+    })
+  })
+}
+
+/** Whether one can listen on `::`, which takes IPv4 as well. */
+export async function hasIpv6(): Promise<boolean> {
+  const problem = await listenProblem(0, '::')
+  return problem !== 'EAFNOSUPPORT' && problem !== 'EADDRNOTAVAIL'
+}
+
+/** `preferred` when nobody listens there, else a port that the system picks. */
+export async function freePort(preferred: number): Promise<number> {
+  // Loopback as well: some systems let one listen on every address beside somebody who listens on a single one.
+  const problems = [await listenProblem(preferred, '::'), await listenProblem(preferred, '127.0.0.1')]
+  return problems.includes('EADDRINUSE') || problems.includes('EACCES') ? pickPort() : preferred
+}
+
+function pickPort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, () => {
+      const address = server.address()
+      server.close(() => {
+        if (typeof address === 'object' && address !== null) resolve(address.port)
+        else reject(new Error('the system has no free port'))
+      })
+    })
+  })
+}

@@ -1,0 +1,35 @@
+/** QR codes for a terminal: two modules to a character, so that a link fits on the screen. ISO/IEC 18004. */
+import encodeQR from 'qr'
+import { hasColours } from './text.ts'
+
+/** Light modules around the code. The standard has four; two are enough on a screen and save lines. */
+const BORDER = 2
+/** By whether the upper and the lower module are drawn. */
+const BLOCKS = [
+  [' ', '▄'],
+  ['▀', '█'],
+] as const
+const BLACK_ON_WHITE = '\u001b[30;107m'
+const RESET = '\u001b[0m'
+
+/**
+ * Lines of text. Dark on light where colours say so for sure; else drawn in light, which is right on the dark background
+ * that most terminals have.
+ */
+export function qrLines(text: string, coloured = hasColours()): string[] {
+  const dark = encodeQR(text, 'raw', { ecc: 'low', border: BORDER })
+  const lines: string[] = []
+  for (let row = 0; row < dark.length; row += 2) {
+    const upper = dark[row] ?? []
+    const lower = dark[row + 1] ?? []
+    const line = upper
+      .map((isDark, column) => block(isDark === coloured, (lower[column] ?? false) === coloured))
+      .join('')
+    lines.push(coloured ? `${BLACK_ON_WHITE}${line}${RESET}` : line)
+  }
+  return lines
+}
+
+function block(upper: boolean, lower: boolean): string {
+  return BLOCKS[upper ? 1 : 0][lower ? 1 : 0]
+}

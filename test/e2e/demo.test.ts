@@ -1,0 +1,238 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { WalletContext, WalletStore } from '../../src/wallet/context.ts'
+import { present, readRequest } from '../../src/wallet/present.ts'
+import { receive } from '../../src/wallet/receive.ts'
+import { BUNDLE, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+
+/** Runs the demo with a directory for temporary files of its own, so that nothing is left behind unseen. */
+async function demo(...args: string[]) {
+  const temporary = temporaryDirectory()
+  const port = String(await freePort())
+  const all = ['demo', '--port-base', port, ...args]
+  return { ...(await vouchsafe(all, { env: { TMPDIR: temporary, FORCE_COLOR: '' } })), left: readdirSync(temporary) }
+}
+
+describe('vouchsafe demo --once', () => {
+  it('issues a credential, verifies it, and shows each step', async () => {
+    const { status, stdout, stderr, left } = await demo('--once')
+    expect([stderr, status]).toEqual(['', 0])
+    expect(left).toEqual([])
+    const steps = stdout.match(/^ +(?:GET|POST) \S+ \d+$/gm)?.map((line) => line.trim().replace(/\/[\w-]{6}…/, '/ID'))
+    expect(steps).toEqual([
+      'POST /credential-configuration/create 201',
+      'POST /issuance/oid4vci/new-session 200',
+      'GET /issuance/oid4vci/credential-offer/ID 200',
+      'GET /.well-known/openid-credential-issuer/ID 200',
+      'GET /.well-known/oauth-authorization-server/ID 200',
+      'POST /auth/token-endpoint/ID 200',
+      'POST /issuance/oid4vci/nonce/ID 200',
+      'POST /issuance/oid4vci/credential-request 200',
+      'GET /issuance/oid4vci/status/ID 200',
+      'POST /verification-query/create 201',
+      'POST /presentation/oid4vp/new-session 200',
+      'GET /presentation/oid4vp/authorization-request/ID 200',
+      'POST /presentation/oid4vp/authorization-response/ID 200',
+      'GET /presentation/oid4vp/status/ID 200',
+    ])
+    expect(stdout).toMatch(
+      /status: VERIFICATION_SUCCEEDED[\s\S]*passed {2}Does the issuer certificate lead to a trust anchor\?/,
+    )
+    expect(stdout.match(/^ {5}passed {2}\S/gm)?.length).toBeGreaterThanOrEqual(22)
+    const [, known] = stdout.split('The library now knows')
+    const [shown, hidden] = known?.split('and not') ?? []
+    expect(shown?.trim().split(/\n +/).sort()).toEqual(['given_name: Ada', 'programme: Mathematics'])
+    for (const name of ['family_name', 'birth_date', 'student_number', 'enrolled_until']) expect(hidden).toContain(name)
+    expect(stdout).toMatch(/The credential was issued, presented and verified\.\n$/)
+    // No colours where there is no terminal, and 80 columns for everything but links and paths.
+    expect(stdout).not.toContain('\u001b')
+    const long = stdout.split('\n').filter((line) => line.length > 80 && !/link: haip-|\/vouchsafe-/.test(line))
+    expect(long).toEqual([])
+  })
+
+  it('says so when a port is taken, and takes another', async () => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as { port: number }
+    const { status, stdout } = await vouchsafe(['demo', '--once', '--port-base', String(port)])
+    expect(status).toBe(0)
+    expect(stdout).toMatch(new RegExp(`issuer +http://[^ ]+ \\(port ${port} is taken\\)`))
+  })
+
+  it('keeps a home, and uses it again', async () => {
+    const home = join(temporaryDirectory(), 'home')
+    const first = await demo('--once', '--home', home)
+    expect(first).toMatchObject({ status: 0, left: [] })
+    const files = filesBelow(home)
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'issuer/conf/server.json',
+        'issuer/data/issuer.db',
+        'services.log',
+        'verifier/conf/server.json',
+      ]),
+    )
+    const key = readFileSync(join(home, 'issuer/conf/issuer.key'), 'utf8')
+    expect((await demo('--once', '--home', home)).status).toBe(0)
+    expect(readFileSync(join(home, 'issuer/conf/issuer.key'), 'utf8')).toBe(key)
+    expect(readdirSync(join(home, 'wallet/credentials'))).toHaveLength(2)
+  })
+
+  it('ends with 1, and says which step and why, when the verifier trusts another issuer', async () => {
+    const [home, other] = [temporaryDirectory(), temporaryDirectory()]
+    expect((await demo('--once', '--home', home)).status).toBe(0)
+    await vouchsafe(['init', 'issuer'], { cwd: other })
+    const anchors = join(home, 'verifier/conf/trust-anchors')
+    const [anchor = ''] = readdirSync(anchors)
+    writeFileSync(join(anchors, anchor), readFileSync(join(other, 'conf/issuer.pem')))
+    const { status, stdout, stderr } = await demo('--once', '--home', home)
+    expect(status).toBe(1)
+    expect(stdout).toContain('status: VERIFICATION_FAILED')
+    expect(stdout).toMatch(/failed +Does the issuer certificate lead to a trust anchor\?/)
+    expect(stdout).not.toContain('was issued, presented and verified')
+    expect(stderr).toContain('The demo failed, at: The library reads the report')
+    expect(stderr).toContain('issuer.trusted:')
+  })
+
+  it('ends with 1 and every mistake when a configuration in its home is broken', async () => {
+    const home = temporaryDirectory()
+    await demo('--once', '--home', home)
+    const file = join(home, 'verifier/conf/server.json')
+    writeFileSync(
+      file,
+      JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), prot: 1, issuerTrustAnchors: 'x' }),
+    )
+    const { status, stderr } = await demo('--once', '--home', home)
+    expect(status).toBe(1)
+    expect(stderr).toContain(`${file} cannot be used`)
+    expect(stderr).toContain('prot: unknown')
+    expect(stderr).toContain('issuerTrustAnchors: ')
+  })
+
+  it.each([[['--port-base', '65534']], [['--port-base', 'x']], [['--twice']]])(
+    'refuses %j and starts nothing',
+    async (args) => {
+      const { status, stdout, left } = await demo(...args)
+      expect([status, stdout, left]).toEqual([2, '', []])
+    },
+  )
+})
+
+describe('vouchsafe demo', () => {
+  it('stays with links that a wallet can use, tells what became of them, and cleans up at Ctrl-C', async () => {
+    const running = await start()
+    await running.says('Press Ctrl-C')
+    const { fetch } = globalThis
+    const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memory() }
+    const [, rest = ''] = running.output().split('Now with a wallet of your own')
+    expect(rest).toMatch(/█▄▄▄▄▄▄▄█/)
+    await receive(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
+    await running.says('A wallet has received the student card.')
+    await present(wallet, await readRequest(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
+    await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
+    expect(readdirSync(running.temporary)).toHaveLength(1)
+    expect(await running.stop('SIGINT')).toBe(0)
+    expect(readdirSync(running.temporary)).toEqual([])
+  })
+
+  it('shows calls that work as they stand there', async () => {
+    const running = await start()
+    await running.says('Press Ctrl-C')
+    const [, byHand = ''] = running.output().split('Or by hand, in another terminal')
+    const script = byHand
+      .split('\n')
+      .filter((line) => line.startsWith('  '))
+      .join('\n')
+    const answers = await bash(script.replaceAll('curl ', 'curl -sS ').replace(/^ +\/.*$/m, ''))
+    expect(answers).toMatch(/"credential_offer_uri":"haip-vci:/)
+    expect(answers).toMatch(/"request_uri":"haip-vp:/)
+    expect(answers.match(/there is no such session/g)).toHaveLength(2)
+    const certificate = /^ +(\/.*issuer\.pem)$/m.exec(byHand)?.[1] ?? ''
+    expect(existsSync(certificate)).toBe(true)
+    expect(await running.stop('SIGTERM')).toBe(0)
+  })
+
+  it('leaves nothing behind when it is stopped in the middle', async () => {
+    const running = await start()
+    await running.says('issuer')
+    expect(await running.stop('SIGINT')).toBe(130)
+    expect(readdirSync(running.temporary)).toEqual([])
+  })
+})
+
+interface Running {
+  readonly temporary: string
+  output(): string
+  /** Waits until the demo has written this. */
+  says(text: string): Promise<void>
+  /** The exit status. */
+  stop(signal: 'SIGINT' | 'SIGTERM'): Promise<number | null>
+}
+
+async function start(): Promise<Running> {
+  const temporary = temporaryDirectory()
+  const port = await freePort()
+  const child = spawn(process.execPath, [BUNDLE, 'demo', '--port-base', String(port)], {
+    env: { ...process.env, TMPDIR: temporary },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return {
+    temporary,
+    output: () => output,
+    says: (text) => until(child, () => output.includes(text)),
+    stop: (signal) =>
+      new Promise((resolve) => {
+        child.once('exit', resolve)
+        child.kill(signal)
+      }),
+  }
+}
+
+function until(child: ChildProcess, holds: () => boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => {
+      reject(new Error(`it ended with ${code ?? 'a signal'}`))
+    })
+    const look = (): void => {
+      if (holds()) resolve()
+      else setTimeout(look, 10)
+    }
+    look()
+  })
+}
+
+function bash(script: string): Promise<string> {
+  const child = spawn('bash', ['-euc', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return new Promise((resolve) => child.once('close', () => resolve(output)))
+}
+
+function memory(): WalletStore {
+  const texts = new Map<string, string>()
+  return {
+    list: () => Promise.resolve([...texts.keys()]),
+    read: (name) => Promise.resolve(texts.get(name) ?? ''),
+    write: (name, text) => Promise.resolve(void texts.set(name, text)),
+  }
+}
+
+/** The first of three that are free in a row, or nearly: the demo takes this one and the next but one. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,121 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { commandName, shellWord } from '../../src/bin/init.ts'
+import type { Files } from '../../src/config/files.ts'
+import { readIssuerConfig } from '../../src/issuer/config.ts'
+import { identifierProblem } from '../../src/keys/identifier.ts'
+import { readVerifierConfig } from '../../src/verifier/config.ts'
+import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+
+const filesIn = (directory: string): Files => ({
+  read: (path) => readFileSync(resolve(directory, path), 'utf8'),
+  list: (path) => readdirSync(resolve(directory, path)),
+})
+const settingsIn = (directory: string): unknown => JSON.parse(readFileSync(join(directory, 'conf/server.json'), 'utf8'))
+
+describe('vouchsafe init', () => {
+  it('writes an issuer that can start, and says how to go on', async () => {
+    const cwd = temporaryDirectory()
+    const { status, stdout, stderr } = await vouchsafe(['init', 'issuer'], { cwd })
+    expect([status, stderr]).toEqual([0, ''])
+    expect(filesBelow(cwd)).toEqual(['conf/issuer.key', 'conf/issuer.pem', 'conf/server.json'])
+    for (const secret of ['conf/issuer.key', 'conf/server.json']) {
+      expect(statSync(join(cwd, secret)).mode & 0o777).toBe(0o600)
+    }
+    const read = readIssuerConfig(settingsIn(cwd), filesIn(cwd), new Date())
+    expect(read).toMatchObject({ warnings: [], config: { port: 8079, baseUrl: 'http://localhost:8079' } })
+    if (!('config' in read)) return
+    const [apiKey = ''] = Object.keys(read.config.apiKeys)
+    expect(apiKey).toMatch(/^[0-9a-f]{64}$/)
+    expect(stdout).toContain(`-H 'Authorization: Bearer ${apiKey}'`)
+    expect(stdout).toContain(`cd ${cwd}\n`)
+    expect(stdout).toContain('cp conf/issuer.pem VERIFIER-DIR/conf/trust-anchors/')
+    const prose = stdout.split('\n').filter((line) => !line.includes('vouchsafe.cjs') && !line.includes(apiKey))
+    expect(prose.filter((line) => line.length > 80)).toEqual([])
+  })
+
+  it('names the issuer in its certificate, which is valid now and for a year', async () => {
+    const cwd = temporaryDirectory()
+    await vouchsafe(['init', 'issuer', '--dir', 'a', '--base-url', 'https://issuer.example'], { cwd })
+    const read = readIssuerConfig(settingsIn(join(cwd, 'a')), filesIn(join(cwd, 'a')), new Date())
+    if ('mistakes' in read) throw new Error(read.mistakes.join())
+    const [leaf] = read.config.chain
+    expect(leaf && identifierProblem(leaf, read.config.issuer.id)).toBe(undefined)
+    expect([leaf?.uris, leaf?.dnsNames]).toEqual([['https://issuer.example'], ['issuer.example']])
+    const days = ((leaf?.notAfter.getTime() ?? 0) - Date.now()) / 86_400_000
+    expect(days).toBeGreaterThan(364)
+    expect(days).toBeLessThan(366)
+    expect(read.config.port).toBe(8079)
+  })
+
+  it('writes a verifier with a place for trust anchors, at the port of its address', async () => {
+    const cwd = temporaryDirectory()
+    const args = ['init', 'verifier', '--dir', 'v', '--base-url', 'http://127.0.0.1:9999']
+    expect(await vouchsafe(args, { cwd })).toMatchObject({ status: 0 })
+    expect(readdirSync(join(cwd, 'v/conf/trust-anchors'))).toEqual([])
+    const read = readVerifierConfig(settingsIn(join(cwd, 'v')), filesIn(join(cwd, 'v')), new Date())
+    expect(read).toMatchObject({ config: { port: 9999 }, warnings: [expect.stringContaining('issuerTrustAnchors')] })
+  })
+
+  it('makes another key each time', async () => {
+    const cwd = temporaryDirectory()
+    for (const dir of ['a', 'b']) await vouchsafe(['init', 'issuer', '--dir', dir], { cwd })
+    for (const file of ['conf/issuer.key', 'conf/server.json']) {
+      expect(readFileSync(join(cwd, 'a', file))).not.toEqual(readFileSync(join(cwd, 'b', file)))
+    }
+  })
+
+  it.each(['conf/server.json', 'conf/issuer.key', 'conf/issuer.pem'])(
+    'writes nothing when %s is there',
+    async (file) => {
+      const cwd = temporaryDirectory()
+      mkdirSync(join(cwd, 'conf'))
+      writeFileSync(join(cwd, file), 'mine')
+      const { status, stdout, stderr } = await vouchsafe(['init', 'issuer'], { cwd })
+      expect([status, stdout]).toEqual([2, ''])
+      expect(stderr).toContain(file)
+      expect(stderr).toContain('init issuer --dir issuer')
+      expect(filesBelow(cwd)).toEqual([file])
+      expect(readFileSync(join(cwd, file), 'utf8')).toBe('mine')
+    },
+  )
+
+  it.each([
+    [['init'], 'init issuer|verifier'],
+    [['init', 'engine'], 'comes in a later release'],
+    [['init', 'issuer', 'verifier'], 'init issuer|verifier'],
+    [['init', 'issuer', '--base-url', 'https://issuer.example/'], '--base-url: it must have no path'],
+    [['init', 'issuer', '--base-url', 'issuer.example'], '--base-url: it'],
+    [['init', 'issuer', '--directory', 'x'], "'--directory'"],
+  ])('refuses %j', async (args, why) => {
+    const cwd = temporaryDirectory()
+    const { status, stderr } = await vouchsafe(args, { cwd })
+    expect(status).toBe(2)
+    expect(stderr).toContain(why)
+    expect(filesBelow(cwd)).toEqual([])
+  })
+})
+
+describe('the examples in conf/', () => {
+  const now = new Date()
+  const read = { issuer: readIssuerConfig, verifier: readVerifierConfig }
+  it.each(['issuer', 'verifier'] as const)('are those that init writes, but for the key: %s', async (service) => {
+    const cwd = temporaryDirectory()
+    await vouchsafe(['init', service, '--base-url', `https://${service}.example`], { cwd })
+    const text = readFileSync(join(import.meta.dirname, `../../conf/${service}.json`), 'utf8')
+    expect(read[service](JSON.parse(text), filesIn(cwd), now)).toEqual({
+      mistakes: [expect.stringContaining('the key labelled first application cannot be sent in a header')],
+    })
+    const [apiKey = ''] = /[0-9a-f]{64}/.exec(readFileSync(join(cwd, 'conf/server.json'), 'utf8')) ?? []
+    expect(JSON.parse(text.replace('<64 random characters>', apiKey))).toEqual(settingsIn(cwd))
+  })
+})
+
+describe('the command line that is shown', () => {
+  it('is the name of the command, or the file in a clone; and paths survive a shell', () => {
+    expect(commandName()).toBe('vouchsafe')
+    expect(shellWord('/tmp/a-b_1.c')).toBe('/tmp/a-b_1.c')
+    expect(shellWord("/tmp/my dir/it's")).toBe("'/tmp/my dir/it'\\''s'")
+  })
+})
