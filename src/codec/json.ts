@@ -4,7 +4,8 @@ import { malformed } from './malformed.ts'
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export type JsonObject = { [member: string]: Json }
 
-const MAX_DEPTH = 32
+/** How deep containers may stand in each other. */
+export const MAX_DEPTH = 32
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { fromBase64url, toBase64url } from './base64url.ts'
-import { isObject, type Json, type JsonObject, parseJson } from './json.ts'
+import { isObject, type Json, type JsonObject, MAX_DEPTH, parseJson } from './json.ts'
 import { type Jws, readJws } from './jws.ts'
 import { malformed } from './malformed.ts'
 
@@ -69,15 +69,17 @@ export function concealClaims(
     return isObject(value) ? walkObject(value, place) : value
   }
   const walkObject = (object: JsonObject, place: Place): JsonObject => {
-    const shown: JsonObject = {}
+    const shown = new Map<string, Json>()
     const digests: string[] = []
     for (const [name, value] of Object.entries(object)) {
       const inner = walk(value, [...place, name])
       if (conceal([...place, name])) digests.push(disclose([name, inner]))
-      else shown[name] = inner
+      else shown.set(name, inner)
     }
     // Sorted, so that the order of the digests says nothing about the order of the claims.
-    return digests.length > 0 ? { ...shown, _sd: digests.sort() } : shown
+    if (digests.length > 0) shown.set('_sd', digests.sort())
+    // Object.fromEntries defines own members, also one that is called __proto__.
+    return Object.fromEntries(shown)
   }
   const payload = walkObject(claims, [])
   return { payload: disclosures.length > 0 ? { ...payload, _sd_alg: 'sha-256' } : payload, disclosures }
@@ -86,7 +88,7 @@ export function concealClaims(
 /**
  * The claims that the disclosures reveal. Throws a MalformedError for everything RFC 9901 section 7.1 rejects: an unknown
  * hash, a claim named `_sd` or `...`, a claim that is there already, a disclosure of the wrong arity for its place,
- * a digest that occurs twice, a disclosure that nothing refers to.
+ * a digest that occurs twice, a disclosure that nothing refers to; and for claims nested deeper than 32.
  */
 export function revealClaims(payload: JsonObject, texts: readonly string[]): Revealed {
   const { _sd_alg: algorithm, ...root } = payload
@@ -105,6 +107,8 @@ interface Revealing {
 }
 
 function reveal(value: Json, place: Place, revealing: Revealing): Json {
+  // Each disclosure is bounded on its own, but one can lead to the next.
+  if (place.length > MAX_DEPTH) malformed(`the disclosures lead deeper than ${MAX_DEPTH}`)
   if (Array.isArray(value)) return revealArray(value, place, revealing)
   return isObject(value) ? revealObject(value, place, revealing) : value
 }
@@ -124,7 +128,6 @@ function revealObject(object: JsonObject, place: Place, revealing: Revealing): J
     if (shown.has(name)) malformed(`the disclosed claim ${JSON.stringify(name)} is there already`)
     shown.set(name, revealDisclosed(disclosure, [...place, name], revealing))
   }
-  // Object.fromEntries defines own members, also one that is called __proto__.
   return Object.fromEntries(shown)
 }
 

@@ -3,16 +3,16 @@
  * anything starts, and all are told at once, each with its path.
  */
 import type { KeyObject } from 'node:crypto'
-import { Ajv } from 'ajv'
+import { Ajv, type ErrorObject } from 'ajv'
 import Type, { type Static, type TObject } from 'typebox'
-import { isObject } from '../codec/json.ts'
+import { isObject, type JsonObject } from '../codec/json.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import { addressMistakes, addressWarnings } from './address.ts'
 import { apiKeyMistakes, apiKeyWarnings } from './api-keys.ts'
 import { Database, databaseFile, databaseMistakes } from './database.ts'
 import type { Files } from './files.ts'
-import { KeyAndCertificates, readKeyAndCertificates } from './signing.ts'
+import { KeyAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {
@@ -73,34 +73,70 @@ export type ReadResult<Config> =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] }
 
-/** The members of `value` against `schema`, unknown ones and those of later releases included; paths are in the texts. */
-export function schemaMistakes(schema: TObject, value: unknown): string[] {
-  if (!isObject(value)) return ['the configuration must be a JSON object']
-  const later = LATER.filter((name) => Object.hasOwn(value, name))
-  const known = Object.fromEntries(Object.entries(value).filter(([name]) => !later.includes(name)))
-  const validate = new Ajv({ allErrors: true, strict: false }).compile(schema)
-  const mistakes = validate(known) ? [] : describeMistakes(validate.errors ?? [])
-  return [...later.map((name) => `${name}: not yet supported; remove it`), ...mistakes]
+/** The mistakes of {@link readShape} alone. */
+export function schemaMistakes(schema: TObject, value: unknown): readonly string[] {
+  return readShape(schema, value).mistakes
 }
 
-/** Reads what both services share. Call it with a value that passed its schema. */
+/** What is wrong with the shape of a configuration, and the settings that have theirs: what those name is looked at too. */
+export interface Shape<Settings> {
+  readonly mistakes: readonly string[]
+  readonly settings: Partial<Settings>
+}
+
+/** The members of `value` against `schema`, unknown ones and those of later releases included; paths are in the texts. */
+export function readShape<Schema extends TObject>(schema: Schema, value: unknown): Shape<Static<Schema>> {
+  if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
+  const later = LATER.filter((name) => Object.hasOwn(value, name))
+  const known = Object.entries(value).filter(([name]) => !later.includes(name))
+  const validate = new Ajv({ allErrors: true, strict: false }).compile(schema)
+  const errors = validate(Object.fromEntries(known)) ? [] : (validate.errors ?? [])
+  const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
+  return {
+    mistakes: [
+      ...later.map((name) => `${name}: not yet supported; remove it`),
+      ...describeMistakes(errors.map((error) => withoutKey(error, value))),
+    ],
+    settings: Object.fromEntries(known.filter(([name]) => !broken.has(name))) as Partial<Static<Schema>>,
+  }
+}
+
+/** An API key is a member name, and must not be told as the path of a mistake. */
+function withoutKey(error: ErrorObject, value: JsonObject): ErrorObject {
+  const [, key] = /^\/integrations\/authentication\/(.*)$/.exec(error.instancePath) ?? []
+  if (key === undefined) return error
+  const keys = Object.keys((value as { integrations: { authentication: object } }).integrations.authentication)
+  const place = keys.findIndex((each) => each.replaceAll('~', '~0').replaceAll('/', '~1') === key)
+  return { ...error, instancePath: `/integrations/authentication/(label ${place + 1})` }
+}
+
+/** Reads what both services share. */
 export function readCommon(
-  value: unknown,
+  { mistakes: shapeMistakes, settings }: Shape<Common>,
   files: Files,
   defaults: ServiceDefaults,
   now: Date,
 ): ReadResult<CommonConfig> {
-  const settings = value as Common
-  const signing = readKeyAndCertificates('signing', settings.signing, files, now)
+  const signing = settings.signing && readKeyAndCertificates('signing', settings.signing, files, now)
   const tls = settings.tls && readKeyAndCertificates('tls', settings.tls, files, now)
   const mistakes = [
-    ...addressMistakes(settings.baseUrl),
+    ...shapeMistakes,
+    ...(settings.baseUrl === undefined ? [] : addressMistakes(settings.baseUrl)),
     ...databaseMistakes(settings.database),
-    ...apiKeyMistakes(settings.integrations.authentication),
-    ...('mistakes' in signing ? signing.mistakes : []),
+    ...(settings.integrations ? apiKeyMistakes(settings.integrations.authentication) : []),
+    ...(signing && 'mistakes' in signing ? signing.mistakes : []),
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),
   ]
-  if (mistakes.length > 0 || 'mistakes' in signing || (tls && 'mistakes' in tls)) return { mistakes }
+  if (mistakes.length > 0 || !signing || 'mistakes' in signing || (tls && 'mistakes' in tls)) return { mistakes }
+  return complete(settings as Common, defaults, signing, tls)
+}
+
+function complete(
+  settings: Common,
+  defaults: ServiceDefaults,
+  signing: ReadKey,
+  tls: ReadKey | undefined,
+): { readonly config: CommonConfig; readonly warnings: readonly string[] } {
   return {
     config: {
       port: settings.port ?? defaults.port,

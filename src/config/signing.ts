@@ -43,22 +43,26 @@ export function readKeyAndCertificates(
   }
   const keyText = attempt('keyFile', () => files.read(setting.keyFile))
   const key =
-    keyText && attempt('keyFile', () => (where === 'signing' ? readPrivateKey(keyText) : createPrivateKey(keyText)))
+    keyText === undefined
+      ? undefined
+      : attempt('keyFile', () => (where === 'signing' ? readPrivateKey(keyText) : createPrivateKey(keyText)))
   const texts = setting.certificateFiles.map((file, index) =>
     attempt(`certificateFiles[${index}]`, () => files.read(file)),
   )
-  const chain = texts.flatMap((text, index) =>
-    text === undefined ? [] : (attempt(`certificateFiles[${index}]`, () => readPemCertificates(text)) ?? []),
+  const chains = texts.map((text, index) =>
+    text === undefined ? undefined : attempt(`certificateFiles[${index}]`, () => readPemCertificates(text)),
   )
-  const [leaf] = chain
-  if (key && leaf && texts[0] !== undefined) mistakes.push(...fitMistakes(where, key, leaf, now))
-  if (!key || mistakes.length > 0) return { mistakes }
-  return { key, chain, keyPem: keyText, certificatePem: texts.join('\n') }
+  const [leaf] = chains[0] ?? []
+  if (key && leaf) mistakes.push(...fitMistakes(where, key, leaf, now))
+  if (keyText === undefined || key === undefined || mistakes.length > 0) return { mistakes }
+  return { key, chain: chains.flatMap((chain) => chain ?? []), keyPem: keyText, certificatePem: texts.join('\n') }
 }
 
 function fitMistakes(where: string, key: KeyObject, leaf: Certificate, now: Date): string[] {
   const problem = leafProblem(leaf, now, 0)
-  const fits = createPublicKey(key).equals(leaf.publicKey)
+  // Not KeyObject.equals: on keys of two types it leaves an error behind, which the next key that is read is blamed for.
+  const spki = (each: KeyObject): Buffer => each.export({ type: 'spki', format: 'der' })
+  const fits = spki(createPublicKey(key)).equals(spki(leaf.publicKey))
   return [
     ...(fits ? [] : [`${where}.keyFile: the key is not the one of the first certificate (${leaf.subjectText})`]),
     ...(problem === undefined ? [] : [`${where}.certificateFiles[0]: ${problem}`]),

@@ -32,7 +32,7 @@ export interface Evidence {
   /** The formats this may be by its own type header; the query decides whether one of them was asked for. */
   readonly formats: readonly string[]
   readonly issuer: {
-    /** Who the credential says issued it; one entry for each member that says so. */
+    /** Who the credential says issued it; one entry for each member that says so, empty where it is no text. */
     readonly identifiers: readonly string[]
     /** The certificates it came with (DER), the issuer's own first. They prove nothing by themselves. */
     readonly chain: readonly Uint8Array[]
@@ -47,9 +47,14 @@ export interface Evidence {
   /** The claims as a tree, rooted as DCQL paths are; protocol members left out. */
   readonly claims: JsonObject
   readonly types: readonly string[]
-  readonly validity: { readonly notBefore: readonly Instant[]; readonly notAfter: readonly Instant[] }
+  readonly validity: Validity
   /** Where the issuer publishes whether the credential still holds. */
   readonly status: JsonObject | undefined
+}
+
+export interface Validity {
+  readonly notBefore: readonly Instant[]
+  readonly notAfter: readonly Instant[]
 }
 
 /** A point in time, and the member that names it; undefined when the member is there and is no time. */
@@ -65,6 +70,8 @@ export interface HolderEvidence {
   readonly nonce: string | undefined
   readonly audience: string | undefined
   readonly issuedAt: Date | undefined
+  /** Limits that the holder set; most set none. */
+  readonly validity: Validity
   /** Whether it was made for exactly these disclosures. */
   readonly coversPresentation: boolean
 }

@@ -6,9 +6,13 @@ const ErrorBody = Type.Object({
   error_description: Type.String({ description: 'What is wrong and what to do' }),
 })
 
-/** The answer when all is well, and the one shape of every refusal. */
-export function answers(status: 200 | 201, schema: TSchema): Record<string, TSchema> {
-  return { [status]: schema, '4xx': ErrorBody }
+/** The answer when all is well, in JSON unless another media type is named, and the one shape of every refusal. */
+export function answers(status: 200 | 201, schema: TSchema, mediaType?: string): Record<string, object> {
+  const content = (type: string, of: TSchema) => ({ content: { [type]: { schema: of } } })
+  return {
+    [status]: mediaType === undefined ? schema : content(mediaType, schema),
+    '4xx': content('application/json', ErrorBody),
+  }
 }
 
 /** Called by the integrating application. */

@@ -7,14 +7,15 @@ import formbody from '@fastify/formbody'
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { Ajv, type ValidateFunction } from 'ajv'
-import Fastify from 'fastify'
+import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { refuse } from '../protocol/error.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
-import { sendError, toProtocolError } from './error-response.ts'
-import { answerUnrouted, CORS_HEADERS, collectRoutes } from './unrouted.ts'
+import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
+import { parseJsonBody } from './json-body.ts'
+import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
 
 export interface AppOptions {
   readonly title: string
@@ -28,6 +29,8 @@ export interface AppOptions {
 }
 
 const BODY_LIMIT = 1024 * 1024
+/** Longer than any address that Node reads, so that an id is never too long to be looked up and not found. */
+const MAX_PARAM_LENGTH = 16_384
 
 /** A server that does not listen yet. `addRoutes` declares what it serves. */
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
@@ -36,19 +39,26 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     requestTimeout: 30_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
+    // What arrives on an open connection while the service stops is still answered, and the connection then closed.
+    return503OnClosing: false,
     logger: false,
     genReqId: () => Buffer.from(options.random(12)).toString('base64url'),
-    routerOptions: { maxParamLength: 256 },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    clientErrorHandler: answerBrokenRequest,
+    // An address that cannot be decoded; no hook runs for it.
+    frameworkErrors: (_error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+      answerUnreadable(routes, options, request, reply),
     ...(options.tls ? { https: options.tls } : {}),
   } as Parameters<typeof Fastify>[0]).withTypeProvider<TypeBoxTypeProvider>() as unknown as App
 
   app.setValidatorCompiler(({ schema }) => lazyValidator(schema as object))
   // Answers are our own objects; compiling a serializer for each would cost start-up time.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, parseJsonBody)
   app.decorateRequest('apiKeyLabel', '')
   const routes = collectRoutes(app)
-  addHooks(app, options)
-  app.setNotFoundHandler((request, reply) => answerUnrouted(routes, options.authenticate, request, reply))
+  addHooks(app, options, routes)
   await app.register(swagger, { openapi: openApiOf(options) })
   // Encapsulated, so that the routes come after the plug-in that collects them.
   await app.register((scope: App, _: unknown, done: () => void) => {
@@ -79,24 +89,49 @@ export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void 
   })
 }
 
-function addHooks(app: App, { authenticate, log }: AppOptions): void {
+function addHooks(app: App, { authenticate, log }: AppOptions, routes: Routes): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const { admin } = request.routeOptions.config
-    reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
-    reply.header('cache-control', 'no-store')
-    if (admin) request.apiKeyLabel = authenticate(request.headers.authorization)
+    addHeaders(request, reply)
+    // Here and not in a handler for it, which would come after the body was read and refused.
+    if (request.is404) {
+      answerUnrouted(routes, authenticate, request, reply)
+      return
+    }
+    if (request.routeOptions.config.admin) request.apiKeyLabel = authenticate(request.headers.authorization)
     else reply.headers(CORS_HEADERS)
     done()
   })
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = toProtocolError(thrown, request)
-    const { url: route } = request.routeOptions
-    const line = { event: 'refused', request: request.id, route, error: error.code, why: error.message }
-    if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
-    else log.info({ ...line, cause: (error.cause as Error | undefined)?.message }, 'request refused')
-    sendError(error, request, reply)
-  })
+  app.setErrorHandler((thrown, request, reply) => answerError(thrown, log, request, reply))
+}
+
+/** What every answer has. */
+function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  reply.header('x-content-type-options', 'nosniff')
+  reply.header('cache-control', 'no-store')
+}
+
+function answerError(thrown: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): void {
+  const error = toProtocolError(thrown, request)
+  const { url: route } = request.routeOptions
+  const line = { event: 'refused', request: request.id, route, error: error.code, why: error.message }
+  if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
+  else log.info({ ...line, cause: (error.cause as Error | undefined)?.message }, 'request refused')
+  sendError(error, request, reply)
+}
+
+function answerUnreadable(
+  routes: Routes,
+  { authenticate, log }: AppOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  addHeaders(request, reply)
+  try {
+    answerUnrouted(routes, authenticate, request, reply)
+  } catch (error) {
+    answerError(error, log, request, reply)
+  }
 }
 
 function addCommonRoutes(app: App, { ready }: AppOptions): void {

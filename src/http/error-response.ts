@@ -1,5 +1,6 @@
 /** The one place where an error becomes an answer: `{"error", "error_description"}` and its status. */
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, ProtocolError, statusOf } from '../protocol/error.ts'
 
 /** Turns whatever was thrown into a {@link ProtocolError}; what we did not mean becomes `server_error` without detail. */
@@ -25,6 +26,18 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   const description = request.routeOptions.config.admin ? error.message : plainAscii(error.message)
   reply.code(statusOf[error.code]).send({ error: error.code, error_description: description })
+}
+
+/** What is no HTTP request at all, or did not come to its end in time: there is no route, so the answer is written by hand. */
+export function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const status = late ? '408 Request Timeout' : '400 Bad Request'
+  const description = late ? 'the request did not arrive in time' : 'this is not an HTTP request that can be read'
+  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
+  const head = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nX-Content-Type-Options: nosniff`
+  if (socket.writable) socket.write(`HTTP/1.1 ${status}\r\n${head}\r\nConnection: close\r\n\r\n${body}`)
+  socket.destroy()
 }
 
 /** RFC 6750 section 3: no error code when the request carried no token at all. */

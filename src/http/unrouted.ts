@@ -12,15 +12,18 @@ export const CORS_HEADERS = {
   'access-control-expose-headers': 'WWW-Authenticate, X-Request-Id',
 } as const
 
-interface Routes {
+interface Route {
   readonly pattern: RegExp
   readonly methods: Set<string>
   admin: boolean
 }
 
+/** By path, as it was declared. */
+export type Routes = ReadonlyMap<string, Route>
+
 /** Watches the routes that are added from now on. */
-export function collectRoutes(app: App): ReadonlyMap<string, Routes> {
-  const routes = new Map<string, Routes>()
+export function collectRoutes(app: App): Routes {
+  const routes = new Map<string, Route>()
   app.addHook('onRoute', ({ url, method, config }) => {
     const known = routes.get(url) ?? { pattern: patternOf(url), methods: new Set(), admin: false }
     for (const name of [method].flat()) known.methods.add(name)
@@ -32,27 +35,40 @@ export function collectRoutes(app: App): ReadonlyMap<string, Routes> {
 
 /** 401 before anything else on an administrative path; then 204 for a preflight, 405 with `Allow`, or 404. */
 export function answerUnrouted(
-  routes: ReadonlyMap<string, Routes>,
+  routes: Routes,
   authenticate: Authenticate,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const path = request.url.split('?', 1)[0] ?? ''
-  const route = [...routes.values()].find(({ pattern }) => pattern.test(path))
-  if (route === undefined) return refuse('not_found', 'there is nothing at this path; GET /openapi lists what there is')
-  if (route.admin) authenticate(request.headers.authorization)
-  const allowed = [...route.methods, 'OPTIONS'].join(', ')
-  reply.header('allow', allowed)
-  if (request.method === 'OPTIONS') {
-    if (!route.admin) {
-      reply.header('access-control-allow-methods', allowed)
-      reply.header('access-control-allow-headers', 'Authorization, Content-Type, Accept')
-      reply.header('access-control-max-age', '7200')
-    }
-    reply.code(204).send()
-    return
+  const path = pathOf(request.url)
+  const found = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+  const admin = found.some((route) => route.admin)
+  if (admin) authenticate(request.headers.authorization)
+  else reply.headers(CORS_HEADERS)
+  const methods = new Set(found.flatMap((route) => [...route.methods]))
+  // A method that it takes and no route all the same: the address cannot be decoded.
+  if (methods.size === 0 || methods.has(request.method)) {
+    refuse('not_found', 'there is nothing at this path; GET /openapi lists what there is')
   }
-  refuse('method_not_allowed', `this path takes ${allowed}`)
+  const allowed = [...methods, 'OPTIONS'].join(', ')
+  reply.header('allow', allowed)
+  if (request.method !== 'OPTIONS') refuse('method_not_allowed', `this path takes ${allowed}`)
+  if (!admin) {
+    reply.header('access-control-allow-methods', allowed)
+    reply.header('access-control-allow-headers', 'Authorization, Content-Type, Accept')
+    reply.header('access-control-max-age', '7200')
+  }
+  reply.code(204).send()
+}
+
+/** The path as the router reads it: decoded, but for an encoded slash. */
+function pathOf(url: string): string {
+  const path = url.split('?', 1)[0] ?? ''
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
 }
 
 function patternOf(url: string): RegExp {

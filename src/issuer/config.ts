@@ -1,6 +1,6 @@
 /** The issuance service's `server.json`. */
 import Type, { type Static } from 'typebox'
-import { type CommonConfig, commonSettings, type ReadResult, readCommon, schemaMistakes } from '../config/common.ts'
+import { type CommonConfig, commonSettings, type ReadResult, readCommon, readShape } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 
 export const IssuerSettings = Type.Object(
@@ -38,11 +38,10 @@ const DEFAULTS = { port: 8079, databaseFile: 'data/issuer.db' }
 
 /** The configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
-  const mistakes = schemaMistakes(IssuerSettings, value)
-  if (mistakes.length > 0) return { mistakes }
-  const common = readCommon(value, files, DEFAULTS, now)
+  const shape = readShape(IssuerSettings, value)
+  const common = readCommon(shape, files, DEFAULTS, now)
   if ('mistakes' in common) return common
-  const { issuer } = value as Static<typeof IssuerSettings>
+  const { issuer } = shape.settings as Static<typeof IssuerSettings>
   return {
     config: { ...common.config, issuer: { ...issuer, identifier: issuer.identifier ?? 'session' } },
     warnings: common.warnings,

@@ -1,6 +1,6 @@
 /** Starting an issuance session: the dataset is held against every configuration before anything is stored. */
 import { toBase64url } from '../codec/base64url.ts'
-import type { JsonObject } from '../codec/json.ts'
+import type { Json, JsonObject } from '../codec/json.ts'
 import { selectClaims } from '../protocol/dcql-match.ts'
 import { refuse } from '../protocol/error.ts'
 import { findConfiguration, formatOfConfiguration } from './configurations.ts'
@@ -9,6 +9,8 @@ import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
 
 const LIFETIME_SECONDS = 600
+/** Each may become a disclosure, and a reader of SD-JWTs takes no more of them; see `codec/sd-jwt.ts`. */
+const MAX_CLAIMS = 2000
 
 /**
  * Starts a session for the dataset. Refuses with `invalid_request`, naming the path, an unknown configuration and
@@ -17,6 +19,7 @@ const LIFETIME_SECONDS = 600
 export async function startSession(context: IssuerContext, request: NewSession) {
   const { credential_configurations: configurationIds } = request
   const dataset = request.credential_dataset as JsonObject
+  refuseTooMany(dataset)
   for (const [index, id] of configurationIds.entries()) {
     const stored = await findConfiguration(context, id)
     if (stored === undefined || stored.removed) {
@@ -40,13 +43,27 @@ export async function startSession(context: IssuerContext, request: NewSession) 
   }
 }
 
+function refuseTooMany(dataset: JsonObject): void {
+  for (const [name, value] of Object.entries(dataset)) {
+    if (countBelow(value) > MAX_CLAIMS) {
+      refuse('invalid_request', `credential_dataset.${name}: it holds more than ${MAX_CLAIMS} claims`)
+    }
+  }
+}
+
+/** Members and elements at any depth. */
+function countBelow(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((count: number, member) => count + 1 + countBelow(member), 0)
+}
+
 function refuseUnlessComplete(dataset: JsonObject, configuration: JsonObject): void {
   const { credential_metadata: metadata } = configuration as { credential_metadata?: { claims?: Claim[] } }
   for (const { path, mandatory } of metadata?.claims ?? []) {
     if (mandatory === true && 'problem' in selectClaims(dataset, path)) {
       refuse(
         'invalid_request',
-        `credential_dataset.${path.join('.')}: this claim is mandatory in a credential configuration`,
+        `credential_dataset.${path.map((step) => step ?? '*').join('.')}: this claim is mandatory in a credential configuration`,
       )
     }
   }

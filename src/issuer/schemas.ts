@@ -53,7 +53,7 @@ export const createConfiguration = {
   ...byApplication,
   summary: 'Declare a credential configuration; the answer is its id',
   body: CredentialConfiguration,
-  response: answers(201, Type.String()),
+  response: answers(201, Type.String(), 'text/plain'),
 }
 
 export const getConfiguration = {

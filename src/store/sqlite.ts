@@ -26,24 +26,26 @@ function createStore<C>(database: DatabaseSync): Store<C> {
     inTransaction(database, 'immediate', () => batches.map((batch) => applyBatch(database, statement, batch))),
   )
   return {
-    get: (collection, id) => {
+    get: promised((collection: string, id: string) => {
       const row = statement(`select value, version from ${collection} where id = ?`).get(id)
-      return Promise.resolve(row && ({ value: parsed(row.value), version: row.version } as Row<never>))
-    },
-    list: (collection) => {
+      return row && ({ value: parsed(row.value), version: row.version } as Row<never>)
+    }),
+    list: promised((collection: string) => {
       const rows = statement(`select id, value from ${collection} order by id`).all()
-      return Promise.resolve(rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never })))
-    },
+      return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
+    }),
     commit: (changes) => commit(changes),
-    purge: (collection, now) => {
+    purge: promised((collection: string, now: Date) => {
       const { changes } = statement(`delete from ${collection} where expires_at <= ?`).run(now.getTime())
-      return Promise.resolve(Number(changes))
-    },
-    close: () => {
-      database.close()
-      return Promise.resolve()
-    },
+      return Number(changes)
+    }),
+    close: promised(() => database.close()),
   }
+}
+
+/** The driver throws where the port rejects: a busy or broken database must not surprise who only awaits. */
+function promised<Args extends readonly unknown[], T>(run: (...args: Args) => T): (...args: Args) => Promise<T> {
+  return (...args) => new Promise((resolve) => resolve(run(...args)))
 }
 
 /** The column holds what `JSON.stringify` wrote. */

@@ -1,7 +1,7 @@
 /** The verification service's `server.json`. */
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
-import { type CommonConfig, commonSettings, type ReadResult, readCommon, schemaMistakes } from '../config/common.ts'
+import { type CommonConfig, commonSettings, type ReadResult, readCommon, readShape } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { readTrustAnchors } from '../keys/trust-anchors.ts'
@@ -45,10 +45,9 @@ const DEFAULTS = { port: 8081, databaseFile: 'data/verifier.db' }
 
 /** The configuration, or every mistake in it with its path. */
 export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {
-  const mistakes = schemaMistakes(VerifierSettings, value)
-  if (mistakes.length > 0) return { mistakes }
-  const settings = value as Static<typeof VerifierSettings>
-  const common = readCommon(value, files, DEFAULTS, now)
+  const shape = readShape(VerifierSettings, value)
+  const { settings } = shape
+  const common = readCommon(shape, files, DEFAULTS, now)
   const anchors = readAnchorDirectory(settings.issuerTrustAnchors, files)
   if ('mistakes' in common || 'mistakes' in anchors) {
     return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }

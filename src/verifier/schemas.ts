@@ -72,14 +72,14 @@ export const createQuery = {
   ...byApplication,
   summary: 'Store a DCQL query; the answer is its id',
   body: Type.Object({ dcql_query: DcqlQuery }, { additionalProperties: false }),
-  response: answers(201, Type.String()),
+  response: answers(201, Type.String(), 'text/plain'),
 }
 
 export const createBareQuery = {
   ...byApplication,
   summary: 'Store a DCQL query that is the whole body; the answer is its id',
   body: DcqlQuery,
-  response: answers(201, Type.String()),
+  response: answers(201, Type.String(), 'text/plain'),
 }
 
 export const getQuery = {
@@ -107,8 +107,7 @@ export const requestObject = {
   ...byWallet,
   summary: 'The signed request object',
   params: SessionParams,
-  produces: ['application/oauth-authz-req+jwt'],
-  response: answers(200, Type.String()),
+  response: answers(200, Type.String(), 'application/oauth-authz-req+jwt'),
 }
 
 export const authorizationResponse = {

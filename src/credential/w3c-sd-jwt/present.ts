@@ -26,7 +26,7 @@ export async function present(
 ): Promise<string> {
   const { jws, disclosures } = readSdJwt(credential)
   const { disclosed } = revealClaims(jws.payload, disclosures)
-  const jwt = credential.slice(0, credential.indexOf('~'))
+  const [jwt = ''] = credential.split('~', 1)
   const shown = disclosed.filter(({ place }) =>
     places.some((wanted) => isWithin(place, wanted) || isWithin(wanted, place)),
   )

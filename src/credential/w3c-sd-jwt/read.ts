@@ -5,7 +5,7 @@
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
-import { digestOf, readSdJwt, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
+import { digestOf, type Place, readSdJwt, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
 import { importPublicKey, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
@@ -16,7 +16,7 @@ export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
 const PROTOCOL_MEMBERS = new Set(['iss', 'iat', 'exp', 'nbf', 'jti', 'sub', 'aud', 'cnf', 'status', '_sd', '_sd_alg'])
 /** Never disclosed selectively: RFC 9901, Security Considerations; VC-JOSE-COSE, Securing with SD-JWT. */
 const ALWAYS_SHOWN = new Set([...PROTOCOL_MEMBERS, '@context', 'type', 'issuer', 'validFrom', 'validUntil'])
-for (const name of ['issuanceDate', 'expirationDate', 'credentialStatus', 'credentialSchema', 'vc'])
+for (const name of ['issuanceDate', 'expirationDate', 'credentialStatus', 'credentialSchema', 'relatedResource'])
   ALWAYS_SHOWN.add(name)
 
 /** Throws a MalformedError when the text is no SD-JWT at all. */
@@ -27,7 +27,7 @@ export function read(presentation: string): Evidence {
   return {
     formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
     issuer: {
-      identifiers: [ownString(payload, 'iss'), issuerOf(claims)].filter((id) => id !== undefined),
+      identifiers: [own(payload, 'iss'), issuerOf(claims)].flatMap(identifier),
       chain: chainOf(header),
       signedBy: (key) => signedBy(sdJwt.jws, key),
     },
@@ -49,13 +49,18 @@ function reveal(sdJwt: SdJwt): { readonly claims: JsonObject; readonly problem: 
   const { payload } = sdJwt.jws
   try {
     const revealed = revealClaims(payload, sdJwt.disclosures)
-    const concealed = revealed.disclosed.find(({ place }) => place.length === 1 && ALWAYS_SHOWN.has(String(place[0])))
-    if (concealed) malformed(`${String(concealed.place[0])} must not be selectively disclosable`)
+    const concealed = revealed.disclosed.find(({ place }) => mustBeShown(place))
+    if (concealed) malformed(`${concealed.place.join('.')} must not be selectively disclosable`)
     return { claims: credentialOf(revealed.claims), problem: undefined }
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     return { claims: credentialOf(payload), problem: error.message }
   }
+}
+
+/** At any depth, and inside `vc` as at the root: half a type or an issuer without its name is no better than none. */
+function mustBeShown([first, second]: Place): boolean {
+  return ALWAYS_SHOWN.has(String(first === 'vc' ? (second ?? 'type') : first))
 }
 
 function credentialOf(payload: JsonObject): JsonObject {
@@ -69,9 +74,15 @@ function chainOf(header: JsonObject): readonly Uint8Array[] {
   return stringsOf(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
 }
 
-function issuerOf(claims: JsonObject): string | undefined {
+function issuerOf(claims: JsonObject): Json | undefined {
   const issuer = own(claims, 'issuer')
-  return isObject(issuer) ? ownString(issuer, 'id') : ownString(claims, 'issuer')
+  return isObject(issuer) ? own(issuer, 'id') : issuer
+}
+
+/** What is there and is no text is a name that equals no other. */
+function identifier(value: Json | undefined): string[] {
+  if (value === undefined) return []
+  return [typeof value === 'string' ? value : '']
 }
 
 function boundKeyOf(payload: JsonObject): Evidence['boundKey'] {
@@ -95,12 +106,13 @@ function holderOf(keyBinding: Jws, bound: string): HolderEvidence {
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
     issuedAt: typeof issuedAt === 'number' ? new Date(issuedAt * 1000) : undefined,
+    validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     coversPresentation: own(payload, 'sd_hash') === digestOf(bound),
   }
 }
 
 function statusOf(payload: JsonObject, claims: JsonObject): JsonObject | undefined {
-  const status = own(payload, 'status') ?? own(claims, 'credentialStatus')
+  const status = Object.hasOwn(payload, 'status') ? own(payload, 'status') : own(claims, 'credentialStatus')
   if (status === undefined) return undefined
   return isObject(status) ? status : {}
 }
@@ -108,7 +120,7 @@ function statusOf(payload: JsonObject, claims: JsonObject): JsonObject | undefin
 function numericDate(payload: JsonObject, member: string): Instant[] {
   const value = own(payload, member)
   if (value === undefined) return []
-  return [{ member, at: typeof value === 'number' && Number.isFinite(value) ? new Date(value * 1000) : undefined }]
+  return [instant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
 }
 
 /** XML Schema dateTimeStamp: the time zone is not optional. VCDM 2.0, Validity Period. */
@@ -116,8 +128,12 @@ function isoDate(claims: JsonObject, member: string): Instant[] {
   const value = own(claims, member)
   if (value === undefined) return []
   const stamped = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)
-  const at = stamped ? new Date(value) : undefined
-  return [{ member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }]
+  return [instant(member, stamped ? new Date(value) : undefined)]
+}
+
+/** No such time, or one beyond all calendars, is none. */
+function instant(member: string, at: Date | undefined): Instant {
+  return { member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }
 }
 
 function stringsOf(value: Json | undefined): readonly string[] {

@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isObject, type JsonObject, MAX_DEPTH, own, ownString, parseJson, parseJsonObject } from './json.ts'
+import { MalformedError } from './malformed.ts'
+
+const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+
+describe('JSON from outside', () => {
+  it('is what JSON.parse makes of it', () => {
+    const same = (text: string) => {
+      expect(parseJson(text)).toEqual(JSON.parse(text))
+    }
+    fc.assert(fc.property(fc.json({ maxDepth: 5 }), same))
+  })
+
+  it.each(['', ' ', 'undefined', '{', "{'a':1}", '{"a":1,}', '01', 'NaN', '"\n"', '{}{}', '\ufeff{}', '// x\n1'])(
+    'is not %j',
+    (text) => expect(() => parseJson(text)).toThrow(MalformedError),
+  )
+
+  it('may be as deep as 32, and no deeper', () => {
+    for (const nested of [arrays, objects]) {
+      expect(parseJson(nested(MAX_DEPTH))).toBeTruthy()
+      expect(() => parseJson(nested(MAX_DEPTH + 1))).toThrow(/nested deeper than 32/)
+    }
+    expect(() => parseJson(`{"a":[1,{"b":${arrays(MAX_DEPTH)}}]}`)).toThrow(MalformedError)
+  })
+
+  it('is malformed, and nothing worse, when it is as deep as its text is long', () => {
+    expect(() => parseJson(arrays(500_000))).toThrow(MalformedError)
+    expect(() => parseJson('['.repeat(500_000))).toThrow(MalformedError)
+  })
+
+  it('may be wide', () => {
+    expect(parseJson(`[${'[],'.repeat(10_000)}[]]`)).toHaveLength(10_001)
+  })
+
+  it.each(['[]', 'null', '"{}"', '1', 'true'])('is no object when it is %s', (text) =>
+    expect(() => parseJsonObject(text)).toThrow('it is not a JSON object'),
+  )
+})
+
+describe('a member of an object from outside', () => {
+  const polluted = parseJsonObject(
+    '{"__proto__":{"admin":true},"constructor":"mine","text":"t","number":1,"none":null}',
+  )
+
+  it('is one of its own', () => {
+    expect(own(polluted, 'text')).toBe('t')
+    expect(own(polluted, 'none')).toBe(null)
+    expect(own(polluted, '__proto__')).toEqual({ admin: true })
+    expect(own(polluted, 'constructor')).toBe('mine')
+    expect((polluted as Record<string, unknown>).admin).toBe(undefined)
+  })
+
+  it('is never inherited', () => {
+    for (const name of ['toString', 'hasOwnProperty', 'valueOf', 'isPrototypeOf'])
+      expect(own(polluted, name)).toBe(undefined)
+    expect(own({}, '__proto__')).toBe(undefined)
+    expect(own({}, 'constructor')).toBe(undefined)
+    expect(own(Object.create({ text: 'inherited' }) as JsonObject, 'text')).toBe(undefined)
+  })
+
+  it('is a text only when it is one', () => {
+    expect(ownString(polluted, 'text')).toBe('t')
+    for (const name of ['number', 'none', '__proto__', 'missing', 'toString'])
+      expect(ownString(polluted, name)).toBe(undefined)
+  })
+
+  it('is asked only of objects', () => {
+    expect([{}, [], null, 'x', 1, undefined, () => 1].map(isObject)).toEqual([true, ...Array<boolean>(6).fill(false)])
+  })
+})

@@ -1,0 +1,349 @@
+import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readIssuerConfig } from '../issuer/config.ts'
+import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
+import { readVerifierConfig } from '../verifier/config.ts'
+import type { Files } from './files.ts'
+
+const DAY = 86_400_000
+const now = new Date('2026-06-01T12:00:00Z')
+const texts = new Map<string, string>()
+
+const files: Files = {
+  read: (path) => {
+    const text = texts.get(path)
+    if (text === undefined)
+      throw Object.assign(new Error('no'), { code: path.startsWith('secret/') ? 'EACCES' : 'ENOENT' })
+    return text
+  },
+  list: (directory) => {
+    const names = [...texts.keys()].filter((path) => path.startsWith(`${directory}/`))
+    if (names.length === 0) throw Object.assign(new Error('no'), { code: 'ENOENT' })
+    return names.map((path) => path.slice(directory.length + 1))
+  },
+}
+
+function certificate(key: KeyObject, from = -DAY, until = DAY): string {
+  const content = { privateKey: key, publicKey: createPublicKey(key), commonName: 'Uni', uris: ['https://uni.example'] }
+  const [notBefore, notAfter] = [new Date(now.getTime() + from), new Date(now.getTime() + until)]
+  return toPem(selfSignedCertificate({ ...content, notBefore, notAfter, serial: Buffer.alloc(16, 1) }))
+}
+
+beforeAll(async () => {
+  const generate = promisify(generateKeyPair)
+  const { privateKey: key } = await generate('ec', { namedCurve: 'P-256' })
+  const { privateKey: other } = await generate('ec', { namedCurve: 'P-256' })
+  const { privateKey: p384 } = await generate('ec', { namedCurve: 'P-384' })
+  const { privateKey: rsa } = await generate('rsa', { modulusLength: 2048 })
+  const pem = (each: KeyObject) => each.export({ type: 'pkcs8', format: 'pem' }) as string
+  texts.set('key.pem', pem(key))
+  texts.set('sec1.pem', key.export({ type: 'sec1', format: 'pem' }) as string)
+  texts.set('other.pem', pem(other))
+  texts.set('p384.pem', pem(p384))
+  texts.set('rsa.pem', pem(rsa))
+  const encrypted = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const
+  texts.set('encrypted.pem', key.export(encrypted) as string)
+  texts.set('old.pem', key.export({ ...encrypted, type: 'sec1' }) as string)
+  texts.set('public.pem', createPublicKey(key).export({ type: 'spki', format: 'pem' }) as string)
+  texts.set('empty.pem', '')
+  texts.set('text.pem', 'Dear reader')
+  texts.set('cert.pem', certificate(key))
+  texts.set('ca.pem', certificate(other))
+  texts.set('expired.pem', certificate(key, -2 * DAY, -DAY))
+  texts.set('future.pem', certificate(key, DAY, 2 * DAY))
+  texts.set('broken.pem', texts.get('cert.pem')?.replace(/\n(.{20})/, '\nAAAA') ?? '')
+  texts.set('anchors/one.pem', certificate(other))
+  texts.set('old-anchors/old.pem', texts.get('expired.pem') ?? '')
+  texts.set('bad-anchors/bad.pem', 'Dear reader')
+})
+
+const KEY = 'k'.repeat(64)
+const right = {
+  baseUrl: 'https://uni.example',
+  signing: { keyFile: 'key.pem', certificateFiles: ['cert.pem'] },
+  integrations: { authentication: { [KEY]: 'shop' } },
+  issuer: { id: 'https://uni.example', display: { name: 'Uni' } },
+}
+const { baseUrl, integrations } = right
+const rightForVerifier = { baseUrl, signing: right.signing, integrations, issuerTrustAnchors: 'anchors' }
+
+type Read = { readonly mistakes?: readonly string[]; readonly warnings?: readonly string[]; readonly config?: unknown }
+const issuer = (changes: object = {}): Read => readIssuerConfig({ ...right, ...changes }, files, now)
+const verifier = (changes: object = {}): Read => readVerifierConfig({ ...rightForVerifier, ...changes }, files, now)
+const signing = (keyFile: string, ...certificateFiles: string[]) => ({ signing: { keyFile, certificateFiles } })
+
+describe('a right configuration', () => {
+  it('has its defaults, and nothing to warn of', () => {
+    expect(issuer()).toMatchObject({
+      warnings: [],
+      config: {
+        port: 8079,
+        host: undefined,
+        databaseFile: 'data/issuer.db',
+        clockSkewSeconds: 60,
+        issuer: { identifier: 'session' },
+      },
+    })
+    const read = verifier()
+    expect(read).toMatchObject({
+      warnings: [],
+      config: { port: 8081, databaseFile: 'data/verifier.db', requestLifetimeSeconds: 600, clientMetadata: {} },
+    })
+    expect((read.config as { trustAnchors: unknown[] }).trustAnchors).toHaveLength(1)
+  })
+
+  it('takes every setting of the seeds', () => {
+    const database = {
+      persistenceUnitName: 'issuer',
+      driver: 'org.sqlite.JDBC',
+      url: 'jdbc:sqlite:a.db',
+      user: 'a',
+      password: 'b',
+    }
+    const tls = { keyFile: 'rsa.pem', certificateFiles: ['cert.pem'] }
+    const common = { port: 0, host: '127.0.0.1', database, clockSkewSeconds: 0 }
+    expect(issuer({ ...common, issuer: { ...right.issuer, identifier: 'base' } }).mistakes).toBe(undefined)
+    const clientMetadata = { clientName: 'Shop', logoUri: 'https://shop.example/logo.png' }
+    expect(verifier({ ...common, clientMetadata, requestLifetimeSeconds: 60 })).toMatchObject({
+      config: { clientMetadata: { client_name: 'Shop', logo_uri: 'https://shop.example/logo.png' } },
+    })
+    expect(issuer({ tls: right.signing }).mistakes).toBe(undefined)
+    // Twice: on Node 20 a comparison of unlike keys could spoil the next key that is read.
+    for (let i = 0; i < 2; i++) {
+      expect(issuer({ tls }).mistakes).toEqual([expect.stringMatching(/^tls\.keyFile: the key is not the one/)])
+    }
+  })
+})
+
+describe.each([
+  ['issuer', issuer],
+  ['verifier', verifier],
+])('the configuration of the %s', (service, read) => {
+  const mistakesOf = (changes: object) => read(changes).mistakes ?? []
+
+  it('refuses what it does not know, with the path', () => {
+    expect(
+      mistakesOf({
+        prot: 1,
+        signing: { ...right.signing, keyfile: 'a' },
+        integrations: { ...right.integrations, x: 1 },
+      }),
+    ).toEqual(
+      expect.arrayContaining([
+        'prot: unknown setting or field',
+        'signing.keyfile: unknown setting or field',
+        'integrations.x: unknown setting or field',
+      ]),
+    )
+  })
+
+  it.each([
+    'sessionCallback',
+    'management',
+    'retention',
+    'rateLimits',
+    'compatibility',
+    'authorizationServer',
+    'profile',
+    'status',
+  ])('refuses %s by name as not yet supported', (name) => {
+    for (const value of [{}, null, 'haip', 1]) {
+      expect(mistakesOf({ [name]: value })).toEqual([`${name}: not yet supported; remove it`])
+    }
+  })
+
+  it('tells every mistake at once, those of the shape and those of files, each with its path', () => {
+    const mistakes = mistakesOf({
+      prot: 1,
+      port: 'a',
+      profile: 'haip',
+      baseUrl: 'ftp://uni.example/',
+      database: { url: 'mysql://a' },
+      clockSkewSeconds: -1,
+      integrations: { authentication: {} },
+      ...signing('missing.pem', 'nowhere.pem', 'text.pem'),
+      tls: { keyFile: 'text.pem', certificateFiles: ['expired.pem'] },
+    })
+    const paths = mistakes.map((mistake) => mistake.split(': ')[0])
+    expect(paths.sort()).toEqual([
+      'baseUrl',
+      'clockSkewSeconds',
+      'database.url',
+      'integrations.authentication',
+      'port',
+      'profile',
+      'prot',
+      'signing.certificateFiles[0]',
+      'signing.certificateFiles[1]',
+      'signing.keyFile',
+      'tls.keyFile',
+    ])
+  })
+
+  it('names everything that is missing', () => {
+    const empty = service === 'issuer' ? readIssuerConfig({}, files, now) : readVerifierConfig({}, files, now)
+    const needed = ['baseUrl', 'signing', 'integrations', ...(service === 'issuer' ? ['issuer'] : [])]
+    expect('mistakes' in empty ? [...empty.mistakes].sort() : []).toEqual(
+      needed.map((name) => `${name}: required`).sort(),
+    )
+  })
+
+  it.each([[null], [[]], ['a'], [1], [undefined]])('refuses %j, which is no object', (value) => {
+    const result = service === 'issuer' ? readIssuerConfig(value, files, now) : readVerifierConfig(value, files, now)
+    expect(result).toEqual({ mistakes: ['the configuration must be a JSON object'] })
+  })
+
+  it.each([
+    ['missing.pem', /^signing\.keyFile: there is no such file$/],
+    ['secret/key.pem', /^signing\.keyFile: the file may not be read/],
+    ['empty.pem', /^signing\.keyFile: it holds no private key/],
+    ['text.pem', /^signing\.keyFile: it holds no private key/],
+    ['cert.pem', /^signing\.keyFile: it holds no private key/],
+    ['public.pem', /^signing\.keyFile: it holds no private key/],
+    ['encrypted.pem', /^signing\.keyFile: it is encrypted/],
+    ['old.pem', /^signing\.keyFile: it is encrypted/],
+    ['rsa.pem', /^signing\.keyFile: it holds a key of type rsa, and only EC P-256/],
+    ['p384.pem', /^signing\.keyFile: it holds a key of type secp384r1/],
+    ['other.pem', /^signing\.keyFile: the key is not the one of the first certificate \(CN=Uni\)/],
+  ])('refuses the key file %s', (file, mistake) => {
+    expect(mistakesOf(signing(file, 'cert.pem'))).toEqual([expect.stringMatching(mistake)])
+  })
+
+  it.each([
+    ['missing.pem', /^signing\.certificateFiles\[0\]: there is no such file$/],
+    ['empty.pem', /^signing\.certificateFiles\[0\]: /],
+    ['text.pem', /^signing\.certificateFiles\[0\]: /],
+    ['broken.pem', /^signing\.certificateFiles\[0\]: /],
+    ['key.pem', /^signing\.certificateFiles\[0\]: /],
+    ['expired.pem', /^signing\.certificateFiles\[0\]: .*expired/],
+    ['future.pem', /^signing\.certificateFiles\[0\]: .*not valid (yet|before)|from/],
+    ['ca.pem', /^signing\.keyFile: the key is not the one/],
+  ])('refuses the certificate file %s', (file, mistake) => {
+    expect(mistakesOf(signing('key.pem', file))).toEqual([expect.stringMatching(mistake)])
+  })
+
+  it('takes a key in SEC1, and certificates in several files', () => {
+    expect(mistakesOf(signing('sec1.pem', 'cert.pem', 'ca.pem'))).toEqual([])
+    expect(mistakesOf(signing('key.pem', 'cert.pem', 'missing.pem'))).toEqual([
+      'signing.certificateFiles[1]: there is no such file',
+    ])
+  })
+
+  it('refuses signing without files', () => {
+    expect([...mistakesOf({ signing: {} })].sort()).toEqual([
+      'signing.certificateFiles: required',
+      'signing.keyFile: required',
+    ])
+    expect(mistakesOf({ signing: { keyFile: 'key.pem', certificateFiles: [] } })).toHaveLength(1)
+  })
+
+  it.each([
+    ['https://uni.example/', /no path, query or trailing slash.*write https:\/\/uni\.example$/],
+    ['https://uni.example/a', /write https:\/\/uni\.example$/],
+    ['https://uni.example?a=b', /write https:\/\/uni\.example$/],
+    ['https://uni.example#a', /write https:\/\/uni\.example$/],
+    ['https://uni.example:443', /write https:\/\/uni\.example$/],
+    ['HTTPS://uni.example', /write https:\/\/uni\.example$/],
+    ['https://UNI.example', /write https:\/\/uni\.example$/],
+    ['https://a:b@uni.example', /user or password/],
+    ['ftp://uni.example', /begin with https/],
+    ['javascript:alert(1)', /begin with https/],
+    ['uni.example', /not a URL/],
+    ['', /not a URL/],
+  ])('refuses the baseUrl %s', (baseUrl, mistake) => {
+    expect(mistakesOf({ baseUrl })).toEqual([expect.stringMatching(mistake)])
+    expect(mistakesOf({ baseUrl })[0]).toMatch(/^baseUrl: /)
+  })
+
+  it.each([
+    'https://uni.example',
+    'https://uni.example:8443',
+    'http://localhost:8079',
+    'http://[::1]:8079',
+    'https://xn--mnchen-3ya.example',
+  ])('takes the baseUrl %s', (baseUrl) => {
+    expect(read({ baseUrl })).toMatchObject({ warnings: [], config: { baseUrl } })
+  })
+
+  it('warns of http on a public host, and not on one that is private', () => {
+    for (const [host, warns] of [
+      ['uni.example', true],
+      ['93.184.216.34', true],
+      ['172.32.0.1', true],
+      ['[2001:db8::1]', true],
+      ['localhost.example', true],
+      ['localhost', false],
+      ['a.localhost', false],
+      ['printer.local', false],
+      ['127.8.8.8', false],
+      ['10.0.0.1', false],
+      ['172.31.255.255', false],
+      ['192.168.1.20:8079', false],
+      ['169.254.1.1', false],
+      ['[::1]', false],
+      ['[fd00::1]', false],
+    ] as const) {
+      const { warnings } = read({ baseUrl: `http://${host}` })
+      expect([host, warnings]).toEqual([host, warns ? [expect.stringMatching(/^baseUrl: http without TLS/)] : []])
+    }
+  })
+
+  it.each([
+    ['jdbc:sqlite:data/a.db', 'data/a.db'],
+    ['sqlite:data/a.db', 'data/a.db'],
+    ['sqlite:/var/a.db', '/var/a.db'],
+    ['sqlite:///var/a.db', '/var/a.db'],
+    ['sqlite::memory:', ':memory:'],
+  ])('opens the file of %s', (url, databaseFile) => {
+    expect(read({ database: { url } })).toMatchObject({ config: { databaseFile } })
+    expect(read({ database: { url, driver: 'org.sqlite.JDBC' } }).mistakes).toBe(undefined)
+  })
+
+  it.each([
+    [{ url: 'postgresql://a/b' }, /^database\.url: PostgreSQL is not yet supported/],
+    [{ url: 'postgres://a/b' }, /^database\.url: PostgreSQL is not yet supported/],
+    [{ url: 'jdbc:postgresql://a:5432/b', driver: 'org.postgresql.Driver' }, /^database\.url: PostgreSQL is not yet/],
+    [{ url: 'mysql://a' }, /^database\.url: it must be sqlite:path/],
+    [{ url: 'sqlite:' }, /^database\.url: it must be sqlite:path/],
+    [{ url: '' }, /^database\.url: it must be sqlite:path/],
+    [{ driver: 'org.sqlite.JDBC' }, /^database\.url: required/],
+    [{ url: 'sqlite:a', driver: 'org.postgresql.Driver' }, /^database\.driver: .*contradicts database\.url/],
+    [{ url: 5 }, /^database\.url: must be string/],
+    [{ url: 'sqlite:a', pasword: 'b' }, /^database\.pasword: unknown/],
+  ])('refuses the database %j', (database, mistake) => {
+    expect(mistakesOf({ database })).toEqual([expect.stringMatching(mistake)])
+  })
+
+  it('refuses API keys that nobody can send, and tells labels, never keys', () => {
+    const authentication = { 'my secret': 'with a space', schlüssel: 'not ASCII', '': 'empty', 'a\u0000': 'zero' }
+    const mistakes = mistakesOf({ integrations: { authentication } })
+    expect(mistakes).toHaveLength(4)
+    for (const [at, label] of Object.values(authentication).entries()) expect(mistakes[at]).toContain(label)
+    expect(mistakes.join('')).not.toMatch(/my secret|schlüssel/)
+    expect(mistakesOf({ integrations: { authentication: {} } })).toEqual([expect.stringMatching(/no API key/)])
+  })
+
+  it('tells the place of a label that is no text, and not its key', () => {
+    const mistakes = mistakesOf({ integrations: { authentication: { [KEY]: 'a', 'sec/re~t': 5 } } })
+    expect(mistakes).toEqual(['integrations.authentication.(label 2): must be string'])
+  })
+
+  it('warns of a short key by its label', () => {
+    expect(read({ integrations: { authentication: { short: 'shop', [KEY]: 'desk' } } }).warnings).toEqual([
+      'integrations.authentication: the key labelled shop is short; use 64 random characters',
+    ])
+  })
+
+  it.each([
+    { port: -1 },
+    { port: 65_536 },
+    { port: 1.5 },
+    { port: '80' },
+    { clockSkewSeconds: 601 },
+    { host: 1 },
+    { baseUrl: 1 },
+  ])('refuses %j', (setting) => {
+    expect(mistakesOf(setting)).toEqual([expect.stringMatching(new RegExp(`^${Object.keys(setting)[0]}: must be`))])
+  })
+})

@@ -1,0 +1,320 @@
+/** What a credential format is held to: every format passes this suite, and nothing else is relied upon. */
+import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import type { Place } from '../codec/sd-jwt.ts'
+import { parseCertificate } from '../keys/certificate.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import { thumbprint } from '../keys/jwk.ts'
+import { selfSignedCertificate } from '../keys/make-certificate.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { CredentialFormat, Evidence } from './format.ts'
+
+/** What of a format the suite has to know. */
+export interface FormatFixture {
+  readonly format: CredentialFormat
+  /** A configuration under which every claim can be hidden. */
+  readonly configuration: JsonObject
+  /** The dataset that has these claims. */
+  readonly dataset: (claims: JsonObject) => JsonObject
+  /** Where the claims of the dataset are in a credential. */
+  readonly root: readonly string[]
+  /** Names that a dataset must not have. */
+  readonly reserved: readonly string[]
+}
+
+const ISSUER = 'https://issuer.example'
+const binding = { nonce: 'the nonce', audience: 'x509_hash:us', at: new Date('2026-06-01T12:00:00Z') }
+const validity = { issuedAt: new Date('2026-06-01T00:00:00Z'), expiresAt: new Date('2027-06-01T00:00:00Z') }
+
+/** The same claims in every run: `issue` is what is tried, not luck. */
+const runs = (numRuns: number) => ({ seed: 20_260_601, numRuns })
+
+export function formatContract({ format, configuration, dataset, root, reserved }: FormatFixture): void {
+  let issuer: Signer & { readonly key: KeyObject }
+  let holder: Signer
+  let stranger: Signer
+  let strangerKey: KeyObject
+  beforeAll(async () => {
+    issuer = await issuerSigner()
+    holder = keySigner((await newKeys()).privateKey, [])
+    const keys = await newKeys()
+    stranger = keySigner(keys.privateKey, [])
+    strangerKey = keys.publicKey
+  })
+
+  const issue = (claims: JsonObject, more: JsonObject = {}) =>
+    format.issue(
+      {
+        configuration: { ...configuration, ...more },
+        dataset: dataset(claims),
+        issuer: ISSUER,
+        holderKey: holder.jwk,
+        ...validity,
+      },
+      issuer,
+      randomBytes,
+    )
+  const below = (...place: Place): Place => [...root, ...place]
+  const claimsOf = (tree: JsonObject): Json | undefined =>
+    root.reduce<Json | undefined>((value, name) => (isObject(value) ? own(value, name) : undefined), tree)
+  const holds = (evidence: Evidence): boolean => problemsOf(evidence, issuer.key).length === 0
+  const example: JsonObject = {
+    name: 'Ada',
+    degrees: ['BSc', { title: 'MSc', year: 1835 }],
+    address: { city: 'London' },
+  }
+
+  it('reads as it was issued: by whom, to whom, of which type, until when', async () => {
+    const credential = await issue(example)
+    const held = format.hold(credential)
+    expect(claimsOf(held.claims)).toEqual(example)
+    expect(held.expiresAt).toEqual(validity.expiresAt)
+    const evidence = format.read(await format.present(credential, [below()], binding, holder))
+    expect(problemsOf(evidence, issuer.key)).toEqual([])
+    expect(evidence.formats).toEqual(format.ids)
+    expect(new Set(evidence.issuer.identifiers)).toEqual(new Set([ISSUER]))
+    expect(evidence.issuer.chain.map((der) => Buffer.from(der))).toEqual(issuer.chain.map(({ der }) => der))
+    expect(evidence.boundKey).toEqual({ jwk: holder.jwk, thumbprint: thumbprint(holder.jwk) })
+    expect(evidence.types).toEqual(held.types)
+    expect(evidence.status).toBe(undefined)
+    for (const { at } of evidence.validity.notAfter) expect(at).toEqual(validity.expiresAt)
+    for (const { at } of evidence.validity.notBefore) expect(at).toEqual(validity.issuedAt)
+    expect(evidence.holder).toMatchObject({ nonce: binding.nonce, audience: binding.audience, issuedAt: binding.at })
+  })
+
+  it('is issued once: two credentials with the same claims have nothing concealed in common', async () => {
+    const [one, other] = [await issue(example), await issue(example)]
+    const parts = new Set(one.split('~').slice(1).filter(Boolean))
+    expect(parts.size).toBeGreaterThan(5)
+    expect(other.split('~').filter((part) => parts.has(part))).toEqual([])
+  })
+
+  it('is bound to one key, one nonce, one audience and one choice of claims', async () => {
+    const credential = await issue(example)
+    const by = format.read(await format.present(credential, [], binding, stranger))
+    expect(problemsOf(by, issuer.key)).toEqual(['not signed by the bound key'])
+    const elsewhere = format.read(
+      await format.present(credential, [], { ...binding, nonce: 'n', audience: 'a' }, holder),
+    )
+    expect(problemsOf(elsewhere, issuer.key)).toEqual(['nonce', 'audience'])
+    expect(problemsOf(format.read(await format.present(credential, [], binding, holder)), strangerKey)).toEqual([
+      'not signed by the issuer',
+    ])
+  })
+
+  it('shows nothing of a claim that is not presented', async () => {
+    const presentation = await format.present(await issue(example), [below('name')], binding, holder)
+    const evidence = format.read(presentation)
+    expect(holds(evidence)).toBe(true)
+    expect(claimsOf(evidence.claims)).toEqual({ name: 'Ada' })
+    const decoded = presentation.split(/[~.]/).map((part) => Buffer.from(part, 'base64url').toString())
+    expect(decoded.filter((text) => /London|BSc|MSc|1835|degrees|address/.test(text))).toEqual([])
+  })
+
+  it('has every claim of any dataset, all shown', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyClaims(reserved), async (claims) => {
+        const credential = await issue(claims)
+        expect(claimsOf(format.hold(credential).claims)).toEqual(claims)
+        const evidence = format.read(await format.present(credential, [below()], binding, holder))
+        expect(problemsOf(evidence, issuer.key)).toEqual([])
+        expect(claimsOf(evidence.claims)).toEqual(claims)
+      }),
+      runs(150),
+    )
+  })
+
+  it('has no claim of any dataset, none shown', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyClaims(reserved), async (claims) => {
+        const evidence = format.read(await format.present(await issue(claims), [], binding, holder))
+        expect(holds(evidence)).toBe(true)
+        expect(claimsOf(evidence.claims)).toEqual({})
+      }),
+      runs(50),
+    )
+  })
+
+  it('has every claim of any dataset but one, wherever that is', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyClaims(reserved), fc.nat(), async (claims, choice) => {
+        const places = placesIn(claims, [])
+        const hidden = places[choice % places.length]
+        fc.pre(hidden !== undefined)
+        const shown = besides(claims, hidden).map((place) => below(...place))
+        const evidence = format.read(await format.present(await issue(claims), shown, binding, holder))
+        expect(problemsOf(evidence, issuer.key)).toEqual([])
+        expect(claimsOf(evidence.claims)).toEqual(without(claims, hidden) ?? {})
+      }),
+      runs(150),
+    )
+  })
+
+  describe('of which anything is changed', () => {
+    it('in one bit, wherever that is, does not hold', async () => {
+      const presentation = await format.present(
+        await issue(example),
+        [below('name'), below('degrees')],
+        binding,
+        holder,
+      )
+      const accepted: string[] = []
+      for (let at = 0; at < presentation.length; at++) {
+        const bit = 1 << ((at * 5 + 3) % 7)
+        const changed =
+          presentation.slice(0, at) +
+          String.fromCharCode(presentation.charCodeAt(at) ^ bit) +
+          presentation.slice(at + 1)
+        if (unlessMalformed(() => holds(format.read(changed)))) accepted.push(`bit ${bit} of character ${at}`)
+      }
+      expect(accepted).toEqual([])
+    })
+
+    it('by leaving out, doubling or moving a part, does not hold', async () => {
+      const presentation = await format.present(await issue(example), [below()], binding, holder)
+      const cut = fc.tuple(fc.nat(presentation.length), fc.nat(presentation.length), fc.nat(presentation.length))
+      fc.assert(
+        fc.property(cut, fc.boolean(), ([a, b, to], keep) => {
+          const [from, until] = a < b ? [a, b] : [b, a]
+          const rest = keep ? presentation : presentation.slice(0, from) + presentation.slice(until)
+          const changed = rest.slice(0, to) + presentation.slice(from, until) + rest.slice(to)
+          fc.pre(changed !== presentation)
+          expect(unlessMalformed(() => holds(format.read(changed)))).toBe(false)
+        }),
+        runs(500),
+      )
+    })
+
+    it('into anything else, is malformed at worst', () => {
+      const piece = fc.oneof(fc.string(), fc.constantFrom('~', '.', 'e30', 'eyJ9', 'W10', '{}', ''), fc.base64String())
+      fc.assert(
+        fc.property(fc.array(piece), (pieces) => {
+          expect(unlessMalformed(() => holds(format.read(pieces.join(''))))).toBe(false)
+        }),
+        runs(1000),
+      )
+    })
+  })
+}
+
+/** What keeps a presentation from proving anything, in words; the checks of the verifier ask more. */
+function problemsOf(evidence: Evidence, issuerKey: KeyObject): string[] {
+  const { holder, boundKey, disclosuresProblem, formats } = evidence
+  const problems: (string | false | undefined)[] = [
+    formats.length === 0 && 'format',
+    !evidence.issuer.signedBy(issuerKey) && 'not signed by the issuer',
+    disclosuresProblem,
+    holder ? holder.problem : 'no holder',
+    'problem' in boundKey ? boundKey.problem : !holder?.signedBy(boundKey.jwk) && 'not signed by the bound key',
+    holder?.nonce !== binding.nonce && 'nonce',
+    holder?.audience !== binding.audience && 'audience',
+    holder?.issuedAt?.getTime() !== binding.at.getTime() && 'time',
+    !holder?.coversPresentation && 'made for other claims',
+  ]
+  return problems.filter((problem) => typeof problem === 'string')
+}
+
+/** False when something is malformed; any other exception is a mistake of ours. */
+function unlessMalformed(holds: () => boolean): boolean {
+  try {
+    return holds()
+  } catch (error) {
+    if (error instanceof MalformedError) return false
+    throw error
+  }
+}
+
+/** Claims of every kind: nested, empty, in any script, and with names that mean something to the language. */
+function anyClaims(reserved: readonly string[]): fc.Arbitrary<JsonObject> {
+  const odd = [
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    'length',
+    '0',
+    '-1',
+    '',
+    ' ',
+    'a.b',
+    '$',
+    'prototype',
+    '~',
+    'é',
+  ]
+  const name = fc
+    .oneof(
+      fc.constantFrom(...odd),
+      fc.string({ unit: 'grapheme', maxLength: 6 }),
+      fc.string({ unit: 'binary', maxLength: 3 }),
+    )
+    .filter((text) => !reserved.includes(text))
+  const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 4, depthIdentifier: 'claims' },
+      fc.oneof(
+        fc.string({ unit: 'grapheme' }),
+        fc.integer(),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.boolean(),
+        fc.constantFrom(null, '\ud800', ''),
+      ),
+      fc.array(tie('tree'), { maxLength: 4, depthIdentifier: 'claims' }),
+      fc.dictionary(name, tie('tree'), { maxKeys: 4, depthIdentifier: 'claims', noNullPrototype: true }),
+    ),
+  }))
+  const claims = fc.dictionary(name, tree, { maxKeys: 6, noNullPrototype: true })
+  // As it comes out of JSON: without -0, which JSON does not have.
+  return claims.map((value) => JSON.parse(JSON.stringify(value)) as JsonObject)
+}
+
+function childrenOf(value: Json): readonly (readonly [string | number, Json])[] {
+  if (Array.isArray(value)) return value.map((element, index) => [index, element] as const)
+  return isObject(value) ? Object.entries(value) : []
+}
+
+function placesIn(value: Json, at: Place): Place[] {
+  return childrenOf(value).flatMap(([step, child]) => [[...at, step], ...placesIn(child, [...at, step])])
+}
+
+/** The places that show everything except `hidden`, and what only leads to it. */
+function besides(value: Json, hidden: Place): Place[] {
+  const [step, ...rest] = hidden
+  return childrenOf(value).flatMap(([name, child]) => {
+    if (name !== step) return [[name]]
+    if (rest.length === 0) return []
+    return besides(child, rest).map((place) => [name, ...place])
+  })
+}
+
+/** `value` without the claim at `hidden`; undefined when nothing is left to show it for. */
+function without(value: Json, hidden: Place): Json | undefined {
+  const [step, ...rest] = hidden
+  const left = childrenOf(value).flatMap(([name, child]) => {
+    if (name !== step) return [[name, child] as const]
+    const shown = rest.length === 0 ? undefined : without(child, rest)
+    return shown === undefined ? [] : [[name, shown] as const]
+  })
+  if (left.length === 0) return undefined
+  return Array.isArray(value) ? left.map(([, child]) => child) : Object.fromEntries(left)
+}
+
+function newKeys() {
+  return promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+}
+
+async function issuerSigner(): Promise<Signer & { readonly key: KeyObject }> {
+  const { privateKey, publicKey } = await newKeys()
+  const der = selfSignedCertificate({
+    privateKey,
+    publicKey,
+    commonName: 'Issuer',
+    serial: Buffer.from('0102', 'hex'),
+    notBefore: validity.issuedAt,
+    notAfter: validity.expiresAt,
+  })
+  return { ...keySigner(privateKey, [parseCertificate(der)]), key: createPublicKey(privateKey) }
+}

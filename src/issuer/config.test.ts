@@ -1,0 +1,92 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import {
+  filesOf,
+  ISSUER_URL,
+  type Services,
+  settings,
+  startServices,
+  VERIFIER_URL,
+} from '../../test/support/services.ts'
+import { readVerifierConfig } from '../verifier/config.ts'
+import { readIssuerConfig } from './config.ts'
+
+let services: Services
+beforeAll(async () => {
+  services = await startServices()
+  return () => services.close()
+})
+const now = new Date()
+const mistakesOf = (result: object): readonly string[] => ('mistakes' in result ? (result.mistakes as string[]) : [])
+
+describe('the settings of the issuer alone', () => {
+  const read = (issuer: unknown) =>
+    mistakesOf(readIssuerConfig({ ...settings('issuer', ISSUER_URL), issuer }, filesOf(services.files), now))
+
+  it.each([
+    [undefined, ['issuer: required']],
+    [{}, ['issuer.display: required', 'issuer.id: required']],
+    [{ id: 'a', display: {} }, ['issuer.display.name: required']],
+    [{ id: '', display: { name: '' } }, ['issuer.display.name: must NOT', 'issuer.id: must NOT']],
+    [{ id: 'a', display: { name: 'b', logo: 'c' } }, ['issuer.display.logo: unknown']],
+    [{ id: 'a', display: { name: 'b' }, name: 'c' }, ['issuer.name: unknown']],
+    [{ id: 1, display: 'b' }, ['issuer.display: must be object', 'issuer.id: must be string']],
+  ])('refuses %j', (issuer, mistakes) => {
+    const found = [...read(issuer)].sort()
+    expect(found).toEqual(mistakes.map((mistake) => expect.stringMatching(new RegExp(`^${mistake}`)) as string))
+  })
+
+  it('refuses another identifier than session or base', () => {
+    const mistakes = read({ id: 'a', display: { name: 'b' }, identifier: 'url' })
+    expect(mistakes.length).toBeGreaterThan(0)
+    for (const mistake of mistakes) expect(mistake).toMatch(/^issuer\.identifier: /)
+  })
+
+  it('refuses the settings of the verifier', () => {
+    const value = { ...settings('issuer', ISSUER_URL), clientMetadata: {}, issuerTrustAnchors: 'anchors' }
+    expect([...mistakesOf(readIssuerConfig(value, filesOf(services.files), now))].sort()).toEqual([
+      'clientMetadata: unknown setting or field',
+      'issuerTrustAnchors: unknown setting or field',
+    ])
+  })
+})
+
+describe('the settings of the verifier alone', () => {
+  const read = (changes: object) =>
+    readVerifierConfig({ ...settings('verifier', VERIFIER_URL), ...changes }, filesOf(services.files), now)
+
+  it('warns when it trusts nobody', () => {
+    const { issuerTrustAnchors, ...none } = settings('verifier', VERIFIER_URL) as Record<string, unknown>
+    expect(issuerTrustAnchors).toBe('anchors')
+    for (const value of [none, { ...none, issuerTrustAnchors: 'anchors-that-hold-nothing' }]) {
+      const result = readVerifierConfig(value, filesOf(services.files), now)
+      expect(result).toMatchObject({ warnings: [expect.stringMatching(/^issuerTrustAnchors: none are configured/)] })
+    }
+  })
+
+  it('refuses anchors that cannot be read, together with every other mistake', () => {
+    const texts = new Map([...services.files, ['bad/a.pem', 'Dear reader']])
+    const value = { ...settings('verifier', VERIFIER_URL), issuerTrustAnchors: 'bad', prot: 1 }
+    expect([...mistakesOf(readVerifierConfig(value, filesOf(texts), now))].sort()).toEqual([
+      expect.stringMatching(/^issuerTrustAnchors: /),
+      'prot: unknown setting or field',
+    ])
+    const unreadable = {
+      ...filesOf(services.files),
+      list: () => {
+        throw new Error('no')
+      },
+    }
+    expect(mistakesOf(readVerifierConfig(settings('verifier', VERIFIER_URL), unreadable, now))).toEqual([
+      expect.stringMatching(/^issuerTrustAnchors: the directory or a file in it cannot be read/),
+    ])
+  })
+
+  it.each([
+    [{ clientMetadata: { client_name: 'a' } }, /^clientMetadata\.client_name: unknown/],
+    [{ clientMetadata: { clientName: 1 } }, /^clientMetadata\.clientName: must be string/],
+    [{ requestLifetimeSeconds: 0 }, /^requestLifetimeSeconds: must be >= 1/],
+    [{ issuer: { id: 'a' } }, /^issuer: unknown/],
+  ])('refuses %j', (changes, mistake) => {
+    expect(mistakesOf(read(changes))).toEqual([expect.stringMatching(mistake)])
+  })
+})

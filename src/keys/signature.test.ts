@@ -1,0 +1,130 @@
+import { createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { CompactSign, compactVerify, generateKeyPair as generateJoseKeyPair } from 'jose'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readJws, writeJws } from '../codec/jws.ts'
+import { keySigner } from './file-signer.ts'
+import { importPublicKey } from './jwk.ts'
+import { signedBy, verifyEs256 } from './signature.ts'
+
+const pairOn = (namedCurve: string) => promisify(generateKeyPair)('ec', { namedCurve })
+/** The order of P-256. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+const bytesOf = (value: bigint) => Buffer.from(value.toString(16).padStart(64, '0'), 'hex')
+
+describe('ES256', () => {
+  let privateKey: KeyObject
+  let publicKey: KeyObject
+  let other: KeyObject
+  beforeAll(async () => {
+    privateKey = (await pairOn('P-256')).privateKey
+    publicKey = createPublicKey(privateKey)
+    other = (await pairOn('P-256')).publicKey
+  })
+  const signed = (data: Uint8Array) => keySigner(privateKey, []).sign(data)
+
+  it('verifies the example of RFC 7515 appendix A.3', () => {
+    const jws = readJws(
+      'eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ' +
+        '.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q',
+    )
+    const key = importPublicKey({
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+      y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+    })
+    expect(signedBy(jws, key)).toBe(true)
+    expect(signedBy(jws, other)).toBe(false)
+  })
+
+  it('agrees with jose: it takes what we sign', async () => {
+    const text = await writeJws({ alg: 'ES256', typ: 'x' }, { sub: 'ü' }, signed)
+    const { protectedHeader, payload } = await compactVerify(text, publicKey)
+    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'x' })
+    expect(JSON.parse(Buffer.from(payload).toString())).toEqual({ sub: 'ü' })
+    await expect(compactVerify(text, other)).rejects.toThrow('signature verification failed')
+  })
+
+  it('agrees with jose: we take what it signs', async () => {
+    const pair = await generateJoseKeyPair('ES256', { extractable: true })
+    const text = await new CompactSign(Buffer.from('{"sub":"x"}'))
+      .setProtectedHeader({ alg: 'ES256' })
+      .sign(pair.privateKey)
+    const jws = readJws(text)
+    const { KeyObject: FromWeb } = await import('node:crypto')
+    expect(signedBy(jws, FromWeb.from(pair.publicKey))).toBe(true)
+    expect(signedBy(jws, publicKey)).toBe(false)
+  })
+
+  it('agrees with jose on signatures that are wrong', async () => {
+    const data = Buffer.from('eyJhbGciOiJFUzI1NiJ9.e30')
+    const good = Buffer.from(await signed(data))
+    const [r, s] = [good.subarray(0, 32), good.subarray(32)]
+    const zero = Buffer.alloc(32)
+    const wrong: readonly Buffer[] = [
+      Buffer.alloc(0),
+      Buffer.alloc(64),
+      Buffer.alloc(64, 0xff),
+      good.subarray(0, 63),
+      Buffer.concat([good, Buffer.alloc(1)]),
+      Buffer.concat([s, r]),
+      Buffer.concat([r, zero]),
+      Buffer.concat([zero, s]),
+      Buffer.concat([r, bytesOf(ORDER)]),
+      Buffer.concat([bytesOf(ORDER), s]),
+      Buffer.concat([bytesOf(1n), bytesOf(1n)]),
+      sign('sha256', data, privateKey),
+      sign('sha512', data, { key: privateKey, dsaEncoding: 'ieee-p1363' }),
+    ]
+    expect(verifyEs256(publicKey, data, good)).toBe(true)
+    for (const signature of wrong) {
+      expect(verifyEs256(publicKey, data, signature)).toBe(false)
+      const text = `${data.toString()}.${signature.toString('base64url')}`
+      await expect(compactVerify(text, publicKey)).rejects.toThrow()
+    }
+  })
+
+  it('is over every bit of the data', async () => {
+    const data = Buffer.from('some bytes that are signed')
+    const signature = await signed(data)
+    fc.assert(
+      fc.property(fc.nat(data.length - 1), fc.nat(7), (at, bit) => {
+        const changed = Buffer.from(data)
+        changed[at] = (changed[at] ?? 0) ^ (1 << bit)
+        expect(verifyEs256(publicKey, changed, signature)).toBe(false)
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('is not by a key of another kind, whatever the signature; and nothing is thrown', async () => {
+    const data = Buffer.from('data')
+    const rsa = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+    const edwards = await promisify(generateKeyPair)('ed25519', undefined)
+    for (const pair of [await pairOn('P-384'), await pairOn('secp256k1'), rsa, edwards]) {
+      const signature = sign(pair === edwards ? null : 'sha256', data, {
+        key: pair.privateKey,
+        dsaEncoding: 'ieee-p1363',
+      })
+      expect(verifyEs256(pair.publicKey, data, signature)).toBe(false)
+      expect(verifyEs256(pair.publicKey, data, signature.subarray(0, 64))).toBe(false)
+    }
+  })
+
+  it.each(['none', 'HS256', 'ES384', 'es256', 'EdDSA', '', undefined, null, 256, ['ES256']])(
+    'is not what a header with the algorithm %j says, though the signature is right',
+    async (alg) => {
+      const header = alg === undefined ? {} : { alg }
+      expect(signedBy(readJws(await writeJws(header, {}, signed)), publicKey)).toBe(false)
+      expect(signedBy(readJws(await writeJws({ alg: 'ES256' }, {}, signed)), publicKey)).toBe(true)
+    },
+  )
+
+  it('does not look at keys in the header', async () => {
+    const jwk = publicKey.export({ format: 'jwk' }) as Record<string, string>
+    const jws = readJws(await writeJws({ alg: 'ES256', jwk, kid: 'x', jku: 'https://a.example' }, {}, signed))
+    expect(signedBy(jws, other)).toBe(false)
+  })
+})

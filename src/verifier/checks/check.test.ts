@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { allHold, type Check, cannotAsk, fail, pass, runChecks } from './check.ts'
+
+type Made = Partial<Check<string, { readonly asked: boolean }>>
+
+function check(id: Check<string, object>['id'], made: Made = {}): Check<string, { readonly asked: boolean }> {
+  return { id, asks: 'Is it so?', spec: 'A document', level: 'MUST', run: () => pass(), ...made }
+}
+
+const context = { asked: true }
+const outcomes = (checks: readonly Check<string, { readonly asked: boolean }>[], evidence: string | undefined = 'x') =>
+  runChecks(checks, evidence, context).map(({ outcome, detail }) =>
+    detail === undefined ? outcome : `${outcome}: ${detail}`,
+  )
+
+describe('the runner', () => {
+  it('asks every check, and says of each what it asked and by which rule', () => {
+    expect(runChecks([check('a.b', { run: () => fail('why not') })], 'x', context)).toEqual([
+      { id: 'a.b', asks: 'Is it so?', spec: 'A document', level: 'MUST', outcome: 'failed', detail: 'why not' },
+    ])
+    expect(
+      outcomes([check('a.a', { run: () => fail('no') }), check('a.b'), check('a.c', { run: () => pass('well') })]),
+    ).toEqual(['failed: no', 'passed', 'passed: well'])
+  })
+
+  it('makes a failed SHOULD a warning', () => {
+    expect(outcomes([check('a.a', { level: 'SHOULD', run: () => fail('better not') })])).toEqual([
+      'warning: better not',
+    ])
+  })
+
+  it('does not ask what does not apply, evidence or none', () => {
+    const checks = [check('a.a', { applies: ({ asked }) => (asked ? 'nobody asked' : true), run: () => fail('no') })]
+    expect(outcomes(checks)).toEqual(['not_applicable: nobody asked'])
+    expect(runChecks(checks, undefined, context)[0]?.outcome).toBe('not_applicable')
+    expect(runChecks(checks, 'x', { asked: false })[0]?.outcome).toBe('failed')
+  })
+
+  it('asks nothing without evidence', () => {
+    expect(runChecks([check('a.a')], undefined, context)[0]).toMatchObject({
+      outcome: 'not_run',
+      detail: 'the presentation could not be read',
+    })
+  })
+
+  it('does not ask what depends on a failed check, nor what depends on that', () => {
+    const checks = [
+      check('a.a', { run: () => fail('no') }),
+      check('a.b', { needs: ['a.a'] }),
+      check('a.c', { needs: ['a.b'] }),
+      check('a.d'),
+    ]
+    expect(outcomes(checks)).toEqual([
+      'failed: no',
+      'not_run: it depends on a.a',
+      'not_run: it depends on a.b',
+      'passed',
+    ])
+  })
+
+  it('asks what depends on a check that only warned or does not apply', () => {
+    const checks = [
+      check('a.a', { level: 'SHOULD', run: () => fail('no') }),
+      check('a.b', { applies: () => 'nobody asked' }),
+      check('a.c', { needs: ['a.a', 'a.b'] }),
+    ]
+    expect(outcomes(checks)).toEqual(['warning: no', 'not_applicable: nobody asked', 'passed'])
+  })
+
+  it('takes an exception for a no', () => {
+    const run = () => {
+      throw new Error('boom')
+    }
+    expect(outcomes([check('a.a', { run })])).toEqual(['failed: could not be checked: boom'])
+  })
+
+  it('says of a question that cannot be put that it was not', () => {
+    expect(outcomes([check('a.a', { run: () => cannotAsk('nothing there') })])).toEqual(['not_run: nothing there'])
+  })
+})
+
+describe('whether all holds', () => {
+  const run = (made: Made) => allHold(runChecks([check('a.a'), check('a.b', made)], 'x', context))
+  it.each<[string, Made, boolean]>([
+    ['passed', {}, true],
+    ['warning', { level: 'SHOULD', run: () => fail('no') }, true],
+    ['not_applicable', { applies: () => 'nobody asked' }, true],
+    ['failed', { run: () => fail('no') }, false],
+    ['not_run', { run: () => cannotAsk('nothing there') }, false],
+  ])('%s', (_, made, holds) => expect(run(made)).toBe(holds))
+
+  it('nothing asked is nothing held', () => expect(allHold(runChecks([check('a.a')], undefined, context))).toBe(false))
+})

@@ -1,0 +1,356 @@
+/**
+ * Attacks and mistakes at the administrative endpoints of the issuance service: what a dataset or a configuration may not
+ * hold. Each is refused with the path of the mistake and stores nothing. Facts section 5 item 10; interface section 3.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dump, expectIssued, expectRefusal, readySession } from '../support/issuance.ts'
+import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import { authorization, call, configuration, dataset, declare } from '../support/wire.ts'
+
+interface Mistake {
+  readonly mistake: string
+  /** What replaces members of a right body; a text is the whole body. */
+  readonly body: Record<string, unknown> | string
+  /** What the description must name. */
+  readonly why: RegExp
+}
+
+/** `{"a":{"a":… 1 …}}` */
+function nested(depth: number): unknown {
+  let value: unknown = 1
+  for (let i = 0; i < depth; i++) value = { a: value }
+  return value
+}
+
+const subject = (claims: unknown): Record<string, unknown> => ({ credential_dataset: { credentialSubject: claims } })
+const rawDataset = (credentialSubject: string): string =>
+  `{"credential_dataset":{"credentialSubject":${credentialSubject}},"credential_configurations":["ID"]}`
+
+const sessionMistakes: readonly Mistake[] = [
+  { mistake: 'a claim named _sd', body: subject({ _sd: ['a'] }), why: /credentialSubject\._sd/ },
+  { mistake: 'a claim named _sd_alg', body: subject({ _sd_alg: 'md5' }), why: /credentialSubject\._sd_alg/ },
+  { mistake: 'a claim named ...', body: subject({ '...': 'a' }), why: /credentialSubject\.\.\.\./ },
+  { mistake: '_sd inside an object', body: subject({ a: { b: { _sd: [] } } }), why: /credentialSubject\.a\.b\._sd/ },
+  { mistake: '... inside an array', body: subject({ a: [1, { '...': 'digest' }] }), why: /credentialSubject\.a\[1\]/ },
+  { mistake: '__proto__ in the subject', body: rawDataset('{"__proto__":{"a":1}}'), why: /__proto__|prototype/ },
+  { mistake: '__proto__ deep in the subject', body: rawDataset('{"a":[{"__proto__":1}]}'), why: /__proto__|prototype/ },
+  {
+    mistake: '__proto__ written with escapes',
+    body: rawDataset('{"\\u005f_proto__":{"a":1}}'),
+    why: /__proto__|prototype/,
+  },
+  ...['iss', 'exp', 'cnf', 'status', 'vct', 'issuer', '_sd', 'validUntil', 'id'].map((name) => ({
+    mistake: `${name} beside the subject`,
+    body: { credential_dataset: { credentialSubject: {}, [name]: 'a' } },
+    why: new RegExp(`credential_dataset\\.${name}`),
+  })),
+  { mistake: 'a subject nested too deep', body: subject(nested(17)), why: /deeper/ },
+  {
+    mistake: 'a subject nested 100,000 deep',
+    body: rawDataset(`${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}`),
+    why: /deep/,
+  },
+  {
+    mistake: 'more claims than a credential holds',
+    body: subject({ a: Array.from({ length: 2001 }, () => 1) }),
+    why: /credential_dataset.credentialSubject.*2000/,
+  },
+  { mistake: 'no dataset', body: { credential_dataset: undefined }, why: /credential_dataset: required/ },
+  { mistake: 'a dataset that is a text', body: { credential_dataset: 'a' }, why: /credential_dataset/ },
+  { mistake: 'a dataset without subject', body: { credential_dataset: {} }, why: /credentialSubject/ },
+  { mistake: 'a subject that is an array', body: subject([{}]), why: /credentialSubject/ },
+  { mistake: 'a subject of null', body: subject(null), why: /credentialSubject/ },
+  {
+    mistake: 'no configurations',
+    body: { credential_configurations: undefined },
+    why: /credential_configurations: required/,
+  },
+  {
+    mistake: 'an empty list of configurations',
+    body: { credential_configurations: [] },
+    why: /credential_configurations/,
+  },
+  {
+    mistake: 'a configuration that is a number',
+    body: { credential_configurations: [1] },
+    why: /credential_configurations\[0\]/,
+  },
+  {
+    mistake: 'a configuration twice',
+    body: { credential_configurations: ['a', 'a'] },
+    why: /credential_configurations/,
+  },
+  {
+    mistake: 'an unknown configuration',
+    body: { credential_configurations: ['nobody'] },
+    why: /credential_configurations\[0\].*nobody/,
+  },
+  { mistake: 'an expiry of zero', body: { expires_in: 0 }, why: /expires_in/ },
+  { mistake: 'an expiry after a week', body: { expires_in: 604_801 }, why: /expires_in/ },
+  { mistake: 'an expiry of half a second', body: { expires_in: 0.5 }, why: /expires_in/ },
+  { mistake: 'an expiry in a text', body: { expires_in: '600' }, why: /expires_in/ },
+  { mistake: 'a misspelt member', body: { expiresIn: 600 }, why: /expiresIn: unknown/ },
+  { mistake: 'tx_code', body: { tx_code: {} }, why: /tx_code: not yet supported/ },
+  { mistake: 'tx_code of null', body: { tx_code: null }, why: /tx_code: not yet supported/ },
+  {
+    mistake: 'pre-authorized_code',
+    body: { 'pre-authorized_code': 'a' },
+    why: /pre-authorized_code: not yet supported/,
+  },
+  { mistake: 'a body that is no JSON', body: '{"credential_dataset":', why: /./ },
+  { mistake: 'an array as the body', body: '[]', why: /object/ },
+  { mistake: 'null as the body', body: 'null', why: /object/ },
+]
+
+const configurationMistakes: readonly Mistake[] = [
+  ...['dc+sd-jwt', 'mso_mdoc', 'jwt_vc_json'].map((format) => ({
+    mistake: `the format ${format} of a later release`,
+    body: { format, vct: undefined },
+    why: new RegExp(`format: ${format.replace('+', '\\+')} is not yet supported`),
+  })),
+  { mistake: 'an unknown format', body: { format: 'paper' }, why: /format: paper is unknown/ },
+  { mistake: 'no format', body: { format: undefined }, why: /format: required/ },
+  { mistake: 'a format that is a number', body: { format: 1 }, why: /format/ },
+  { mistake: 'batch_size 2', body: { batch_size: 2 }, why: /batch_size.*not yet supported/ },
+  { mistake: 'batch_size 0', body: { batch_size: 0 }, why: /batch_size/ },
+  { mistake: 'revocable', body: { revocable: true }, why: /revocable.*not yet supported/ },
+  { mistake: 'vct, which is of another format', body: { vct: 'a' }, why: /vct: unknown/ },
+  { mistake: 'a misspelt member', body: { credential_metdata: {} }, why: /credential_metdata: unknown/ },
+  { mistake: 'no definition', body: { credential_definition: undefined }, why: /credential_definition/ },
+  {
+    mistake: 'a definition without @context',
+    body: { credential_definition: { type: ['VerifiableCredential'] } },
+    why: /credential_definition\.@context/,
+  },
+  {
+    mistake: 'an empty @context',
+    body: { credential_definition: { '@context': [], type: ['VerifiableCredential'] } },
+    why: /@context/,
+  },
+  {
+    mistake: 'a type that is a text',
+    body: { credential_definition: { '@context': ['a'], type: 'VerifiableCredential' } },
+    why: /credential_definition\.type/,
+  },
+  {
+    mistake: 'no VerifiableCredential among the types',
+    body: { credential_definition: { '@context': ['a'], type: ['A'] } },
+    why: /VerifiableCredential/,
+  },
+  {
+    mistake: 'a number among the types',
+    body: { credential_definition: { '@context': ['a'], type: ['VerifiableCredential', 1] } },
+    why: /type/,
+  },
+  {
+    mistake: 'display that is no array',
+    body: { credential_metadata: { display: {} } },
+    why: /credential_metadata\.display/,
+  },
+  {
+    mistake: 'display without a name',
+    body: { credential_metadata: { display: [{}] } },
+    why: /credential_metadata\.display\[0\]\.name/,
+  },
+  {
+    mistake: 'a logo without uri',
+    body: { credential_metadata: { display: [{ name: 'a', logo: {} }] } },
+    why: /display\[0\]\.logo\.uri/,
+  },
+  { mistake: 'a claim without path', body: { credential_metadata: { claims: [{}] } }, why: /claims\[0\]\.path/ },
+  {
+    mistake: 'a claim with an empty path',
+    body: { credential_metadata: { claims: [{ path: [] }] } },
+    why: /claims\[0\]\.path/,
+  },
+  {
+    mistake: 'a claim with a negative index',
+    body: { credential_metadata: { claims: [{ path: ['a', -1] }] } },
+    why: /claims\[0\]\.path\[1\]/,
+  },
+  {
+    mistake: 'a claim described twice',
+    body: { credential_metadata: { claims: [{ path: ['a'] }, { path: ['a'] }] } },
+    why: /claims\[1\]\.path.*already/,
+  },
+  {
+    mistake: 'a mandatory that is a text',
+    body: { credential_metadata: { claims: [{ path: ['a'], mandatory: 'yes' }] } },
+    why: /mandatory/,
+  },
+  { mistake: 'a scope with a space', body: { scope: 'a b' }, why: /scope/ },
+  {
+    mistake: 'a selective_disclosure that is unknown',
+    body: { selective_disclosure: 'some' },
+    why: /selective_disclosure/,
+  },
+  {
+    mistake: 'a selective_disclosure outside the subject',
+    body: { selective_disclosure: [['issuer']] },
+    why: /selective_disclosure\[0\]/,
+  },
+  {
+    mistake: 'the subject itself as selective_disclosure',
+    body: { selective_disclosure: [['credentialSubject']] },
+    why: /selective_disclosure\[0\]/,
+  },
+  { mistake: 'a validity of zero', body: { validity_seconds: 0 }, why: /validity_seconds/ },
+  { mistake: 'a validity of centuries', body: { validity_seconds: 1e12 }, why: /validity_seconds/ },
+  {
+    mistake: 'a definition nested 200,000 deep',
+    body: `{"format":"jwt_vc_json-ld","credential_definition":${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}}`,
+    why: /deep/,
+  },
+  {
+    mistake: 'a member that nests 100,000 deep in a right definition',
+    body: JSON.stringify({ ...configuration, credential_metadata: { x: 'DEEP' } }).replace(
+      '"DEEP"',
+      `${'['.repeat(1e5)}${']'.repeat(1e5)}`,
+    ),
+    why: /deep/,
+  },
+  { mistake: '__proto__', body: '{"format":"jwt_vc_json-ld","__proto__":{}}', why: /__proto__|prototype/ },
+]
+
+describe('a mistake of the integrating application', () => {
+  let services: Services
+  let id: string
+  beforeAll(async () => {
+    services = await startServices()
+    id = await declare(services)
+  })
+  afterAll(() => services.close())
+
+  const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+    services.fetch(`${ISSUER_URL}${path}`, {
+      method: 'POST',
+      headers: { ...authorization, 'content-type': 'application/json', ...headers },
+      body,
+    })
+  const newSession = (body: Record<string, unknown> | string, headers?: Record<string, string>) => {
+    const right = { credential_dataset: dataset, credential_configurations: [id] }
+    const text =
+      typeof body === 'string' ? body.replace('"ID"', JSON.stringify(id)) : JSON.stringify({ ...right, ...body })
+    return post('/issuance/oid4vci/new-session', text, headers)
+  }
+  const create = (body: Record<string, unknown> | string) => {
+    const text = typeof body === 'string' ? body : JSON.stringify({ ...configuration, ...body })
+    return post('/credential-configuration/create', text)
+  }
+
+  it.each(sessionMistakes)('new-session refuses $mistake and stores nothing', async ({ body, why }) => {
+    const before = await dump(services)
+    await expectRefusal(await newSession(body), { status: 400, error: 'invalid_request', why })
+    expect(await dump(services)).toBe(before)
+    expect((await newSession({})).status).toBe(200)
+  })
+
+  it.each(configurationMistakes)('create refuses $mistake and stores nothing', async ({ body, why }) => {
+    const before = await dump(services)
+    await expectRefusal(await create(body), { status: 400, error: 'invalid_request', why })
+    expect(await dump(services)).toBe(before)
+  })
+
+  it('refuses Idempotency-Key by name', async () => {
+    const before = await dump(services)
+    const response = await newSession({}, { 'idempotency-key': 'a' })
+    await expectRefusal(response, { status: 400, error: 'invalid_request', why: /Idempotency-Key: not yet supported/ })
+    expect(await dump(services)).toBe(before)
+  })
+
+  it('refuses a second configuration that is unknown, and names its place', async () => {
+    const response = await newSession({ credential_configurations: [id, 'nobody'] })
+    await expectRefusal(response, {
+      status: 400,
+      error: 'invalid_request',
+      why: /credential_configurations\[1\].*nobody/,
+    })
+  })
+
+  it('refuses a dataset without a mandatory claim, and names its path', async () => {
+    const claims = [{ path: ['credentialSubject', 'degrees', null, 'name'], mandatory: true }]
+    const strict = await declare(services, { ...configuration, credential_metadata: { claims } })
+    const start = (claimsOf: object) => newSession({ ...subject(claimsOf), credential_configurations: [strict] })
+    for (const wrong of [{}, { degrees: [] }, { degrees: {} }, { degrees: ['BSc'] }, { degrees: [{ title: 'BSc' }] }]) {
+      const refusal = { status: 400, error: 'invalid_request', why: /credential_dataset\.credentialSubject\.degrees/ }
+      await expectRefusal(await start(wrong), refusal)
+    }
+    expect((await start({ degrees: [{ name: 'BSc' }] })).status).toBe(200)
+  })
+
+  it('does not take members that every object has for a mandatory claim', async () => {
+    const claims = [{ path: ['credentialSubject', 'constructor'], mandatory: true }]
+    const strict = await declare(services, { ...configuration, credential_metadata: { claims } })
+    const response = await newSession({ ...subject({}), credential_configurations: [strict] })
+    await expectRefusal(response, { status: 400, error: 'invalid_request', why: /constructor/ })
+  })
+
+  it('issues claims named like registered ones inside the subject, and like members of every object', async () => {
+    const claims = {
+      status: 'enrolled',
+      iss: 'a',
+      exp: 1,
+      cnf: {},
+      vct: 'b',
+      id: 'did:example:1',
+      constructor: { prototype: 'c' },
+      toString: 'd',
+      valueOf: null,
+    }
+    const session = await readySession(services, { ...subject(claims), credential_configurations: [id] })
+    const credential = await expectIssued(session)
+    const { cnf, iss, status } = JSON.parse(
+      Buffer.from(credential.split('.')[1] ?? '', 'base64url').toString(),
+    ) as Record<string, unknown>
+    expect([cnf, iss, status]).toEqual([{ jwk: session.holder.jwk }, ISSUER_URL, undefined])
+  })
+
+  it.each([
+    ['names and values in every script, and broken surrogates', { 'ключ "\\~.': '\ud800 ~ \u0000 \u2028', '': '' }],
+    ['empty objects and arrays', { a: {}, b: [], c: [[]], d: [{}], e: null, f: false, g: 0 }],
+    ['names that are numbers', { 1: 'a', 0: 'b', '-1': 'c', length: 3 }],
+    ['numbers at their limits', { a: 1.7976931348623157e308, b: 5e-324, c: -1, d: 0.1, e: 9007199254740992 }],
+    ['two thousand values', { a: Array.from({ length: 1999 }, (_, at) => at) }],
+    ['nesting up to the limit', nested(15) as object],
+    ['nothing', {}],
+  ])('issues %s', async (_, claims) => {
+    for (const disclosure of ['all', 'none']) {
+      const configured = await declare(services, { ...configuration, selective_disclosure: disclosure })
+      const session = await readySession(services, { ...subject(claims), credential_configurations: [configured] })
+      await expectIssued(session)
+    }
+  })
+
+  it('keeps a dataset with minus zero issuable', async () => {
+    const started = await newSession(rawDataset('{"a":-0,"b":-0.0}'))
+    const { session_id: sessionId } = (await started.json()) as { session_id: string }
+    expect(JSON.stringify(await services.issuerStore.get('issuance_session', sessionId))).toContain('"a":0')
+  })
+
+  it('starts sessions that do not know each other, with ids of 192 random bits', async () => {
+    const ids = new Set<string>()
+    for (let i = 0; i < 20; i++) {
+      const { session_id: sessionId } = (await (await newSession({})).json()) as { session_id: string }
+      expect(sessionId).toMatch(/^[\w-]{32}$/)
+      ids.add(sessionId)
+    }
+    expect(ids.size).toBe(20)
+  })
+
+  it('shows no claim of a dataset to somebody without the API key, and none in the log', async () => {
+    const session = await readySession(services, { ...subject({ name: 'Xanthippe' }), credential_configurations: [id] })
+    for (const path of [
+      `/issuance/oid4vci/status/${session.sessionId}`,
+      `/issuance/oid4vci/credential-offer/${session.sessionId}`,
+      `/.well-known/openid-credential-issuer/${session.sessionId}`,
+      `/.well-known/oauth-authorization-server/${session.sessionId}`,
+    ]) {
+      expect(await (await services.fetch(`${ISSUER_URL}${path}`)).text()).not.toContain('Xanthippe')
+    }
+    expect(
+      await (await call(services, `${ISSUER_URL}/issuance/oid4vci/status/${session.sessionId}`)).text(),
+    ).not.toContain('Xanthippe')
+    await expectIssued(session)
+    expect(services.logLines.join('')).not.toContain('Xanthippe')
+  })
+})

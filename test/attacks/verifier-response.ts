@@ -1,0 +1,110 @@
+/** Attacks on the response as a whole, and presentations that are none. */
+import type { Json } from '../../src/codec/json.ts'
+import { type Attack, after } from './attack.ts'
+
+const unreadable = { fails: 'presentation.well_formed', notRun: after.reading }
+const twoQueries = (id: string) => ({ id, format: 'jwt_vc_json-ld', meta: {} })
+
+/** The text of the presentation replaced. */
+function text(change: (presentation: string) => string): Pick<Attack, 'change'> {
+  return {
+    change: (forgery) => {
+      forgery.afterwards = change
+    },
+  }
+}
+
+export const responseAttacks: readonly Attack[] = [
+  {
+    attack: 'The wallet answers with no presentation at all under the right id.',
+    fails: 'query.count',
+    vpToken: () => ({ card: [] }),
+  },
+  {
+    attack: 'The wallet sends two presentations where one was asked for.',
+    fails: 'query.count',
+    vpToken: (presentation) => ({ card: [presentation, presentation] }),
+  },
+  {
+    attack: 'The wallet sends no presentation where several are welcome.',
+    fails: 'query.count',
+    query: { multiple: true },
+    vpToken: () => ({ card: [] }),
+  },
+  {
+    attack: 'The wallet sends a presentation under an id that was not asked for, beside the right one.',
+    fails: 'query.complete',
+    vpToken: (presentation) => ({ card: [presentation], other: [presentation] }),
+  },
+  {
+    attack: 'The wallet sends an id of the language this runs on.',
+    fails: 'query.complete',
+    vpToken: (presentation) => ({ card: [presentation], constructor: [presentation] }),
+  },
+  {
+    attack: 'The wallet sends the presentation under another id only.',
+    fails: 'query.complete',
+    vpToken: (presentation) => ({ Card: [presentation] }),
+  },
+  {
+    attack: 'The wallet answers one of two credential queries.',
+    fails: 'query.complete',
+    dcql: { credentials: [twoQueries('card'), twoQueries('second')] },
+    vpToken: (presentation) => ({ card: [presentation] }),
+  },
+  {
+    attack: 'The wallet answers half of the only option of a credential set.',
+    fails: 'query.complete',
+    dcql: {
+      credentials: [twoQueries('card'), twoQueries('second')],
+      credential_sets: [{ options: [['card', 'second']] }],
+    },
+    vpToken: (presentation) => ({ card: [presentation] }),
+  },
+  { attack: 'The wallet presents nothing.', fails: 'query.complete', vpToken: () => ({}) },
+  {
+    attack: 'The wallet presents nothing where everything is optional.',
+    fails: 'query.complete',
+    dcql: { credential_sets: [{ options: [['card']], required: false }] },
+    vpToken: () => ({}),
+  },
+  { attack: 'The presentation is empty.', ...unreadable, ...text(() => '') },
+  { attack: 'The presentation is garbage.', ...unreadable, ...text(() => 'not a presentation') },
+  { attack: 'The presentation is JSON.', ...unreadable, ...text(() => '{"payload":"","signatures":[]}') },
+  { attack: 'The presentation is a JWE.', ...unreadable, ...text(() => 'eyJhbGciOiJkaXIifQ..AAAA.AAAA.AAAA') },
+  { attack: 'The presentation is cut off in its key binding.', ...unreadable, ...text((made) => made.slice(0, -100)) },
+  {
+    attack: 'The presentation has lost its credential.',
+    ...unreadable,
+    ...text((made) => made.slice(made.indexOf('~'))),
+  },
+  { attack: 'The presentation has white space at its end.', ...unreadable, ...text((made) => `${made}\n`) },
+  {
+    attack: 'The signature of the key binding is base64url with bits that a decoder drops.',
+    ...unreadable,
+    // The last of 86 characters has four bits that count.
+    ...text((made) => made.slice(0, -1) + String.fromCharCode(made.charCodeAt(made.length - 1) + 1)),
+  },
+  {
+    attack: 'The header of the credential names an extension that must be understood.',
+    ...unreadable,
+    change: ({ header }) => void Object.assign(header, { crit: ['b64'], b64: false }),
+  },
+  {
+    attack: 'The header of the key binding names an extension that must be understood.',
+    ...unreadable,
+    change: ({ binding }) => void Object.assign(binding?.header ?? {}, { crit: ['exp'] }),
+  },
+  {
+    attack: 'The payload is nested deeper than anybody needs.',
+    ...unreadable,
+    change: ({ payload }) => {
+      payload.deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as Json
+    },
+  },
+  {
+    attack: 'There are more disclosures than anybody needs.',
+    ...unreadable,
+    change: ({ disclosures }) => void disclosures.push(...Array<string>(2001).fill('')),
+  },
+]

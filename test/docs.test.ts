@@ -1,0 +1,125 @@
+/** The documents are held to what they say: links lead somewhere, and the README's commands do what it promises. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const pages = [
+  ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+  ...['docs', 'docs/decisions'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  ),
+]
+
+describe('links', () => {
+  it.each(pages)('of %s lead to files that exist', (page) => {
+    const text = readFileSync(join(ROOT, page), 'utf8')
+    const targets = [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, target]) => target ?? '')
+    const missing = targets
+      .filter((target) => !/^https?:/.test(target))
+      .filter((target) => !existsSync(join(ROOT, dirname(page), target)))
+    expect(missing).toEqual([])
+  })
+})
+
+describe('the rules of the given interface', () => {
+  const rows = readFileSync(join(ROOT, 'docs/requirements.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| **'))
+    .map((line) => line.slice(2, -2).split(' | ') as [rule: string, shownBy: string])
+
+  it('are all there', () => {
+    expect(rows.length).toBeGreaterThan(80)
+  })
+
+  it.each(rows)('%s', (_rule, shownBy) => {
+    if (shownBy === '*later*') return
+    const tests = [...shownBy.matchAll(/\]\(\.\.\/([^)]+)\): (.*?)(?=<br>|$)/g)]
+    expect(tests.length).toBeGreaterThan(0)
+    for (const [, file = '', title = ''] of tests) {
+      const text = readFileSync(join(ROOT, file), 'utf8')
+      expect([`'${title}'`, `\`${title}\``].some((quoted) => text.includes(quoted))).toBe(true)
+    }
+  })
+})
+
+describe('the README by hand', () => {
+  const children: ChildProcess[] = []
+  afterAll(() => {
+    for (const child of children) child.kill('SIGTERM')
+  })
+
+  it('issues and verifies a credential with the commands as they stand there', async () => {
+    const byHand = readFileSync(join(ROOT, 'README.md'), 'utf8').split('## By hand')[1] ?? ''
+    const blocks = [...byHand.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block ?? '')
+    expect(blocks).toHaveLength(5)
+    const [init = '', issuer = '', verifier = '', issue = '', verify = ''] = blocks
+
+    // A place of its own, and ports of its own: those of the README may be taken on this machine.
+    const place = mkdtempSync(join(tmpdir(), 'vouchsafe-readme-'))
+    mkdirSync(join(place, 'dist'))
+    symlinkSync(join(ROOT, 'dist/vouchsafe.cjs'), join(place, 'dist/vouchsafe.cjs'))
+    const ports = { '8079': String(await freePort()), '8081': String(await freePort()) }
+    const moved = (text: string): string =>
+      Object.entries(ports).reduce(
+        (result, [from, to]) => result.replaceAll(`localhost:${from}`, `localhost:${to}`),
+        text,
+      )
+
+    await shell(init, place)
+    for (const [service, port] of Object.entries({ issuer: ports['8079'], verifier: ports['8081'] })) {
+      const file = join(place, `try/${service}/conf/server.json`)
+      const settings = JSON.parse(moved(readFileSync(file, 'utf8'))) as object
+      writeFileSync(file, JSON.stringify({ ...settings, port: Number(port) }))
+    }
+    await Promise.all([issuer, verifier].map((block) => listening(block, place, children)))
+    const output = await shell(moved(`${issue}\n${verify}`), place)
+    const status = JSON.parse(output.slice(output.lastIndexOf('{"session_id"'))) as {
+      status: string
+      result: { credentials: { card: [{ claims: { credentialSubject: object } }] } }
+    }
+    expect(status.status).toBe('VERIFICATION_SUCCEEDED')
+    expect(status.result.credentials.card[0].claims.credentialSubject).toEqual({ given_name: 'Ada' })
+  }, 60_000)
+})
+
+async function shell(script: string, cwd: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd, timeout: 40_000 })
+  return stdout
+}
+
+/** Starts a block that runs a service, and waits until it says that it listens. */
+function listening(block: string, cwd: string, children: ChildProcess[]): Promise<void> {
+  // `exec`, so that the process we end is the service and not a shell around it.
+  const child = spawn('bash', ['-euc', block.replace('&& node', '&& exec node')], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  return new Promise((resolve, reject) => {
+    let output = ''
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      if (output.includes('"event":"listening"')) resolve()
+    })
+    child.on('exit', (code) => reject(new Error(`ended with ${code}: ${output}`)))
+  })
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}

@@ -1,0 +1,521 @@
+/** What is common to every endpoint of both services: refusals, headers, CORS, health. Interface section 2. */
+import { connect } from 'node:net'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { App } from '../../src/http/app-type.ts'
+import type { IssuerStore } from '../../src/issuer/collections.ts'
+import { readIssuerConfig } from '../../src/issuer/config.ts'
+import { createIssuer } from '../../src/issuer/issuer.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import type { VerifierStore } from '../../src/verifier/collections.ts'
+import { readVerifierConfig } from '../../src/verifier/config.ts'
+import { createVerifier } from '../../src/verifier/verifier.ts'
+import {
+  API_KEY,
+  filesOf,
+  ISSUER_URL,
+  type Services,
+  settings,
+  startServices,
+  VERIFIER_URL,
+} from '../support/services.ts'
+import { authorization, startIssuance, startVerification } from '../support/wire.ts'
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+
+interface Endpoint {
+  readonly service: 'issuer' | 'verifier'
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** The media type of its body, where it takes one. */
+  readonly body?: 'application/json' | 'application/x-www-form-urlencoded'
+  readonly wallet?: true
+  /** The code for a request that cannot be read. */
+  readonly malformed?: string
+}
+
+/** SESSION stands for a session of the service. */
+const endpoints: readonly Endpoint[] = [
+  { service: 'issuer', method: 'POST', path: '/credential-configuration/create', body: 'application/json' },
+  { service: 'issuer', method: 'GET', path: '/credential-configuration/ID' },
+  { service: 'issuer', method: 'POST', path: '/credential-configuration/remove/ID' },
+  { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/new-session', body: 'application/json' },
+  { service: 'issuer', method: 'GET', path: '/issuance/oid4vci/status/SESSION' },
+  { service: 'issuer', method: 'GET', path: '/issuance/oid4vci/credential-offer/SESSION', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/.well-known/openid-credential-issuer', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/.well-known/openid-credential-issuer/SESSION', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/SESSION/.well-known/openid-credential-issuer', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/.well-known/oauth-authorization-server', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/.well-known/oauth-authorization-server/SESSION', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/SESSION/.well-known/oauth-authorization-server', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/auth/.well-known/jwks', wallet: true },
+  { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/nonce', wallet: true },
+  { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/nonce/SESSION', wallet: true },
+  {
+    service: 'issuer',
+    method: 'POST',
+    path: '/auth/token-endpoint',
+    body: 'application/x-www-form-urlencoded',
+    wallet: true,
+    malformed: 'invalid_request',
+  },
+  {
+    service: 'issuer',
+    method: 'POST',
+    path: '/auth/token-endpoint/SESSION',
+    body: 'application/x-www-form-urlencoded',
+    wallet: true,
+    malformed: 'invalid_request',
+  },
+  { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/credential-request', wallet: true },
+  { service: 'verifier', method: 'POST', path: '/verification-query/create', body: 'application/json' },
+  { service: 'verifier', method: 'POST', path: '/dcql-query/create', body: 'application/json' },
+  { service: 'verifier', method: 'GET', path: '/verification-query/ID' },
+  { service: 'verifier', method: 'POST', path: '/presentation/oid4vp/new-session', body: 'application/json' },
+  { service: 'verifier', method: 'GET', path: '/presentation/oid4vp/status/SESSION' },
+  { service: 'verifier', method: 'GET', path: '/presentation/oid4vp/authorization-request/SESSION', wallet: true },
+  {
+    service: 'verifier',
+    method: 'POST',
+    path: '/presentation/oid4vp/authorization-response/SESSION',
+    body: 'application/x-www-form-urlencoded',
+    wallet: true,
+    malformed: 'invalid_request',
+  },
+]
+const admin = endpoints.filter(({ wallet }) => !wallet)
+const wallet = endpoints.filter((endpoint) => endpoint.wallet)
+
+describe('every endpoint', () => {
+  let services: Services
+  const sessions = { issuer: '', verifier: '' }
+  beforeAll(async () => {
+    services = await startServices()
+    sessions.issuer = (await startIssuance(services)).sessionId
+    sessions.verifier = (await startVerification(services)).sessionId
+  })
+  afterAll(() => services.close())
+
+  const send = (
+    { service, path }: Pick<Endpoint, 'service' | 'path'>,
+    method: Method,
+    headers: Record<string, string> = {},
+    payload?: string,
+  ) =>
+    services[service].inject({
+      method,
+      url: path.replace('SESSION', sessions[service]),
+      headers,
+      ...(payload === undefined ? {} : { payload }),
+    })
+  type Answer = Awaited<ReturnType<typeof send>>
+
+  function expectError(answer: Answer, status: number, error: string): void {
+    expect([answer.statusCode, answer.body]).toEqual([status, expect.stringContaining(`{"error":"${error}",`)])
+    const body = answer.json<Record<string, unknown>>()
+    expect(Object.keys(body)).toEqual(['error', 'error_description'])
+    expect(body.error_description).toMatch(/^[A-Za-z]/)
+    expect(answer.headers['content-type']).toMatch(/^application\/json\b/)
+    expectHeaders(answer)
+  }
+
+  function expectHeaders({ headers }: Answer): void {
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(headers['x-request-id']).toMatch(/^[\w-]{16}$/)
+    expect(headers['cache-control']).toMatch(/^(no-store|max-age=300)$/)
+    expect(headers['x-powered-by'] ?? headers.server).toBe(undefined)
+  }
+
+  function expectChallenge(answer: Answer): void {
+    expectError(answer, 401, 'unauthorized')
+    expect(answer.headers['www-authenticate']).toBe('Bearer')
+    expect(answer.headers['access-control-allow-origin']).toBe(undefined)
+  }
+
+  describe.each(admin)('$service $method $path', (endpoint) => {
+    const { method } = endpoint
+    const json = { 'content-type': 'application/json' }
+
+    it.each([
+      ['none', undefined],
+      ['an empty one', ''],
+      ['Bearer alone', 'Bearer'],
+      ['another key', `Bearer ${'x'.repeat(64)}`],
+      ['a part of the key', `Bearer ${API_KEY.slice(1)}`],
+      ['the key and more', `Bearer ${API_KEY}k`],
+      ['the label', 'Bearer test'],
+      ['the key by Basic', `Basic ${Buffer.from(`user:${API_KEY}`).toString('base64')}`],
+      ['the key without a scheme', API_KEY],
+      ['two keys', `Bearer ${API_KEY}, Bearer ${API_KEY}`],
+      ['a member of every object', 'Bearer __proto__'],
+      ['a function of every object', 'Bearer constructor'],
+    ])('refuses %s as the API key with 401', async (_, header) => {
+      expectChallenge(await send(endpoint, method, header === undefined ? {} : { authorization: header }))
+    })
+
+    it('decides 401 before anything else about the request', async () => {
+      const { path } = endpoint
+      const attempts: Promise<Answer>[] = [
+        send(endpoint, method, json, '{"a":'),
+        send(endpoint, method, json, `{"a":"${'a'.repeat(2 ** 20)}"}`),
+        send(endpoint, method, { 'content-type': 'text/html' }, 'a'),
+        send(endpoint, method, { 'content-type': 'none' }, 'a'),
+        send({ ...endpoint, path: `${path}?api_key=${API_KEY}&access_token=${API_KEY}` }, method),
+        send(endpoint, method, { 'x-api-key': API_KEY, cookie: `Authorization=${API_KEY}` }),
+        ...(['PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).map((wrong) => send(endpoint, wrong)),
+        send(endpoint, 'PUT', json, '{"a":'),
+        send(endpoint, 'PUT', json, `{"a":"${'a'.repeat(2 ** 20)}"}`),
+        send(endpoint, 'DELETE', { 'content-type': 'text/html' }, 'a'),
+        send({ ...endpoint, path: path.replace('credential', '%63redential').replace('oid4', '%6fid4') }, 'PUT'),
+      ]
+      if (/ID|SESSION/.test(path)) {
+        for (const id of ['%zz', '%00', 'a%2Fb', 'a'.repeat(5000), '%F0%9F']) {
+          attempts.push(send({ ...endpoint, path: path.replace(/ID|SESSION/, id) }, method))
+        }
+      }
+      for (const answer of await Promise.all(attempts)) expectChallenge(answer)
+    })
+
+    it('takes the key, whatever the case of Bearer', async () => {
+      for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
+        const answer = await send(endpoint, method, { authorization: `${scheme} ${API_KEY}` })
+        expect(answer.statusCode).not.toBe(401)
+        expectHeaders(answer)
+      }
+    })
+
+    it('lets no other origin call it', async () => {
+      const origin = { origin: 'https://a.example', ...authorization }
+      const preflight = { ...origin, 'access-control-request-method': method }
+      for (const answer of [
+        await send(endpoint, method, origin),
+        await send(endpoint, 'OPTIONS', preflight),
+        await send(endpoint, 'DELETE', origin),
+      ]) {
+        const names = Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))
+        expect(names).toEqual([])
+      }
+    })
+
+    it('answers another method with 405 and Allow', async () => {
+      const answer = await send(endpoint, 'DELETE', { ...authorization, ...json }, '{')
+      expectError(answer, 405, 'method_not_allowed')
+      expect(String(answer.headers.allow).split(', ')).toContain(method)
+    })
+  })
+
+  describe.each(wallet)('$service $method $path', (endpoint) => {
+    const { method, path } = endpoint
+
+    it('may be called from any origin, also when it refuses', async () => {
+      const answer = await send(endpoint, method, { origin: 'https://a.example' })
+      expect(answer.headers['access-control-allow-origin']).toBe('*')
+      expect(answer.headers['access-control-expose-headers']).toMatch(/WWW-Authenticate/)
+      expect(answer.headers['access-control-allow-credentials']).toBe(undefined)
+      expectHeaders(answer)
+    })
+
+    it('answers the preflight of a browser', async () => {
+      const answer = await send(endpoint, 'OPTIONS', {
+        origin: 'https://a.example',
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization, content-type',
+      })
+      expect([answer.statusCode, answer.body]).toEqual([204, ''])
+      expect(answer.headers['access-control-allow-origin']).toBe('*')
+      expect(String(answer.headers['access-control-allow-methods']).split(', ')).toContain(method)
+      expect(answer.headers['access-control-allow-headers']).toMatch(/Authorization, Content-Type/)
+      expectHeaders(answer)
+    })
+
+    it('answers another method with 405 and Allow', async () => {
+      const answer = await send(endpoint, 'DELETE')
+      expectError(answer, 405, 'method_not_allowed')
+      const allowed = String(answer.headers.allow).split(', ')
+      expect(allowed).toContain(method)
+      expect(allowed).not.toContain('DELETE')
+    })
+
+    it('needs no API key, and one does no harm', async () => {
+      if (path.endsWith('credential-request')) return
+      const without = await send(endpoint, method)
+      const withKey = await send(endpoint, method, authorization)
+      expect(withKey.statusCode).toBe(without.statusCode)
+    })
+
+    it('is not found under an id that nobody has, however it is written', async () => {
+      if (!path.includes('SESSION')) return
+      const ids = [
+        'unknown',
+        '%00',
+        'a%2Fb',
+        '%2e%2e%2fx',
+        '%F0%9F%92%A9',
+        "'--",
+        'a'.repeat(5000),
+        '__proto__',
+        '%zz',
+        '%F0%9F',
+      ]
+      for (const id of ids) {
+        const type = endpoint.body === undefined ? {} : { 'content-type': endpoint.body }
+        const answer = await send({ ...endpoint, path: path.replace('SESSION', id) }, method, type, endpoint.body && '')
+        expect([id, answer.statusCode < 500 && answer.statusCode >= 400]).toEqual([id, true])
+        if (!path.includes('token-endpoint')) expectError(answer, 404, 'not_found')
+        expect(answer.json<{ error_description: string }>().error_description).toMatch(/^[ !#-[\]-~]+$/)
+      }
+    })
+  })
+
+  it.each(endpoints)(
+    '$service $method $path has another path with a slash at its end',
+    async ({ service, method, path }) => {
+      const answer = await send({ service, path: `${path}/` }, method, authorization)
+      // An empty id is one that no session has, and a code can be for no such session.
+      if (path === '/auth/token-endpoint') expectError(answer, 400, 'invalid_request')
+      else expectError(answer, 404, 'not_found')
+    },
+  )
+
+  it.each(endpoints.filter(({ method }) => method === 'GET'))('$service answers HEAD for $path', async (endpoint) => {
+    const [head, get] = [await send(endpoint, 'HEAD', authorization), await send(endpoint, 'GET', authorization)]
+    expect([head.statusCode, head.body]).toEqual([get.statusCode, ''])
+    expectHeaders(head)
+  })
+
+  const typed = endpoints.filter(({ body }) => body !== undefined)
+  it.each(typed)('$service $path takes no other media type', async (endpoint) => {
+    const { body, method, malformed } = endpoint
+    for (const type of [
+      'text/plain',
+      'text/html',
+      'application/xml',
+      'application/jwt',
+      'multipart/form-data; boundary=a',
+      'none',
+      'a/b;;',
+      body === 'application/json' ? 'application/x-www-form-urlencoded' : 'application/json',
+    ]) {
+      const answer = await send(endpoint, method, { ...authorization, 'content-type': type }, '{}')
+      if (malformed === undefined) expectError(answer, 415, 'unsupported_media_type')
+      else expectError(answer, 400, malformed)
+    }
+  })
+
+  it.each(typed)('$service $path takes no more than a megabyte', async (endpoint) => {
+    const { body = '', method } = endpoint
+    const large = body === 'application/json' ? `{"a":"${'a'.repeat(2 ** 20)}"}` : `a=${'a'.repeat(2 ** 20)}`
+    expectError(
+      await send(endpoint, method, { ...authorization, 'content-type': body }, large),
+      413,
+      'request_too_large',
+    )
+  })
+
+  const jsonEndpoints = typed.filter(({ body }) => body === 'application/json')
+  it.each(jsonEndpoints)('$service $path refuses what is no JSON object', async (endpoint) => {
+    const headers = { ...authorization, 'content-type': 'application/json' }
+    const deep = (open: string, close: string) => open.repeat(1e5) + close.repeat(1e5)
+    for (const body of [
+      '',
+      ' ',
+      '{',
+      '[]',
+      'null',
+      '1',
+      '"a"',
+      'true',
+      '{"a":1,}',
+      "{'a':1}",
+      '{"a":NaN}',
+      '\ufffe{}',
+      deep('[', ']'),
+      deep('{"a":[', ']}'),
+      '{"__proto__":{}}',
+      '{"a":{"b":[{"__proto__":null}]}}',
+      '{"a\\u0000":1}',
+      '{"constructor":{"prototype":{}}}',
+    ]) {
+      expectError(await send(endpoint, endpoint.method, headers, body), 400, 'invalid_request')
+    }
+  })
+
+  it('reads the last of two members with one name, like every JSON parser here', async () => {
+    const headers = { ...authorization, 'content-type': 'application/json' }
+    const body = '{"verification_query_id":"a","verification_query_id":"nobody"}'
+    const answer = await send({ service: 'verifier', path: '/presentation/oid4vp/new-session' }, 'POST', headers, body)
+    expectError(answer, 404, 'not_found')
+    expect(answer.body).toContain('nobody')
+  })
+
+  it('has no prototype to pollute', async () => {
+    const headers = { ...authorization, 'content-type': 'application/json' }
+    for (const { service, path } of jsonEndpoints) {
+      await send(
+        { service, path },
+        'POST',
+        headers,
+        '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
+      )
+    }
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    await send(
+      { service: 'issuer', path: '/auth/token-endpoint' },
+      'POST',
+      form,
+      '__proto__=polluted&__proto__[polluted]=1',
+    )
+    expect((Object.prototype as Record<string, unknown>).polluted).toBe(undefined)
+  })
+
+  it.each(['/issuance/oid4vci/nonce', '/issuance/oid4vci/nonce/SESSION', '/credential-configuration/remove/ID'])(
+    'POST %s takes no body, and leaves whatever comes',
+    async (path) => {
+      const bare = await send({ service: 'issuer', path }, 'POST', authorization)
+      for (const [type, body] of [
+        ['application/json', ''],
+        ['application/json', '{}'],
+        ['application/json', '{"a":'],
+        ['application/x-www-form-urlencoded', ''],
+        ['text/plain', 'a'],
+      ] as const) {
+        const answer = await send({ service: 'issuer', path }, 'POST', { ...authorization, 'content-type': type }, body)
+        expect([type, answer.statusCode]).toEqual([type, bare.statusCode])
+      }
+      const large = await send({ service: 'issuer', path }, 'POST', authorization, 'a'.repeat(2 ** 20 + 1))
+      expectError(large, 413, 'request_too_large')
+    },
+  )
+
+  describe.each(['issuer', 'verifier'] as const)('of the %s', (service) => {
+    it.each([
+      '/',
+      '/unknown',
+      '/openapi/',
+      '//openapi',
+      '/OPENAPI',
+      '/%',
+      '/%zz',
+      '/a/b/c',
+      '/auth',
+      '/.well-known',
+      '/health',
+      '/..%2fopenapi',
+      '/*',
+      `/${'a/'.repeat(2000)}`,
+    ])('has nothing at %s, and says so in the one shape', async (path) => {
+      for (const method of ['GET', 'POST', 'PUT', 'OPTIONS'] as const) {
+        const headers = method === 'POST' ? { 'content-type': 'application/json' } : {}
+        expectError(
+          await send({ service, path }, method, headers, method === 'POST' ? '{' : undefined),
+          404,
+          'not_found',
+        )
+      }
+    })
+
+    it('lives, and is ready', async () => {
+      for (const path of ['/health/live', '/health/ready']) {
+        const answer = await send({ service, path }, 'GET')
+        expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }])
+        expectHeaders(answer)
+      }
+    })
+
+    it('gives each request its own id, whatever the caller proposes', async () => {
+      const headers = { 'x-request-id': 'mine', 'request-id': 'mine' }
+      const ids = new Set<unknown>()
+      for (let i = 0; i < 10; i++)
+        ids.add((await send({ service, path: '/health/live' }, 'GET', headers)).headers['x-request-id'])
+      expect(ids.size).toBe(10)
+      expect(ids).not.toContain('mine')
+    })
+
+    it('refuses what is no HTTP in the same shape', async () => {
+      const app = services[service]
+      await app.listen({ port: 0, host: '127.0.0.1' })
+      const { port } = app.server.address() as { port: number }
+      for (const text of [
+        'NONSENSE\r\n\r\n',
+        'GET / HTTP/9.9\r\n\r\n',
+        `GET / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
+        'POST /auth/token-endpoint HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      ]) {
+        const answer = await rawRequest(port, text)
+        expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)
+        expect(answer).toMatch(/\r\n\r\n\{"error":"invalid_request","error_description":"[^"]+"\}$/)
+      }
+      expect((await send({ service, path: '/health/live' }, 'GET')).statusCode).toBe(200)
+    })
+  })
+
+  it('says 405 with the methods of every route that a path has', async () => {
+    const answer = await send({ service: 'issuer', path: '/credential-configuration/create' }, 'PUT', authorization)
+    expect(String(answer.headers.allow).split(', ').sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST'])
+  })
+
+  it('writes no key, code or stack into an error', () => {
+    expect(services.logLines.join('')).not.toContain(API_KEY)
+    expect(services.logLines.join('')).not.toContain(sessions.issuer)
+  })
+})
+
+describe('when the database fails', () => {
+  const log = pino({ level: 'silent' })
+  const effects = { now: () => new Date(), random: (bytes: number) => new Uint8Array(bytes), log }
+  const rejecting = new Proxy({}, { get: () => () => Promise.reject(new Error('disk /dev/secret is gone')) })
+  let services: Services
+  beforeAll(async () => {
+    services = await startServices()
+  })
+  afterAll(() => services.close())
+
+  const configOf = <T>(result: { config: T } | object): T => (result as { config: T }).config
+  const issuerOn = (store: unknown): Promise<App> =>
+    createIssuer(configOf(readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(services.files), new Date())), {
+      ...effects,
+      store: store as IssuerStore,
+    })
+  const verifierOn = (store: unknown): Promise<App> =>
+    createVerifier(
+      configOf(readVerifierConfig(settings('verifier', VERIFIER_URL), filesOf(services.files), new Date())),
+      {
+        ...effects,
+        store: store as VerifierStore,
+      },
+    )
+
+  it.each([
+    ['the issuer', issuerOn],
+    ['the verifier', verifierOn],
+  ])('%s lives, is not ready, and says nothing of the reason', async (_, serviceOn) => {
+    const closed = await openSqlite(':memory:', [])
+    await closed.close()
+    for (const store of [rejecting, closed]) {
+      const app = await serviceOn(store)
+      expect((await app.inject('/health/live')).statusCode).toBe(200)
+      const ready = await app.inject('/health/ready')
+      expect([ready.statusCode, ready.json<{ error: string }>().error]).toEqual([503, 'temporarily_unavailable'])
+      const paths = ['/issuance/oid4vci/status/a', '/presentation/oid4vp/status/a']
+      for (const answer of await Promise.all(paths.map((url) => app.inject({ url, headers: authorization })))) {
+        expect([404, 500]).toContain(answer.statusCode)
+        expect(answer.body).not.toMatch(/secret|not open|node:|\.ts/)
+        if (answer.statusCode === 500) expect(answer.json<{ error: string }>().error).toBe('server_error')
+      }
+      await app.close()
+    }
+  })
+})
+
+/** What comes back for `text`, until the server ends the connection. */
+function rawRequest(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += String(chunk)
+    })
+    socket.on('close', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}

@@ -1,0 +1,267 @@
+/** The OpenAPI document of each service: whole, valid by the rules of OpenAPI 3.1 that concern it, and true. */
+import { Ajv } from 'ajv'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isObject } from '../../src/codec/json.ts'
+import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import {
+  call,
+  configuration,
+  dataset,
+  dcqlQuery,
+  declare,
+  GRANT,
+  holderSigner,
+  issueCredential,
+  startIssuance,
+  startVerification,
+} from '../support/wire.ts'
+
+interface Operation {
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly security: readonly Record<string, readonly string[]>[]
+  readonly parameters?: readonly { name: string; in: string; required: boolean; schema: object }[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Record<string, { readonly schema: object }> }
+  readonly responses: Record<string, { description: string; content?: Record<string, { readonly schema: object }> }>
+}
+
+interface Document {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string }
+  readonly components: { readonly securitySchemes: Record<string, unknown> }
+  readonly paths: Record<string, Record<string, Operation>>
+}
+
+const KEY = [{ apiKey: [] }]
+/** Every operation and its security: `wallet` has none. */
+const issuerOperations: Record<string, typeof KEY | [] | [{ accessToken: [] }]> = {
+  'POST /credential-configuration/create': KEY,
+  'GET /credential-configuration/{credential_configuration_id}': KEY,
+  'POST /credential-configuration/remove/{credential_configuration_id}': KEY,
+  'POST /issuance/oid4vci/new-session': KEY,
+  'GET /issuance/oid4vci/status/{session_id}': KEY,
+  'GET /issuance/oid4vci/credential-offer/{session_id}': [],
+  'GET /.well-known/openid-credential-issuer': [],
+  'GET /.well-known/openid-credential-issuer/{session_id}': [],
+  'GET /{session_id}/.well-known/openid-credential-issuer': [],
+  'GET /.well-known/oauth-authorization-server': [],
+  'GET /.well-known/oauth-authorization-server/{session_id}': [],
+  'GET /{session_id}/.well-known/oauth-authorization-server': [],
+  'GET /auth/.well-known/jwks': [],
+  'POST /issuance/oid4vci/nonce': [],
+  'POST /issuance/oid4vci/nonce/{session_id}': [],
+  'POST /auth/token-endpoint': [],
+  'POST /auth/token-endpoint/{session_id}': [],
+  'POST /issuance/oid4vci/credential-request': [{ accessToken: [] }],
+  'GET /openapi': [],
+  'GET /health/live': [],
+  'GET /health/ready': [],
+}
+const verifierOperations: typeof issuerOperations = {
+  'POST /verification-query/create': KEY,
+  'POST /dcql-query/create': KEY,
+  'GET /verification-query/{verification_query_id}': KEY,
+  'POST /presentation/oid4vp/new-session': KEY,
+  'GET /presentation/oid4vp/status/{session_id}': KEY,
+  'GET /presentation/oid4vp/authorization-request/{session_id}': [],
+  'POST /presentation/oid4vp/authorization-response/{session_id}': [],
+  'GET /openapi': [],
+  'GET /health/live': [],
+  'GET /health/ready': [],
+}
+
+const ajv = new Ajv({ strict: false })
+
+describe('the OpenAPI document', () => {
+  let services: Services
+  const documents = {} as Record<'issuer' | 'verifier', Document>
+  beforeAll(async () => {
+    services = await startServices()
+    for (const service of ['issuer', 'verifier'] as const) {
+      documents[service] = (await services[service].inject('/openapi')).json<Document>()
+    }
+  })
+  afterAll(() => services.close())
+
+  function operation(service: 'issuer' | 'verifier', name: string): Operation {
+    const [method = '', path = ''] = name.split(' ')
+    const found = documents[service].paths[path]?.[method.toLowerCase()]
+    if (found === undefined) throw new Error(`${name} is not in the document`)
+    return found
+  }
+
+  const bodySchema = (service: 'issuer' | 'verifier', name: string): object =>
+    Object.values(operation(service, name).requestBody?.content ?? {})[0]?.schema ?? {}
+  const accepts = (service: 'issuer' | 'verifier', name: string, body: unknown): boolean =>
+    ajv.compile(bodySchema(service, name))(body)
+
+  it.each([
+    ['issuer', issuerOperations],
+    ['verifier', verifierOperations],
+  ] as const)('of the %s lists every operation with its security, and nothing else', (service, expected) => {
+    const listed = Object.entries(documents[service].paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, { security }]) => [`${method.toUpperCase()} ${path}`, security]),
+    )
+    expect(Object.fromEntries(listed)).toEqual(expected)
+    expect(listed).toHaveLength(Object.keys(expected).length)
+  })
+
+  it.each(['issuer', 'verifier'] as const)('of the %s is well-formed OpenAPI 3.1', (service) => {
+    const { openapi, info, components, paths } = documents[service]
+    expect(openapi).toMatch(/^3\.1\.\d+$/)
+    expect(info).toMatchObject({ title: expect.any(String) as string, version: expect.any(String) as string })
+    expect(
+      Object.keys(documents[service]).filter((name) => !['openapi', 'info', 'components', 'paths'].includes(name)),
+    ).toEqual([])
+    for (const scheme of Object.values(components.securitySchemes)) {
+      expect(scheme).toMatchObject({ type: 'http', scheme: 'bearer' })
+    }
+    for (const [path, operations] of Object.entries(paths)) {
+      expect(path).toMatch(/^\//)
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      for (const [method, each] of Object.entries(operations)) {
+        expect(['get', 'post']).toContain(method)
+        expect(each.summary).toMatch(/^[A-Z]/)
+        const parameters = each.parameters ?? []
+        expect(parameters.map(({ name }) => name).sort()).toEqual([...names].sort())
+        for (const parameter of parameters) expect(parameter).toMatchObject({ in: 'path', required: true })
+        for (const requirement of each.security) {
+          for (const name of Object.keys(requirement)) expect(components.securitySchemes).toHaveProperty(name)
+        }
+        expect(Object.keys(each.responses).length).toBeGreaterThan(0)
+        for (const [status, response] of Object.entries(each.responses)) {
+          expect(status).toMatch(/^([1-5]\d\d|[1-5]XX|default)$/)
+          expect(typeof response.description).toBe('string')
+        }
+      }
+    }
+  })
+
+  it.each(['issuer', 'verifier'] as const)(
+    'of the %s has only schemas that compile and refer to nothing',
+    (service) => {
+      const schemas = schemasIn(documents[service].paths)
+      expect(schemas.length).toBeGreaterThan(10)
+      for (const schema of schemas) {
+        expect(JSON.stringify(schema)).not.toContain('"$ref"')
+        expect(ajv.validateSchema(schema)).toBe(true)
+        ajv.compile(schema)
+      }
+    },
+  )
+
+  it('takes what the services take', () => {
+    const session = { credential_dataset: dataset, credential_configurations: ['a'], expires_in: 60 }
+    const form = { grant_type: GRANT, 'pre-authorized_code': 'a', unknown: 'b' }
+    const proof = { proof_type: 'jwt', jwt: 'a' }
+    for (const [service, name, body] of [
+      ['issuer', 'POST /credential-configuration/create', configuration],
+      ['issuer', 'POST /issuance/oid4vci/new-session', session],
+      ['issuer', 'POST /auth/token-endpoint', form],
+      ['issuer', 'POST /auth/token-endpoint/{session_id}', form],
+      ['issuer', 'POST /issuance/oid4vci/credential-request', { credential_configuration_id: 'a', proof, unknown: 1 }],
+      ['verifier', 'POST /verification-query/create', { dcql_query: dcqlQuery }],
+      ['verifier', 'POST /dcql-query/create', dcqlQuery],
+      ['verifier', 'POST /presentation/oid4vp/new-session', { verification_query_id: 'a' }],
+      ['verifier', 'POST /presentation/oid4vp/authorization-response/{session_id}', { vp_token: '{}', state: 'a' }],
+    ] as const) {
+      expect([name, accepts(service, name, body)]).toEqual([name, true])
+    }
+  })
+
+  it('refuses what the services refuse', () => {
+    for (const [service, name, body] of [
+      ['issuer', 'POST /credential-configuration/create', { ...configuration, format: undefined }],
+      ['issuer', 'POST /credential-configuration/create', { ...configuration, typo: 1 }],
+      ['issuer', 'POST /issuance/oid4vci/new-session', { credential_dataset: dataset }],
+      ['issuer', 'POST /issuance/oid4vci/new-session', { credential_dataset: dataset, credential_configurations: [] }],
+      ['issuer', 'POST /auth/token-endpoint', { grant_type: ['a', 'b'] }],
+      ['issuer', 'POST /issuance/oid4vci/credential-request', []],
+      ['verifier', 'POST /verification-query/create', { dcql: {} }],
+      ['verifier', 'POST /presentation/oid4vp/new-session', {}],
+    ] as const) {
+      expect([name, accepts(service, name, JSON.parse(JSON.stringify(body)))]).toEqual([name, false])
+    }
+  })
+
+  it('says the media types that come back, and the shape of answers and refusals', async () => {
+    const id = await declare(services)
+    const { sessionId } = await startIssuance(services, { credential_configurations: [id] })
+    const verification = await startVerification(services)
+    await issueCredential(services, await holderSigner())
+    const query = await call(services, `${VERIFIER_URL}/verification-query/create`, { dcql_query: dcqlQuery })
+    const [issuer, verifier] = [ISSUER_URL, VERIFIER_URL]
+    for (const [service, name, response] of [
+      [
+        'issuer',
+        'POST /credential-configuration/create',
+        await call(services, `${issuer}/credential-configuration/create`, configuration),
+      ],
+      [
+        'issuer',
+        'POST /credential-configuration/create',
+        await call(services, `${issuer}/credential-configuration/create`, {}),
+      ],
+      [
+        'issuer',
+        'GET /credential-configuration/{credential_configuration_id}',
+        await call(services, `${issuer}/credential-configuration/${id}`),
+      ],
+      [
+        'issuer',
+        'GET /issuance/oid4vci/status/{session_id}',
+        await call(services, `${issuer}/issuance/oid4vci/status/${sessionId}`),
+      ],
+      [
+        'issuer',
+        'GET /issuance/oid4vci/status/{session_id}',
+        await call(services, `${issuer}/issuance/oid4vci/status/a`),
+      ],
+      [
+        'issuer',
+        'GET /issuance/oid4vci/credential-offer/{session_id}',
+        await services.fetch(`${issuer}/issuance/oid4vci/credential-offer/${sessionId}`),
+      ],
+      ['issuer', 'GET /auth/.well-known/jwks', await services.fetch(`${issuer}/auth/.well-known/jwks`)],
+      [
+        'issuer',
+        'POST /issuance/oid4vci/nonce',
+        await services.fetch(`${issuer}/issuance/oid4vci/nonce`, { method: 'POST' }),
+      ],
+      ['verifier', 'POST /verification-query/create', query],
+      [
+        'verifier',
+        'GET /presentation/oid4vp/status/{session_id}',
+        await call(services, `${verifier}/presentation/oid4vp/status/${verification.sessionId}`),
+      ],
+      [
+        'verifier',
+        'GET /presentation/oid4vp/authorization-request/{session_id}',
+        await services.fetch(verification.request.response_uri.replace('response', 'request')),
+      ],
+      [
+        'verifier',
+        'GET /presentation/oid4vp/authorization-request/{session_id}',
+        await services.fetch(`${verifier}/presentation/oid4vp/authorization-request/a`),
+      ],
+    ] as const) {
+      const { responses } = operation(service, name)
+      const described = responses[response.status] ?? responses[`${String(response.status)[0]}XX`]
+      const type = response.headers.get('content-type')?.split(';')[0] ?? ''
+      expect([name, Object.keys(described?.content ?? {})]).toEqual([name, [type]])
+      const text = await response.text()
+      const value: unknown = type === 'application/json' ? JSON.parse(text) : text
+      const validate = ajv.compile(described?.content?.[type]?.schema ?? false)
+      expect([name, validate(value), validate.errors]).toEqual([name, true, null])
+    }
+  })
+})
+
+/** Every value of a member named `schema`. */
+function schemasIn(value: unknown): object[] {
+  if (Array.isArray(value)) return value.flatMap(schemasIn)
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === 'schema' && isObject(member) ? [member] : schemasIn(member),
+  )
+}

@@ -1,0 +1,240 @@
+/**
+ * Every endpoint of both services under seeded mutations of right requests: no 5xx, no exit, one shape of refusal, the
+ * database as it was when refused, and no memory kept. `npm run fuzz -- [count] [seed]`; the seed repeats a run.
+ */
+import { pathToFileURL } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { type Services, startServices } from '../support/services.ts'
+import { mutateForm, mutateJson, mutateText, pick, type Random, seededRandom } from './mutate.ts'
+import { type FuzzRequest, type Target, targets } from './targets.ts'
+
+export interface FuzzOptions {
+  /** Mutations of each endpoint. */
+  readonly count: number
+  readonly seed: number
+  readonly say?: (line: string) => void
+}
+
+export interface FuzzResult {
+  readonly requests: number
+  /** How many were answered with each status. */
+  readonly statuses: Readonly<Record<string, number>>
+  /** Bytes in use after a warm-up, and at the end. */
+  readonly memory: { readonly before: number; readonly after: number }
+  /** What went wrong, each with the request that shows it. */
+  readonly problems: readonly string[]
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY']
+const HEADERS = [
+  'authorization',
+  'content-type',
+  'accept',
+  'origin',
+  'idempotency-key',
+  'dpop',
+  'cookie',
+  'host',
+  'expect',
+]
+const TYPES = ['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'application/jwt', '*/*', 'a', '']
+const IDS = ['__proto__', 'constructor', '%00', '%zz', 'a%2Fb', '..', '%F0%9F', "'--", '*', '']
+const MAX_PROBLEMS = 20
+/** Mutations of one right request before a fresh one is made. */
+const ROUND = 50
+/** Rounds of each endpoint whose database is compared as a whole; the count of writes is compared after each request. */
+const COMPARED_ROUNDS = 20
+const WARM_UP = 100
+
+export async function fuzz({ count, seed, say = () => undefined }: FuzzOptions): Promise<FuzzResult> {
+  const services = await startServices()
+  const problems: string[] = []
+  const unhandled = (reason: unknown): void => void problems.push(`unhandled: ${String(reason)}`)
+  process.on('unhandledRejection', unhandled)
+  process.on('uncaughtException', unhandled)
+  const run: Run = { services, statuses: {}, problems, writes: countWrites(services), requests: 0 }
+  // The first requests compile schemas and fill caches; what stays in use is counted from then on.
+  const warmUp = Math.min(WARM_UP, Math.ceil(count / 10))
+  for (const [at, target] of targets.entries()) await fuzzTarget(run, target, warmUp, seededRandom(seed + at))
+  const before = memoryInUse(services)
+  for (const [at, target] of targets.entries()) {
+    await fuzzTarget(run, target, count, seededRandom(seed * 1000 + at))
+    say(`${target.name}: ${count} mutations, ${problems.length} problem(s) so far`)
+    if (problems.length >= MAX_PROBLEMS) break
+  }
+  const memory = { before, after: memoryInUse(services) }
+  process.off('unhandledRejection', unhandled)
+  process.off('uncaughtException', unhandled)
+  await services.close()
+  return { requests: run.requests, statuses: run.statuses, memory, problems: problems.slice(0, MAX_PROBLEMS) }
+}
+
+interface Run {
+  readonly services: Services
+  readonly statuses: Record<string, number>
+  readonly problems: string[]
+  /** How many batches have been written so far. */
+  readonly writes: () => number
+  requests: number
+}
+
+async function fuzzTarget(run: Run, target: Target, count: number, random: Random): Promise<void> {
+  for (let done = 0, round = 0; done < count && run.problems.length < MAX_PROBLEMS; round++) {
+    const right = await target.make(run.services, random)
+    const stored = round < COMPARED_ROUNDS ? await dump(run.services) : undefined
+    const before = run.writes()
+    const end = Math.min(count, done + ROUND)
+    // A request that had its effect has used up what it was made of.
+    for (; done < end && run.writes() === before; done++) await fuzzOnce(run, target.name, mutate(random, right))
+    if (stored !== undefined && run.writes() === before && (await dump(run.services)) !== stored) {
+      run.problems.push(`${target.name}: the database changed and no write was seen`)
+    }
+    forgetLog(run.services)
+  }
+}
+
+async function fuzzOnce(run: Run, name: string, request: FuzzRequest & { readonly payload?: string }): Promise<void> {
+  const before = run.writes()
+  const { service, method, path, headers, payload } = request
+  const options = { method: method as 'GET', url: path, headers, ...(payload === undefined ? {} : { payload }) }
+  run.requests++
+  const answer = await run.services[service].inject(options)
+  run.statuses[answer.statusCode] = (run.statuses[answer.statusCode] ?? 0) + 1
+  const problem = problemOf(method, answer) ?? (run.writes() === before ? undefined : writeProblem(answer))
+  if (problem !== undefined) {
+    run.problems.push(
+      `${name}: ${problem}\n  ${method} ${path} ${JSON.stringify(headers)}\n  ${(payload ?? '').slice(0, 2000)}`,
+    )
+  }
+}
+
+type Answer = Awaited<ReturnType<Services['issuer']['inject']>>
+
+function problemOf(method: string, { statusCode, headers, body }: Answer): string | undefined {
+  if (statusCode >= 500) return `status ${statusCode}: ${body}`
+  if (headers['x-content-type-options'] !== 'nosniff' || !headers['x-request-id'])
+    return `status ${statusCode} without its headers`
+  if (statusCode < 400 || method === 'HEAD') return undefined
+  const members = /^\{"error":"[a-z_]+","error_description":"(?:[^"\\]|\\.)+"\}$/.test(body)
+  return members ? undefined : `status ${statusCode} with the body ${body.slice(0, 500)}`
+}
+
+/** A refusal writes nothing, but for a presentation that was read and found wanting: it ends its session. */
+function writeProblem({ statusCode, body }: Answer): string | undefined {
+  if (statusCode < 400 || body.includes('"the presentation was not accepted"')) return undefined
+  return `refused with ${statusCode}, and something was written: ${body}`
+}
+
+function mutate(random: Random, request: FuzzRequest): FuzzRequest & { readonly payload?: string } {
+  const { body } = request
+  const right = body === undefined ? undefined : 'form' in body ? body.form : JSON.stringify(body.json)
+  let { method, path, headers } = request
+  let payload = right
+  for (let left = 1 + random(2); left > 0; left--) {
+    const kind = random(body === undefined ? 8 : 20)
+    if (kind === 0) method = pick(random, METHODS)
+    else if (kind <= 3) path = mutatePath(random, path)
+    else if (kind <= 7) headers = mutateHeaders(random, headers)
+    else payload = mutateBody(random, request, payload ?? '')
+  }
+  return { ...request, method, path, headers, ...(payload === undefined ? {} : { payload }) }
+}
+
+function mutateBody(random: Random, { body }: FuzzRequest, payload: string): string {
+  if (body === undefined || random(6) === 0) return mutateText(random, payload)
+  if ('form' in body) return mutateForm(random, payload)
+  return JSON.stringify(mutateJson(random, body.json))
+}
+
+function mutatePath(random: Random, path: string): string {
+  const parts = path.split('/')
+  const at = 1 + random(parts.length - 1)
+  switch (random(5)) {
+    case 0:
+      return `${path}?${mutateText(random, 'access_token=a&api_key=b')}`
+    case 1:
+      return `${path}/`
+    case 2:
+      parts[at] = pick(random, IDS)
+      break
+    default:
+      parts[at] = mutateText(random, parts[at] ?? '')
+  }
+  // What `inject` would take for another host, or Node for the end of the request line, is no path.
+  return `/${parts
+    .join('/')
+    .replace(/^[/\\]+/, '')
+    .replace(/[\s\\]/g, '_')}`
+}
+
+function mutateHeaders(random: Random, headers: FuzzRequest['headers']): FuzzRequest['headers'] {
+  const name = pick(random, HEADERS)
+  const value = headers[name] ?? ''
+  const others = Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name))
+  if (random(4) === 0) return others
+  const other = random(3) === 0 ? pick(random, TYPES) : mutateText(random, value)
+  // Node itself refuses the others.
+  return { ...others, [name]: other.replace(/[^\t -~\u0080-\u00ff]/g, '_') }
+}
+
+async function dump({ issuerStore, verifierStore }: Services): Promise<string> {
+  const lists = [
+    ...(['credential_configuration', 'issuance_session', 'spent_nonce'] as const).map((name) => issuerStore.list(name)),
+    ...(['verification_query', 'verification_session'] as const).map((name) => verifierStore.list(name)),
+  ]
+  return JSON.stringify(await Promise.all(lists as Promise<unknown>[]))
+}
+
+/** Counts the batches that were written, by standing between the services and their stores. */
+function countWrites({ issuerStore, verifierStore }: Services): () => number {
+  let writes = 0
+  const counted = (failed: number | undefined): number | undefined => {
+    if (failed === undefined) writes++
+    return failed
+  }
+  const issuerCommit = issuerStore.commit.bind(issuerStore)
+  const verifierCommit = verifierStore.commit.bind(verifierStore)
+  issuerStore.commit = async (changes) => counted(await issuerCommit(changes))
+  verifierStore.commit = async (changes) => counted(await verifierCommit(changes))
+  return () => writes
+}
+
+/** The lines are kept by the test, not by the services. */
+function forgetLog({ logLines }: Services): void {
+  ;(logLines as string[]).length = 0
+}
+
+function memoryInUse(services: Services): number {
+  forgetLog(services)
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+async function main(): Promise<void> {
+  const [count = 20_000, seed = Date.now() % 1_000_000] = process.argv.slice(2).map(Number)
+  const say = (line: string): void => void process.stdout.write(`${line}\n`)
+  say(
+    `${targets.length} endpoints, ${count} mutations each, seed ${seed}; again with: npm run fuzz -- ${count} ${seed}`,
+  )
+  const { requests, statuses, memory, problems } = await fuzz({ count, seed, say })
+  const grown = memory.after / memory.before - 1
+  say(`\n${requests} requests, answered ${JSON.stringify(statuses)}`)
+  say(
+    `memory in use ${megabytes(memory.before)} before, ${megabytes(memory.after)} after (${(grown * 100).toFixed(1)} %)`,
+  )
+  for (const problem of problems) say(`\n${problem}`)
+  const failed = problems.length > 0 || grown > 0.1
+  say(failed ? '\nFAILED' : '\nNo 5xx, nothing unhandled, no write on a refusal')
+  process.exitCode = failed ? 1 : 0
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MB`
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await main()

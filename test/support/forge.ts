@@ -1,0 +1,166 @@
+/**
+ * Presentations with one thing wrong: a good one taken apart, changed, and put together again with the right keys, so
+ * that nothing is wrong but what was changed.
+ */
+import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { toBase64url } from '../../src/codec/base64url.ts'
+import { type Json, type JsonObject, parseJson } from '../../src/codec/json.ts'
+import { writeJws } from '../../src/codec/jws.ts'
+import { digestOf, readSdJwt } from '../../src/codec/sd-jwt.ts'
+import type { KeyUsage } from '../../src/keys/certificate-extensions.ts'
+import { writeName } from '../../src/keys/certificate-name.ts'
+import { keySigner } from '../../src/keys/file-signer.ts'
+import {
+  basicConstraints,
+  keyUsage,
+  makeCertificate,
+  type SubjectAltNames,
+  subjectAltName,
+  toPem,
+} from '../../src/keys/make-certificate.ts'
+import type { Signer } from '../../src/keys/signer.ts'
+import { ISSUER_URL, makeKey, type Services, startServices } from './services.ts'
+import { holderSigner, issueCredential, presentationOf, type RequestObject } from './wire.ts'
+
+type Sign = (data: Uint8Array) => Promise<Uint8Array>
+
+/** A presentation in parts, all of which may be changed before it is put together again. */
+export interface Forgery {
+  header: JsonObject
+  payload: JsonObject
+  disclosures: string[]
+  /** Signs the credential; the issuer's key does, unless that is what is changed. */
+  signCredential: Sign
+  /** Undefined: no key binding. Its `sd_hash` is made when the parts are put together. */
+  binding:
+    | { header: JsonObject; payload: JsonObject; sign: Sign; sdHash: (bound: string) => Json | undefined }
+    | undefined
+  /** What is done to the text after everything has been signed. */
+  afterwards: (text: string) => string
+}
+
+/** Both services with an issuer below a CA, the CA as the anchor, and a credential in somebody's hands. */
+export interface World {
+  readonly services: Services
+  readonly ca: Authority
+  readonly issuerKey: KeyObject
+  readonly holder: Signer
+  readonly credential: string
+}
+
+export interface Authority {
+  readonly name: Buffer
+  readonly key: KeyObject
+  readonly der: Buffer
+}
+
+export async function startWorld(): Promise<World> {
+  const ca = await makeAuthority('Example CA')
+  const services = await startServices({
+    anchors: [toPem(ca.der)],
+    issuerCertificates: (key) => Promise.resolve(toPem(certify(ca, key)) + toPem(ca.der)),
+  })
+  const holder = await holderSigner()
+  return { services, ca, issuerKey: services.issuerKey, holder, credential: await issueCredential(services, holder) }
+}
+
+/** A certification authority that nobody trusts until it is made an anchor. */
+export async function makeAuthority(commonName: string): Promise<Authority> {
+  const key = await makeKey()
+  const name = writeName([['CN', commonName]])
+  return { name, key, der: certify({ name, key }, key, { name, isCa: true, usages: ['keyCertSign'] }) }
+}
+
+export interface CertificateOptions extends SubjectAltNames {
+  readonly name?: Buffer
+  readonly isCa?: boolean
+  readonly usages?: readonly KeyUsage[]
+  /** In days from now. */
+  readonly from?: number
+  readonly until?: number
+}
+
+/** The subject of the issuer's certificate. */
+export const certificateName = writeName([['CN', 'issuer.localhost']])
+
+/** A certificate for `key` by `authority`; the issuer's as it should be, but for what `options` say. */
+export function certify(authority: Omit<Authority, 'der'>, key: KeyObject, options: CertificateOptions = {}): Buffer {
+  const { isCa = false, usages = ['digitalSignature'], from = -30, until = 365 } = options
+  const days = (count: number) => new Date(Date.now() + count * 86_400_000)
+  const names = options.dnsNames || options.uris ? options : { uris: [ISSUER_URL] }
+  return makeCertificate({
+    subject: options.name ?? certificateName,
+    publicKey: createPublicKey(key),
+    issuer: { name: authority.name, privateKey: authority.key },
+    serial: randomBytes(16).fill(1, 0, 1),
+    notBefore: days(from),
+    notAfter: days(until),
+    extensions: [basicConstraints(isCa), keyUsage(usages), ...subjectAltName(names)],
+  })
+}
+
+/** A presentation for the request that shows both names and the degrees of the subject, in parts. */
+export async function makeForgery(world: World, request: RequestObject): Promise<Forgery> {
+  const { services, holder, credential, issuerKey } = world
+  const places = ['given_name', 'family_name', 'degrees'].map((name) => ['credentialSubject', name])
+  const text = await presentationOf(credential, holder, request, { now: services.clock.now, places })
+  const { jws, disclosures, keyBinding } = readSdJwt(text)
+  if (keyBinding === undefined) throw new Error('no key binding')
+  const payload = { ...keyBinding.payload }
+  Reflect.deleteProperty(payload, 'sd_hash')
+  return {
+    header: jws.header,
+    payload: jws.payload,
+    disclosures: [...disclosures],
+    signCredential: signWith(issuerKey),
+    binding: { header: keyBinding.header, payload, sign: (data) => holder.sign(data), sdHash: digestOf },
+    afterwards: (made) => made,
+  }
+}
+
+export async function putTogether(forgery: Forgery): Promise<string> {
+  const { header, payload, disclosures, signCredential, binding, afterwards } = forgery
+  const bound = [await writeJws(header, payload, signCredential), ...disclosures, ''].join('~')
+  if (binding === undefined) return afterwards(bound)
+  const hash = binding.sdHash(bound)
+  const claims = { ...binding.payload, ...(hash === undefined ? {} : { sd_hash: hash }) }
+  return afterwards(bound + (await writeJws(binding.header, claims, binding.sign)))
+}
+
+/** ES256 with any key on P-256. */
+export function signWith(key: KeyObject): Sign {
+  return (data) => keySigner(key, []).sign(data)
+}
+
+/** The text of a disclosure; `[name, value]`, or `[value]` for an array's element. */
+export function disclosure(...content: Json[]): string {
+  return toBase64url(JSON.stringify([toBase64url(randomBytes(16)), ...content]))
+}
+
+/** Conceals a claim in `object`, which is part of the payload, and discloses it again. */
+export function conceal(forgery: Forgery, object: JsonObject, text: string): void {
+  object._sd = [...((object._sd as Json[] | undefined) ?? []), digestOf(text)]
+  forgery.disclosures.push(text)
+}
+
+/** Moves a member of `object` behind a digest, disclosed. */
+export function concealMember(forgery: Forgery, object: JsonObject, name: string): void {
+  const value = object[name] as Json
+  Reflect.deleteProperty(object, name)
+  conceal(forgery, object, disclosure(name, value))
+}
+
+export function subjectOf(forgery: Forgery): JsonObject {
+  return forgery.payload.credentialSubject as JsonObject
+}
+
+/** The disclosure of the claim of that name. */
+export function disclosureOf(forgery: Forgery, name: string): string {
+  const found = forgery.disclosures.find((text) => (contentOf(text) as Json[])[1] === name)
+  if (found === undefined) throw new Error(`no disclosure of ${name}`)
+  return found
+}
+
+export function contentOf(text: string): Json {
+  return parseJson(Buffer.from(text, 'base64url').toString())
+}

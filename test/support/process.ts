@@ -1,0 +1,102 @@
+/** The real command as a process of its own: built, configured in a fresh directory, and ended by its pid alone. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createPublicKey, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { makeKey, pemOf, settings } from './services.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+export const COMMAND = join(ROOT, 'dist', 'vouchsafe.cjs')
+
+/** Builds the command unless it is newer than every source. */
+export function buildCommand(): void {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
+  const newest = Math.max(...sources.map((name) => statSync(join(ROOT, 'src', name)).mtimeMs))
+  if (existsSync(COMMAND) && statSync(COMMAND).mtimeMs > newest) return
+  execFileSync(process.execPath, [join(ROOT, 'build', 'bundle.js')], { stdio: 'inherit' })
+}
+
+/** A working directory with a key, a certificate and `conf/server.json`, which is `changes` over right settings. */
+export async function makeDirectory(
+  service: 'issuer' | 'verifier',
+  changes: Record<string, unknown> = {},
+): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-process-'))
+  const key = await makeKey()
+  const certificate = selfSignedCertificate({
+    privateKey: key,
+    publicKey: createPublicKey(key),
+    commonName: service,
+    uris: ['http://127.0.0.1'],
+    notBefore: new Date(Date.now() - 60_000),
+    notAfter: new Date(Date.now() + 86_400_000),
+    serial: randomBytes(16),
+  })
+  mkdirSync(join(directory, 'conf'))
+  mkdirSync(join(directory, 'anchors'))
+  writeFileSync(join(directory, `${service}.key`), pemOf(key))
+  writeFileSync(join(directory, `${service}.pem`), toPem(certificate))
+  const value = settings(service, 'http://127.0.0.1', { host: '127.0.0.1', ...changes })
+  writeFileSync(join(directory, 'conf', 'server.json'), JSON.stringify(value))
+  return directory
+}
+
+export interface Ended {
+  readonly status: number | null
+  readonly signal: string | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  readonly port: number
+  readonly url: string
+  /** The line that says that it listens. */
+  readonly listening: Readonly<Record<string, unknown>>
+  readonly ended: Promise<Ended>
+}
+
+/** Starts the command and gives what it says when it ends. */
+export function run(
+  args: readonly string[],
+  cwd: string,
+): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const text = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+      text[name] += chunk
+    })
+  }
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (status, signal) => resolve({ status, signal, ...text }))
+  })
+  return { child, ended }
+}
+
+/** Starts a service and waits until it listens. */
+export async function start(
+  service: 'issuer' | 'verifier',
+  cwd: string,
+  args: readonly string[] = [],
+): Promise<Running> {
+  const { child, ended } = run([service, ...args], cwd)
+  const listening = await new Promise<Record<string, unknown>>((resolve, reject) => {
+    let text = ''
+    child.stdout?.on('data', (chunk: string) => {
+      text += chunk
+      for (const line of text.split('\n').slice(0, -1)) {
+        const event = JSON.parse(line) as Record<string, unknown>
+        if (event.event === 'listening') resolve(event)
+      }
+    })
+    void ended.then(({ status, stderr }) => reject(new Error(`${service} ended with ${status}: ${stderr}`)))
+  })
+  const port = Number(listening.port)
+  return { child, port, url: `http://127.0.0.1:${port}`, listening, ended }
+}
