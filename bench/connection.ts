@@ -1,0 +1,88 @@
+/**
+ * One keep-alive connection with one request at a time: as much HTTP as the load generator needs, so that it stays cheaper
+ * than what it measures. Bodies must come with a Content-Length; anything else ends the run.
+ */
+import { connect, type Socket } from 'node:net'
+
+export interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+export interface Request {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export interface Connection {
+  send(request: Request): Promise<Answer>
+  close(): void
+}
+
+const END_OF_HEAD = '\r\n\r\n'
+
+export async function openConnection(port: number): Promise<Connection> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  return onSocket(socket, port)
+}
+
+function onSocket(socket: Socket, port: number): Connection {
+  let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined
+  let received: Buffer = Buffer.alloc(0)
+  const fail = (error: Error): void => {
+    waiting?.reject(error)
+    waiting = undefined
+  }
+  socket.on('data', (chunk) => {
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+    try {
+      const answer = readAnswer(received)
+      if (answer === undefined) return
+      received = Buffer.alloc(0)
+      const { resolve } = waiting ?? unexpected()
+      waiting = undefined
+      resolve(answer)
+    } catch (error) {
+      fail(error as Error)
+    }
+  })
+  socket.on('error', fail)
+  socket.on('close', () => fail(new Error('the server closed the connection')))
+  return {
+    send: (request) =>
+      new Promise((resolve, reject) => {
+        waiting = { resolve, reject }
+        socket.write(requestText(request, port))
+      }),
+    close: () => void socket.destroy(),
+  }
+}
+
+function requestText({ method, path, headers = {}, body }: Request, port: number): string {
+  const lines = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`]
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`)
+  if (method === 'POST') lines.push(`content-length: ${Buffer.byteLength(body ?? '')}`)
+  return `${lines.join('\r\n')}${END_OF_HEAD}${body ?? ''}`
+}
+
+/** The whole answer, or undefined when there is more to come. */
+function readAnswer(received: Buffer): Answer | undefined {
+  const end = received.indexOf(END_OF_HEAD)
+  if (end === -1) return undefined
+  const head = received.toString('latin1', 0, end)
+  const [, length] = /^content-length: *(\d+)/im.exec(head) ?? []
+  if (length === undefined) throw new Error(`an answer without Content-Length:\n${head}`)
+  const bodyEnd = end + END_OF_HEAD.length + Number(length)
+  if (received.length > bodyEnd) unexpected()
+  if (received.length < bodyEnd) return undefined
+  const [, type = ''] = /^content-type: *(.*)$/im.exec(head) ?? []
+  return { status: Number(head.slice(9, 12)), type, body: received.toString('utf8', bodyEnd - Number(length)) }
+}
+
+function unexpected(): never {
+  throw new Error('the server sent something that nobody asked for')
+}

@@ -1,0 +1,78 @@
+/**
+ * The benchmark: `npm run bench`, or `npm run bench -- memory|startup|install|profile|all`. One file per question beside
+ * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
+ */
+import { parseArgs } from 'node:util'
+import { runFloor } from './floor.ts'
+import { measureInstall } from './install.ts'
+import { measureMemory } from './memory.ts'
+import { profile } from './profile.ts'
+import { keep, note, show, showTargets, type Verdict } from './report.ts'
+import { measureSpeed } from './speed.ts'
+import { measureStartup } from './startup.ts'
+import { makeWorkplace, type Workplace } from './workplace.ts'
+
+const USAGE = `npm run bench -- [flows|memory|startup|install|profile|all] [options]
+  flows      processor time and flows per second, beside the floor (default; a minute or two)
+  memory     resident memory up to 50,000 flows of each service (some minutes)
+  startup    from node to listening
+  install    size of a production installation
+  profile    where the processor time goes; keeps nothing
+  all        flows, memory, startup and install
+  --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
+  --rounds N --flows N --warm-up N
+`
+
+const questions = ['flows', 'memory', 'startup', 'install', 'profile'] as const
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      bundle: { type: 'string', default: 'dist/vouchsafe.cjs' },
+      rounds: { type: 'string', default: '5' },
+      flows: { type: 'string', default: '2000' },
+      'warm-up': { type: 'string', default: '1000' },
+    },
+  })
+  const [word = 'flows', script = ''] = positionals
+  if (word === 'floor') {
+    runFloor(script)
+    return
+  }
+  const asked =
+    word === 'all' ? questions.filter((each) => each !== 'profile') : questions.filter((each) => each === word)
+  if (asked.length === 0) {
+    process.stderr.write(USAGE)
+    process.exitCode = 2
+    return
+  }
+  const speed = { rounds: Number(values.rounds), flows: Number(values.flows), warmUp: Number(values['warm-up']) }
+  const verdicts = await inWorkplace(values.bundle, async (workplace) => {
+    const all: Verdict[] = []
+    for (const question of asked) {
+      note(`${question}, on Node ${process.version}`)
+      if (question === 'flows') all.push(await measureSpeed(workplace, speed))
+      else if (question === 'memory') all.push(await measureMemory(workplace))
+      else if (question === 'startup') all.push(await measureStartup(workplace))
+      else if (question === 'install') all.push(measureInstall(process.cwd(), values.bundle))
+      else await profile(workplace)
+    }
+    return all
+  })
+  showTargets(verdicts)
+  if (verdicts.length > 0) show(`Kept in ${keep(process.cwd(), verdicts)}`)
+  if (verdicts.some(({ targets }) => targets.some(({ reached }) => !reached))) process.exitCode = 1
+}
+
+async function inWorkplace<T>(bundle: string, work: (workplace: Workplace) => Promise<T>): Promise<T> {
+  const workplace = await makeWorkplace(bundle)
+  process.on('exit', () => workplace.remove())
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+  return work(workplace)
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`The run is void: ${(error as Error).message}\n`)
+  process.exitCode = 1
+})

@@ -1,0 +1,166 @@
+/** One complete issuance, as an integrating application and a wallet take it: seven requests, every answer checked. */
+import type { KeyObject } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { own } from '../src/codec/json.ts'
+import { readJws, writeJws } from '../src/codec/jws.ts'
+import { readSdJwt } from '../src/codec/sd-jwt.ts'
+import { formatOf } from '../src/credential/formats.ts'
+import { toDidJwk } from '../src/keys/jwk.ts'
+import { signedBy } from '../src/keys/signature.ts'
+import type { Signer } from '../src/keys/signer.ts'
+import { openConnection } from './connection.ts'
+import { type Flow, must, type Step } from './flow.ts'
+import { API_KEY, BASE_URL } from './workplace.ts'
+
+export const FORMAT = 'jwt_vc_json-ld'
+export const authorization = { authorization: `Bearer ${API_KEY}` }
+export const json = { 'content-type': 'application/json' }
+export const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+export const dataset = {
+  credentialSubject: {
+    given_name: 'Ada',
+    family_name: 'Lovelace',
+    address: { city: 'London' },
+    degrees: ['BSc', 'MSc'],
+  },
+}
+
+export const configuration = {
+  format: FORMAT,
+  credential_definition: {
+    '@context': ['https://www.w3.org/ns/credentials/v2'],
+    type: ['VerifiableCredential', 'StudentCard'],
+  },
+  credential_metadata: {
+    display: [{ name: 'Student card', locale: 'en-GB', background_color: '#102030', text_color: '#ffffff' }],
+    claims: [{ path: ['credentialSubject', 'given_name'], display: [{ name: 'Given name', locale: 'en-GB' }] }],
+  },
+}
+
+/** Each request of the flow, and how its path begins. */
+export const ISSUANCE_STEPS = [
+  ['new-session', '/issuance/oid4vci/new-session'],
+  ['credential-offer', '/issuance/oid4vci/credential-offer/'],
+  ['issuer-metadata', '/.well-known/openid-credential-issuer/'],
+  ['server-metadata', '/.well-known/oauth-authorization-server/'],
+  ['token', '/auth/token-endpoint/'],
+  ['nonce', '/issuance/oid4vci/nonce/'],
+  ['credential', '/issuance/oid4vci/credential-request'],
+] as const
+
+export interface IssuanceTarget {
+  readonly configurationId: string
+  readonly issuerKey: KeyObject
+  /** The floor answers with the credential of another holder. */
+  readonly bindsHolder: boolean
+}
+
+/** Declares the configuration that the flows issue. */
+export async function declareConfiguration(port: number): Promise<string> {
+  return create(port, '/credential-configuration/create', configuration)
+}
+
+export async function create(port: number, path: string, posted: object): Promise<string> {
+  const connection = await openConnection(port)
+  const body = JSON.stringify(posted)
+  const answer = await connection.send({ method: 'POST', path, headers: { ...authorization, ...json }, body })
+  connection.close()
+  must(answer.status === 201, path, answer.body)
+  return answer.body
+}
+
+export function issuanceFlow(target: IssuanceTarget, holder: Signer): Flow {
+  return async (step) => {
+    const { session_id: id } = await object(step, 'new-session', {
+      method: 'POST',
+      path: '/issuance/oid4vci/new-session',
+      headers: { ...authorization, ...json },
+      body: JSON.stringify({ credential_dataset: dataset, credential_configurations: [target.configurationId] }),
+    })
+    must(typeof id === 'string', 'new-session', 'no session_id')
+    const code = await offeredCode(step, id, target)
+    const metadata = await object(step, 'issuer-metadata', get(`/.well-known/openid-credential-issuer/${id}`))
+    must(metadata.credential_issuer === `${BASE_URL.issuer}/${id}`, 'issuer-metadata', 'it is for another issuer')
+    const server = await object(step, 'server-metadata', get(`/.well-known/oauth-authorization-server/${id}`))
+    must(server.issuer === `${BASE_URL.issuer}/${id}`, 'server-metadata', 'it is for another issuer')
+    const token = await accessToken(step, { id, code }, target)
+    const { c_nonce: nonce } = await object(step, 'nonce', {
+      method: 'POST',
+      path: `/issuance/oid4vci/nonce/${id}`,
+    })
+    must(typeof nonce === 'string', 'nonce', 'no c_nonce')
+    const answer = await object(step, 'credential', {
+      method: 'POST',
+      path: '/issuance/oid4vci/credential-request',
+      headers: { ...json, authorization: `Bearer ${token}` },
+      body: JSON.stringify({
+        credential_configuration_id: target.configurationId,
+        proof: { proof_type: 'jwt', jwt: await keyProof(holder, nonce, id) },
+      }),
+    })
+    checkCredential((answer.credentials as [{ credential: string }])[0].credential, target, holder)
+  }
+}
+
+async function offeredCode(step: Step, id: string, target: IssuanceTarget): Promise<string> {
+  const offer = await object(step, 'credential-offer', get(`/issuance/oid4vci/credential-offer/${id}`))
+  must(offer.credential_issuer === `${BASE_URL.issuer}/${id}`, 'credential-offer', 'it is of another issuer')
+  must(
+    isDeepStrictEqual(offer.credential_configuration_ids, [target.configurationId]),
+    'credential-offer',
+    'it offers something else',
+  )
+  const grants = offer.grants as Record<string, Record<string, string>>
+  const code = grants['urn:ietf:params:oauth:grant-type:pre-authorized_code']?.['pre-authorized_code']
+  must(code !== undefined, 'credential-offer', 'no pre-authorized_code')
+  return code
+}
+
+async function accessToken(
+  step: Step,
+  { id, code }: { readonly id: string; readonly code: string },
+  { issuerKey }: IssuanceTarget,
+): Promise<string> {
+  const body = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:pre-authorized_code',
+    'pre-authorized_code': code,
+  }).toString()
+  const answer = await object(step, 'token', {
+    method: 'POST',
+    path: `/auth/token-endpoint/${id}`,
+    headers: form,
+    body,
+  })
+  const token = answer.access_token
+  must(typeof token === 'string', 'token', 'no access_token')
+  const jws = readJws(token)
+  must(signedBy(jws, issuerKey), 'token', 'the signature is not by the issuer')
+  must(own(jws.payload, 'sub') === id, 'token', 'it is for another session')
+  return token
+}
+
+function keyProof(holder: Signer, nonce: string, id: string): Promise<string> {
+  return writeJws(
+    { typ: 'openid4vci-proof+jwt', alg: 'ES256', kid: `${toDidJwk(holder.jwk)}#0` },
+    { nonce, aud: `${BASE_URL.issuer}/${id}`, iat: Math.floor(Date.now() / 1000) },
+    (data) => holder.sign(data),
+  )
+}
+
+function checkCredential(credential: string, { issuerKey, bindsHolder }: IssuanceTarget, holder: Signer): void {
+  const { jws } = readSdJwt(credential)
+  must(signedBy(jws, issuerKey), 'credential', 'the signature is not by the issuer')
+  const { claims } = formatOf(FORMAT)?.hold(credential) ?? { claims: {} }
+  must(isDeepStrictEqual(own(claims, 'credentialSubject'), dataset.credentialSubject), 'credential', 'other claims')
+  if (!bindsHolder) return
+  must(isDeepStrictEqual(own(jws.payload, 'cnf'), { jwk: holder.jwk }), 'credential', 'bound to another key')
+}
+
+export function get(path: string) {
+  return { method: 'GET', path } as const
+}
+
+export async function object(step: Step, ...[name, request]: Parameters<Step>): Promise<Record<string, unknown>> {
+  return JSON.parse((await step(name, request)).body) as Record<string, unknown>
+}

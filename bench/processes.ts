@@ -1,0 +1,90 @@
+/** The processes that are measured: starting and stopping them, and what they have used so far. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Running {
+  readonly pid: number
+  readonly port: number
+  stop(): Promise<void>
+}
+
+export interface Command {
+  readonly args: readonly string[]
+  readonly directory: string
+  /** What it prints goes here: a pipe to this process would make it wait for this process. */
+  readonly logFile: string
+}
+
+/** What still runs is ended with this process, however that ends. */
+const children = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+const START_TIMEOUT_MS = 15_000
+
+/** Starts a Node process that logs `{"event":"listening","port":…}`, and waits until it has. */
+export async function start({ args, directory, logFile }: Command): Promise<Running> {
+  const log = openSync(logFile, 'w')
+  const child = spawn(process.execPath, args, { cwd: directory, stdio: ['ignore', log, log] })
+  closeSync(log)
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+  const { pid } = child
+  if (pid === undefined) throw new Error(`cannot start node ${args.join(' ')}`)
+  const deadline = Date.now() + START_TIMEOUT_MS
+  for (;;) {
+    const port = listeningPort(readFileSync(logFile, 'utf8'))
+    if (port !== undefined) return { pid, port, stop: () => stop(child) }
+    if (child.exitCode !== null || Date.now() > deadline) {
+      child.kill()
+      throw new Error(`node ${args.join(' ')} did not start:\n${readFileSync(logFile, 'utf8')}`)
+    }
+    await sleep(10)
+  }
+}
+
+export function listeningPort(log: string): number | undefined {
+  const [line] = /^.*"event":"listening".*$/m.exec(log) ?? []
+  return line === undefined ? undefined : (JSON.parse(line) as { port: number }).port
+}
+
+/** SIGTERM, and the end of the process. */
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await ended
+}
+
+const TICKS_PER_SECOND =
+  process.platform === 'linux' ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : 100
+
+/**
+ * Processor time of all threads of a process, user and system, in milliseconds. Linux says it in ticks of 10 ms in
+ * /proc; elsewhere `ps` says it as [[dd-]hh:]mm:ss[.cc].
+ */
+export function processorTimeMs(pid: number): number {
+  if (process.platform === 'linux') {
+    // The second field is the name in parentheses and may hold anything; utime and stime are the 14th and 15th.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND
+  }
+  const text = execFileSync('ps', ['-o', 'time=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+  const [seconds = 0, minutes = 0, hours = 0, days = 0] = text.split(/[-:]/).map(Number).reverse()
+  return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
+}
+
+/** Resident memory in megabytes (10^6 bytes), and the most it has ever been where the system says so. */
+export function residentMemory(pid: number): { readonly now: number; readonly peak: number | undefined } {
+  if (process.platform === 'linux') {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const megabytes = (name: string) => (Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024) / 1e6
+    return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') }
+  }
+  const kilobytes = Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }))
+  return { now: (kilobytes * 1024) / 1e6, peak: undefined }
+}

@@ -1,0 +1,76 @@
+/** Where does the processor time of a flow go? Runs each service under `--cpu-prof` and sums up by function. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { issuance, type Kind, verification } from './kinds.ts'
+import { runLoad } from './load.ts'
+import { note, show, table } from './report.ts'
+import { startService, type Workplace } from './workplace.ts'
+
+/** The part of a V8 profile that is used here. */
+interface Profile {
+  readonly nodes: readonly ProfileNode[]
+  readonly samples: readonly number[]
+  readonly timeDeltas: readonly number[]
+}
+
+interface ProfileNode {
+  readonly id: number
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+  readonly children?: readonly number[]
+}
+
+const FLOWS = 5_000
+const SHOWN = 45
+
+export async function profile(workplace: Workplace): Promise<void> {
+  for (const kind of [issuance, verification]) await profileKind(kind, workplace)
+}
+
+async function profileKind(kind: Kind, workplace: Workplace): Promise<void> {
+  const directory = join(workplace.directory, `profile-${kind.name}`)
+  const options = ['--cpu-prof', `--cpu-prof-dir=${directory}`, '--cpu-prof-interval=200']
+  const service = await startService(workplace, kind.service, options)
+  const make = await kind.prepare(workplace, service.port)
+  await runLoad({ port: service.port, flows: await make(FLOWS, 'service') })
+  await service.stop()
+  const [file = ''] = readdirSync(directory)
+  note(`${kind.name}: ${join(directory, file)}`)
+  const sums = sumUp(JSON.parse(readFileSync(join(directory, file), 'utf8')) as Profile)
+  const rows = (by: 'self' | 'total') =>
+    [...sums]
+      .sort(([, a], [, b]) => b[by] - a[by])
+      .slice(0, SHOWN)
+      .map(([name, { self, total }]) => [name, ...[self, total].map((each) => (each / FLOWS).toFixed(1))])
+  show(`${kind.name}, by the time in the function itself, start-up included`)
+  show(table(['function', 'self, µs a flow', 'with callees'], rows('self')))
+  show(`${kind.name}, by the time with what it calls`)
+  show(table(['function', 'self, µs a flow', 'with callees'], rows('total')))
+}
+
+function sumUp({ nodes, samples, timeDeltas }: Profile): ReadonlyMap<string, { self: number; total: number }> {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  const selfOf = new Map<number, number>()
+  for (const [index, id] of samples.entries()) selfOf.set(id, (selfOf.get(id) ?? 0) + (timeDeltas[index] ?? 0))
+  const sums = new Map<string, { self: number; total: number }>()
+  const walk = (node: ProfileNode, above: ReadonlySet<string>): number => {
+    const name = nameOf(node)
+    const self = selfOf.get(node.id) ?? 0
+    const inner = new Set(above).add(name)
+    const below = (node.children ?? []).map((id) => byId.get(id)).filter((child) => child !== undefined)
+    const total = below.reduce((sum, child) => sum + walk(child, inner), self)
+    const sum = sums.get(name) ?? { self: 0, total: 0 }
+    sum.self += self
+    // A function that calls itself is counted once.
+    if (!above.has(name)) sum.total += total
+    sums.set(name, sum)
+    return total
+  }
+  const [root] = nodes
+  if (root !== undefined) walk(root, new Set())
+  return sums
+}
+
+function nameOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
+  const where = url === '' ? '' : ` ${url.replace(/^.*\//, '')}:${lineNumber + 1}`
+  return `${functionName || '(anonymous)'}${where}`
+}

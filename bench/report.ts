@@ -1,0 +1,89 @@
+/** What people read, and what is kept: one JSON file per day and commit, with the machine that the figures are of. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg, release, totalmem } from 'node:os'
+import { join, relative } from 'node:path'
+
+/** The answer to one question. */
+export interface Verdict {
+  readonly section: string
+  readonly options: object
+  readonly results: object
+  readonly targets: readonly { readonly target: string; readonly reached: boolean; readonly figure: string }[]
+}
+
+/** Progress, apart from the result. */
+export function note(text: string): void {
+  process.stderr.write(`  ${text}\n`)
+}
+
+export function show(text: string): void {
+  process.stdout.write(`\n${text}\n`)
+}
+
+/** The first column to the left, the others to the right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  ')
+  return [line(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n')
+}
+
+/** The nearest rank; NaN of nothing. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN
+}
+
+export function showTargets(verdicts: readonly Verdict[]): void {
+  const rows = verdicts.flatMap(({ targets }) =>
+    targets.map(({ target, figure, reached }) => [target, figure, reached ? 'reached' : 'MISSED']),
+  )
+  if (rows.length > 0) show(table(['target', 'measured', ''], rows))
+}
+
+/** Adds the verdicts to bench/results/<date>-<commit>.json and says where they went. */
+export function keep(root: string, verdicts: readonly Verdict[]): string {
+  const at = new Date()
+  const commit = git(root, 'rev-parse', '--short=10', 'HEAD') ?? 'unknown'
+  const directory = join(root, 'bench', 'results')
+  const file = join(directory, `${at.toISOString().slice(0, 10)}-${commit}.json`)
+  mkdirSync(directory, { recursive: true })
+  const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { runs: object[] }).runs : []
+  const run = {
+    at: at.toISOString(),
+    commit,
+    changedSinceCommit: git(root, 'status', '--porcelain', '--', 'src') !== '',
+    node: process.version,
+    machine: machine(),
+    verdicts,
+  }
+  writeFileSync(file, `${JSON.stringify({ runs: [...earlier, run] }, rounded, 2)}\n`)
+  return relative(root, file)
+}
+
+function machine() {
+  const [first] = cpus()
+  return {
+    processor: first?.model ?? 'unknown',
+    cores: cpus().length,
+    memoryMegabytes: Math.round(totalmem() / 1e6),
+    system: `${process.platform} ${release()} ${process.arch}`,
+    loadAverage: loadavg()[0],
+  }
+}
+
+function rounded(_: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(5)) : value
+}
+
+/** Undefined where there is no git, or no repository. */
+function git(root: string, ...args: string[]): string | undefined {
+  try {
+    return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,141 @@
+/** A directory on disk with the keys, certificates and configurations of both services, and the services started in it. */
+import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { readPemCertificates } from '../src/keys/certificate.ts'
+import { keySigner } from '../src/keys/file-signer.ts'
+import { selfSignedCertificate, toPem } from '../src/keys/make-certificate.ts'
+import type { Signer } from '../src/keys/signer.ts'
+import { type Running, start } from './processes.ts'
+
+export type ServiceName = 'issuer' | 'verifier'
+
+export const API_KEY = randomBytes(32).toString('hex')
+/** What the services tell wallets. Nobody connects to it: the load generator uses the port that each really has. */
+export const BASE_URL = { issuer: 'http://issuer.localhost', verifier: 'http://verifier.localhost' } as const
+
+export interface Workplace {
+  readonly directory: string
+  /** A copy of the built command that is measured, so that a build in the meantime changes nothing. */
+  readonly bundle: string
+  /** The keys the services sign with, and their certificates. */
+  readonly signers: Readonly<Record<ServiceName, Signer>>
+  readonly privateKeys: Readonly<Record<ServiceName, KeyObject>>
+  readonly publicKeys: Readonly<Record<ServiceName, KeyObject>>
+  remove(): void
+}
+
+export const keyFile = (service: ServiceName): string => `${service}.key`
+export const configFile = (service: ServiceName): string => `${service}.json`
+
+export async function makeWorkplace(bundle: string): Promise<Workplace> {
+  refuseUnlessDurable(bundle)
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-bench-'))
+  refuseMemoryDisk(directory)
+  const [issuerKey, verifierKey] = [await makeKey(), await makeKey()]
+  const issuerPem = certificate(issuerKey, BASE_URL.issuer)
+  mkdirSync(join(directory, 'anchors'))
+  const write = (name: string, text: string) => writeFileSync(join(directory, name), text, { mode: 0o600 })
+  write(keyFile('issuer'), pemOf(issuerKey))
+  write(keyFile('verifier'), pemOf(verifierKey))
+  write('issuer.pem', issuerPem)
+  write('anchors/issuer.pem', issuerPem)
+  write('verifier.pem', certificate(verifierKey, BASE_URL.verifier))
+  write(configFile('issuer'), settings('issuer', { issuer: { id: BASE_URL.issuer, display: { name: 'University' } } }))
+  write(configFile('verifier'), settings('verifier', { issuerTrustAnchors: 'anchors' }))
+  return {
+    directory,
+    bundle: copyBundle(bundle, directory),
+    signers: {
+      issuer: keySigner(issuerKey, readPemCertificates(issuerPem)),
+      verifier: keySigner(verifierKey, []),
+    },
+    privateKeys: { issuer: issuerKey, verifier: verifierKey },
+    publicKeys: { issuer: createPublicKey(issuerKey), verifier: createPublicKey(verifierKey) },
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  }
+}
+
+/** Starts the built service on a database of its own. `nodeOptions` come before the name of the bundle. */
+export async function startService(
+  { directory, bundle }: Workplace,
+  service: ServiceName,
+  nodeOptions: readonly string[] = [],
+): Promise<Running> {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `${service}.db${suffix}`), { force: true })
+  const running = await start({
+    args: [...nodeOptions, bundle, service, '--config', configFile(service)],
+    directory,
+    logFile: join(directory, `${service}.log`),
+  })
+  // Bytes 18 and 19 of a database file are 2 when it is in WAL mode.
+  const [write, read] = readFileSync(join(directory, `${service}.db`)).subarray(18, 20)
+  if (write !== 2 || read !== 2) throw new Error(`${service}.db is not in WAL mode`)
+  return running
+}
+
+function settings(service: ServiceName, more: object): string {
+  return JSON.stringify({
+    port: 0,
+    host: '127.0.0.1',
+    baseUrl: BASE_URL[service],
+    database: { url: `sqlite:${service}.db` },
+    signing: { keyFile: keyFile(service), certificateFiles: [`${service}.pem`] },
+    integrations: { authentication: { [API_KEY]: 'bench' } },
+    ...more,
+  })
+}
+
+function copyBundle(bundle: string, directory: string): string {
+  const copy = join(directory, 'vouchsafe.cjs')
+  copyFileSync(bundle, copy)
+  // Where Node has no SQLite of its own, the bundle looks for a package.
+  symlinkSync(resolve(dirname(bundle), '..', 'node_modules'), join(directory, 'node_modules'), 'junction')
+  return copy
+}
+
+/** `synchronous` belongs to a connection and cannot be asked for from outside, so the text of the bundle has to say it. */
+function refuseUnlessDurable(bundle: string): void {
+  if (/pragma synchronous\s*=\s*full/i.test(readFileSync(bundle, 'utf8'))) return
+  throw new Error(`${bundle} does not set synchronous=FULL: what is measured must be durable`)
+}
+
+function refuseMemoryDisk(directory: string): void {
+  const TMPFS = 0x01021994
+  if (statfsSync(directory).type !== TMPFS) return
+  throw new Error(`${directory} is in memory; set TMPDIR to a directory on disk, so that an fsync costs what it costs`)
+}
+
+async function makeKey(): Promise<KeyObject> {
+  return (await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })).privateKey
+}
+
+function pemOf(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }) as string
+}
+
+function certificate(privateKey: KeyObject, uri: string): string {
+  const day = 86_400_000
+  return toPem(
+    selfSignedCertificate({
+      privateKey,
+      publicKey: createPublicKey(privateKey),
+      commonName: new URL(uri).hostname,
+      uris: [uri],
+      notBefore: new Date(Date.now() - day),
+      notAfter: new Date(Date.now() + 365 * day),
+      serial: randomBytes(16),
+    }),
+  )
+}
