@@ -1,0 +1,31 @@
+// Completes a package-lock.json: npm leaves out the packages for other platforms that it could not see when it wrote the
+// file, and `npm ci` then refuses it everywhere. Run after a change of dependencies: node build/complete-lock.js [folder]
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const file = join(process.argv[2] ?? '.', 'package-lock.json')
+const lock = JSON.parse(readFileSync(file, 'utf8'))
+
+const SYSTEMS = ['android', 'darwin', 'linux', 'win32', 'freebsd', 'openbsd', 'netbsd', 'sunos', 'aix', 'openharmony']
+const PROCESSORS = ['arm64', 'x64', 'arm', 'ia32', 'riscv64', 'ppc64', 's390x', 'loong64', 'mips64el', 'wasm32']
+
+for (const { optionalDependencies = {} } of Object.values(lock.packages).slice(1)) {
+  for (const [name, version] of Object.entries(optionalDependencies)) {
+    const words = name.split(/[-/@]/)
+    const os = SYSTEMS.filter((system) => words.includes(system))
+    const cpu = PROCESSORS.filter((processor) => words.includes(processor))
+    // What is for every platform is npm's to find, and a range is no version.
+    if ((os.length === 0 && cpu.length === 0) || !/^\d/.test(version)) continue
+    lock.packages[`node_modules/${name}`] ??= {
+      version,
+      ...(cpu.length > 0 ? { cpu } : {}),
+      dev: true,
+      optional: true,
+      ...(os.length > 0 ? { os } : {}),
+    }
+  }
+}
+
+const [root, ...others] = Object.entries(lock.packages)
+lock.packages = Object.fromEntries([root, ...others.sort(([a], [b]) => (a < b ? -1 : 1))])
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
