@@ -13,7 +13,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   credential: ['keys', 'protocol', 'codec'],
   store: [],
   config: ['keys', 'protocol', 'codec'],
-  http: ['protocol'],
+  http: ['protocol', 'codec'],
   wallet: ['credential', 'keys', 'protocol', 'codec'],
   issuer: ['http', 'config', 'credential', 'store', 'keys', 'protocol', 'codec'],
   verifier: ['http', 'config', 'credential', 'store', 'keys', 'protocol', 'codec'],

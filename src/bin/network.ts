@@ -1,7 +1,7 @@
 /** This machine on its network: the address others reach it by, and the ports it still has. */
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { isPrivateHost } from '../config/address.ts'
+import { isPrivateHost } from '../protocol/private-host.ts'
 
 /** Interfaces that lead to containers, virtual machines or tunnels, and to no phone. */
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|cni|utun|tun|tap|wg|zt|tailscale)/

@@ -1,5 +1,5 @@
 /** Addresses that others give us: https, or plain http within this machine and its own network. */
-import { BlockList, isIP } from 'node:net'
+import { isPrivateHost } from '../protocol/private-host.ts'
 import { refuse, type WalletErrorCode } from './error.ts'
 
 /** `value`, if it is an address we may go to; `what` names it: `response_uri`. Refuses with `code` or `insecure_address`. */
@@ -18,25 +18,4 @@ export function readAddress(value: unknown, what: string, code: WalletErrorCode)
 export function wellKnownAddress(identifier: string, name: string): string {
   const { origin, pathname } = new URL(identifier)
   return `${origin}/.well-known/${name}${pathname.replace(/\/$/, '')}`
-}
-
-function isPrivateHost(hostname: string): boolean {
-  if (/(^|\.)localhost$|\.local$/.test(hostname)) return true
-  const address = hostname.replace(/^\[|\]$/g, '')
-  const family = isIP(address)
-  return family !== 0 && privateAddresses().check(address, family === 6 ? 'ipv6' : 'ipv4')
-}
-
-/** Loopback, RFC 1918, RFC 4193 and link-local. */
-function privateAddresses(): BlockList {
-  const list = new BlockList()
-  list.addSubnet('127.0.0.0', 8)
-  list.addSubnet('10.0.0.0', 8)
-  list.addSubnet('172.16.0.0', 12)
-  list.addSubnet('192.168.0.0', 16)
-  list.addSubnet('169.254.0.0', 16)
-  list.addAddress('::1', 'ipv6')
-  list.addSubnet('fc00::', 7, 'ipv6')
-  list.addSubnet('fe80::', 10, 'ipv6')
-  return list
 }
