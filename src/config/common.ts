@@ -73,11 +73,6 @@ export type ReadResult<Config> =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] }
 
-/** The mistakes of {@link readShape} alone. */
-export function schemaMistakes(schema: TObject, value: unknown): readonly string[] {
-  return readShape(schema, value).mistakes
-}
-
 /** What is wrong with the shape of a configuration, and the settings that have theirs: what those name is looked at too. */
 export interface Shape<Settings> {
   readonly mistakes: readonly string[]
