@@ -74,5 +74,6 @@ async function inWorkplace<T>(bundle: string, work: (workplace: Workplace) => Pr
 
 main().catch((error: unknown) => {
   process.stderr.write(`The run is void: ${(error as Error).message}\n`)
-  process.exitCode = 1
+  // At once: the processes it started would keep this one waiting.
+  process.exit(1)
 })

@@ -144,7 +144,7 @@ function failed(narrator: Narrator, { message, cause }: Error): void {
   process.exitCode = 1
 }
 
-/** Stops at the first signal: as it should be when the walk is over, as a failure before. */
+/** Stops at the first signal: with 0 when the walk is over, as a failure before. */
 function stopOnSignal(services: readonly DemoService[], progress: Progress): void {
   const stop = (): void => {
     if (progress.signalled) return
@@ -155,6 +155,8 @@ function stopOnSignal(services: readonly DemoService[], progress: Progress): voi
     void closeAll(services).finally(exit)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
+  // Nobody reads any more, as after `| head`.
+  process.stdout.on('error', stop)
 }
 
 async function closeAll(services: readonly DemoService[]): Promise<void> {

@@ -38,7 +38,7 @@ export function createLog(service: string, file?: string): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: ['*.authorization', '*.password', '*.token', '*.credential', '*.vp_token', '*.claims'],
   }
-  return file === undefined ? pino(options) : pino(options, destination(file))
+  return file === undefined ? pino(options) : pino(options, destination({ dest: file, sync: true }))
 }
 
 /** Opens the embedded database, making its directory for this user alone. */

@@ -165,6 +165,22 @@ describe('vouchsafe demo', () => {
   })
 })
 
+describe('vouchsafe demo | head -1', () => {
+  it('leaves nothing behind when nobody reads it any more', async () => {
+    const temporary = temporaryDirectory()
+    const args = [BUNDLE, 'demo', '--once', '--port-base', String(await freePort())]
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let complaints = ''
+    child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()))
+    child.stdout.once('data', () => child.stdout.destroy())
+    const status = await new Promise((resolve) => child.once('exit', resolve))
+    expect([status, complaints, readdirSync(temporary)]).toEqual([130, '', []])
+  })
+})
+
 interface Running {
   readonly temporary: string
   output(): string

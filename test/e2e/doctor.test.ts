@@ -161,7 +161,7 @@ const rows: readonly Row[] = [
     ({ settings }) => ({ baseUrl: `http://localhost:${settings.port}` }),
     'baseUrl',
     'warning',
-    /means this machine alone/,
+    /http:\/\/localhost:\d+ means this machine alone/,
   ],
   [
     'a service that does not run yet',

@@ -13,7 +13,7 @@ const MAX_DEPTH = 16
 export function checkConfiguration(configuration: JsonObject): void {
   const definition = own(configuration, 'credential_definition')
   if (!isObject(definition)) {
-    return refuse('invalid_request', 'credential_definition: this format needs it, with @context and type')
+    refuse('invalid_request', 'credential_definition: this format needs it, with @context and type')
   }
   refuseUnlessStrings(own(definition, '@context'), 'credential_definition.@context')
   const types = refuseUnlessStrings(own(definition, 'type'), 'credential_definition.type')
@@ -36,7 +36,7 @@ export function checkConfiguration(configuration: JsonObject): void {
 /** Refuses with `invalid_request` a dataset without `credentialSubject`, with more than that, or with reserved names. */
 export function checkDataset(dataset: JsonObject, configuration: JsonObject): void {
   const subject = own(dataset, 'credentialSubject')
-  if (!isObject(subject)) return refuse('invalid_request', 'credential_dataset.credentialSubject: it must be an object')
+  if (!isObject(subject)) refuse('invalid_request', 'credential_dataset.credentialSubject: it must be an object')
   const stray = Object.keys(dataset).find((name) => name !== 'credentialSubject')
   if (stray !== undefined) {
     const format = ownString(configuration, 'format') ?? ''
