@@ -24,10 +24,14 @@ export async function createConfiguration(context: IssuerContext, posted: Creden
 }
 
 /** The configuration as it was posted. Refuses with `not_found`. */
-export async function getConfiguration({ store }: IssuerContext, id: string): Promise<JsonObject> {
+export async function getConfiguration(context: IssuerContext, id: string): Promise<JsonObject> {
+  return (await offeredConfiguration(context, id)) ?? refuseUnknown(id)
+}
+
+/** A configuration that new sessions may name; undefined when there is none, or none any more. */
+export async function offeredConfiguration({ store }: IssuerContext, id: string): Promise<JsonObject | undefined> {
   const row = await store.get('credential_configuration', id)
-  if (row === undefined || row.value.removed) return refuseUnknown(id)
-  return row.value.configuration
+  return row?.value.removed === false ? row.value.configuration : undefined
 }
 
 /** Takes the configuration away from new sessions; those that name it keep working. Refuses with `not_found`. */
@@ -36,14 +40,6 @@ export async function removeConfiguration({ store }: IssuerContext, id: string):
     stored.removed ? refuseUnknown(id) : { ...stored, removed: true },
   )
   if (known === undefined) refuseUnknown(id)
-}
-
-/** The configuration, whether removed or not; undefined when there never was one. It cannot change, so it is kept. */
-export async function findConfiguration(
-  { store }: IssuerContext,
-  id: string,
-): Promise<StoredConfiguration | undefined> {
-  return (await store.get('credential_configuration', id))?.value
 }
 
 /** The format of a stored configuration, which was checked when it was posted. */

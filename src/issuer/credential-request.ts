@@ -4,7 +4,7 @@ import { isObject, type JsonObject, own } from '../codec/json.ts'
 import type { Order } from '../credential/format.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
-import { findConfiguration, formatOfConfiguration } from './configurations.ts'
+import { formatOfConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { verifyKeyProof } from './key-proof.ts'
 import { identifierOf } from './metadata.ts'
@@ -59,13 +59,13 @@ async function requestedConfiguration(
   if (typeof id !== 'string') {
     return refuse('invalid_credential_request', 'credential_configuration_id is missing; send one of the offer')
   }
-  const stored = await findConfiguration(context, id)
-  if (stored === undefined)
+  const configuration = await context.configuration(id)
+  if (configuration === undefined)
     return refuse('unknown_credential_configuration', 'there is no such credential configuration')
   if (!session.configurationIds.includes(id)) {
     refuse('insufficient_scope', 'the access token is for other credential configurations')
   }
-  return { configurationId: id, configuration: stored.configuration }
+  return { configurationId: id, configuration }
 }
 
 /** The one key proof of a request, in the form of the final specification or in that of draft 15. */

@@ -4,6 +4,7 @@ import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { deriveSecret, keySigner } from '../keys/file-signer.ts'
+import { remembered } from '../store/remembered.ts'
 import type { IssuerStore } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerContext } from './context.ts'
@@ -16,11 +17,17 @@ export interface IssuerEffects {
   readonly log: Logger
 }
 
+const REMEMBERED_CONFIGURATIONS = 1000
+
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
+  const { store } = effects
   const context: IssuerContext = {
     config,
     ...effects,
     signer: keySigner(config.signingKey, config.chain),
+    configuration: remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
+      return (await store.get('credential_configuration', id))?.value.configuration
+    }),
     secrets: {
       code: deriveSecret(config.signingKey, 'pre-authorized code'),
       nonce: deriveSecret(config.signingKey, 'c_nonce'),
@@ -31,7 +38,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
       title: 'Vouchsafe issuance service',
       description: 'OpenID4VCI 1.0, pre-authorized code flow',
       authenticate: authenticator(config.apiKeys),
-      ready: () => effects.store.get('credential_configuration', '-'),
+      ready: () => store.get('credential_configuration', '-'),
       random: effects.random,
       log: effects.log,
       tls: config.tls,

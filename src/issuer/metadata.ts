@@ -8,7 +8,6 @@ import { thumbprint } from '../keys/jwk.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { findSession } from './collections.ts'
-import { findConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 
 /** Members of a configuration that tell us how to issue and wallets nothing. */
@@ -65,8 +64,8 @@ async function shownConfigurations(
     )
   }
   const { configurationIds } = await findSession(context.store, sessionId)
-  const stored = await Promise.all(configurationIds.map((id) => findConfiguration(context, id)))
-  return Object.fromEntries(configurationIds.map((id, index) => [id, shown(stored[index]?.configuration ?? {})]))
+  const configurations = await Promise.all(configurationIds.map((id) => context.configuration(id)))
+  return Object.fromEntries(configurationIds.map((id, index) => [id, shown(configurations[index] ?? {})]))
 }
 
 /** A configuration as a wallet sees it: what was posted, what follows from our keys, and `mandatory` spelled out. */

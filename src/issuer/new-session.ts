@@ -3,7 +3,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { selectClaims } from '../protocol/dcql-match.ts'
 import { refuse } from '../protocol/error.ts'
-import { findConfiguration, formatOfConfiguration } from './configurations.ts'
+import { formatOfConfiguration, offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
@@ -21,15 +21,15 @@ export async function startSession(context: IssuerContext, request: NewSession) 
   const dataset = request.credential_dataset as JsonObject
   refuseTooMany(dataset)
   for (const [index, id] of configurationIds.entries()) {
-    const stored = await findConfiguration(context, id)
-    if (stored === undefined || stored.removed) {
+    const configuration = await offeredConfiguration(context, id)
+    if (configuration === undefined) {
       return refuse(
         'invalid_request',
         `credential_configurations[${index}]: there is no credential configuration ${id}`,
       )
     }
-    formatOfConfiguration(stored.configuration).checkDataset(dataset, stored.configuration)
-    refuseUnlessComplete(dataset, stored.configuration)
+    formatOfConfiguration(configuration).checkDataset(dataset, configuration)
+    refuseUnlessComplete(dataset, configuration)
   }
   const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()

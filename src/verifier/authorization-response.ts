@@ -3,12 +3,18 @@ import { parseJsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
-import { update } from '../store/store.ts'
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import type { ResponseForm } from './schemas.ts'
-import { finish, type Outcome, refuseUnlessOpen, type VerificationSession, type WalletError } from './session.ts'
+import {
+  finish,
+  type Outcome,
+  refuseFinished,
+  refuseUnlessOpen,
+  type VerificationSession,
+  type WalletError,
+} from './session.ts'
 import { type Report, type VpResponse, verify } from './verification.ts'
 
 const MAX_PRESENTATIONS = 100
@@ -19,16 +25,17 @@ const MAX_ERROR_LENGTH = 500
  * fails ends it, and the wallet learns only that it was refused. Refuses with `not_found`, `gone` or `invalid_request`.
  */
 export async function receiveResponse(context: VerifierContext, sessionId: string, form: ResponseForm): Promise<void> {
-  const session = await findSession(context.store, sessionId)
+  const { value: session, version } = await findSession(context.store, sessionId)
   refuseUnlessOpen(session, context.now())
   const query = await getQuery(context, session.queryId)
   refuseForeignState(form, session, query)
   const outcome = form.error
     ? walletOutcome(form, form.error)
     : verifiedOutcome(context, session, query, readVpToken(form))
-  const now = context.now()
-  const stored = await update(context.store, 'verification_session', sessionId, (found) => finish(found, outcome, now))
-  if (stored === undefined) refuse('not_found', 'there is no such session')
+  const value = finish(session, outcome, context.now())
+  const failed = await context.store.commit([{ update: 'verification_session', id: sessionId, version, value }])
+  // A session changes once, so that whoever was faster has finished it.
+  if (failed !== undefined) refuseFinished()
   context.log.info(
     { event: 'session_finished', status: outcome.status, failed: failedChecks(outcome) },
     'session finished',
@@ -93,7 +100,7 @@ function verifiedOutcome(
     sessionStart: new Date(session.createdAt),
     now: context.now(),
     clockSkewSeconds: context.config.clockSkewSeconds,
-    trustAnchors: context.trustAnchors(),
+    trustAnchors: context.config.trustAnchors,
     parseCertificate: context.parseCertificate,
   })
   return { status: report.verified ? 'VERIFICATION_SUCCEEDED' : 'VERIFICATION_FAILED', report }

@@ -1,7 +1,7 @@
 /** What the verification service stores, and the schema it is stored in. */
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
-import { createCollection, type Migration, type Store } from '../store/store.ts'
+import { createCollection, type Migration, type Row, type Store } from '../store/store.ts'
 import type { VerificationSession } from './session.ts'
 
 export type VerifierCollections = {
@@ -17,7 +17,7 @@ export const verifierMigrations: readonly Migration[] = [
 ]
 
 /** Refuses with `not_found`. */
-export async function findSession(store: VerifierStore, sessionId: string): Promise<VerificationSession> {
+export async function findSession(store: VerifierStore, sessionId: string): Promise<Row<VerificationSession>> {
   const row = await store.get('verification_session', sessionId)
-  return row?.value ?? refuse('not_found', 'there is no such session')
+  return row ?? refuse('not_found', 'there is no such session')
 }

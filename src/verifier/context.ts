@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
+import type { DcqlQuery } from '../protocol/dcql.ts'
 import type { VerifierStore } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 
@@ -11,8 +12,8 @@ export interface VerifierContext {
   readonly signer: Signer
   /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
   readonly clientId: string
-  /** The anchors in force; read anew on SIGHUP. */
-  readonly trustAnchors: () => readonly Certificate[]
+  /** A query as it was posted. It never changes, so the ones used last are kept in memory. */
+  readonly query: (id: string) => Promise<DcqlQuery | undefined>
   readonly parseCertificate: (der: Uint8Array) => Certificate
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array

@@ -13,7 +13,6 @@ export async function createQuery({ store, random }: VerifierContext, posted: un
 }
 
 /** Refuses with `not_found`. */
-export async function getQuery({ store }: VerifierContext, id: string): Promise<DcqlQuery> {
-  const row = await store.get('verification_query', id)
-  return row?.value.dcqlQuery ?? refuse('not_found', `there is no verification query ${id}`)
+export async function getQuery({ query }: VerifierContext, id: string): Promise<DcqlQuery> {
+  return (await query(id)) ?? refuse('not_found', `there is no verification query ${id}`)
 }

@@ -15,7 +15,7 @@ const STATIC_AUDIENCE = 'https://self-issued.me/v2'
 /** The request object, the same at every call until the session is over. Refuses with `not_found` or `gone`. */
 export async function getRequestObject(context: VerifierContext, sessionId: string): Promise<string> {
   const { signer, clientId } = context
-  const session = await findSession(context.store, sessionId)
+  const { value: session } = await findSession(context.store, sessionId)
   if (session.outcome !== undefined) refuse('gone', 'this session has had its response')
   refuseUnlessOpen(session, context.now())
   if (session.clientId !== clientId) refuse('gone', 'the certificate of this verifier has changed; start a new session')

@@ -5,7 +5,7 @@ import { statusOf } from './session.ts'
 
 /** What the integrating application sees of a session. Refuses with `not_found`. */
 export async function getStatus(context: VerifierContext, sessionId: string) {
-  const session = await findSession(context.store, sessionId)
+  const { value: session } = await findSession(context.store, sessionId)
   const { outcome } = session
   return {
     session_id: sessionId,

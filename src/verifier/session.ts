@@ -32,8 +32,12 @@ export function statusOf(session: VerificationSession, now: Date): SessionStatus
 
 /** Refuses with `gone` when the session has expired, and with `invalid_request` when it has had its response. */
 export function refuseUnlessOpen(session: VerificationSession, now: Date): void {
-  if (session.outcome !== undefined) refuse('invalid_request', 'this session has had its response')
+  if (session.outcome !== undefined) refuseFinished()
   if (now.getTime() >= session.expiresAt) refuse('gone', 'this session has expired')
+}
+
+export function refuseFinished(): never {
+  return refuse('invalid_request', 'this session has had its response')
 }
 
 /** Ends an open session. Refuses like {@link refuseUnlessOpen}, so that a session takes exactly one response. */

@@ -5,6 +5,7 @@ import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { type Certificate, certificateCache } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
+import { remembered } from '../store/remembered.ts'
 import type { VerifierStore } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 import type { VerifierContext } from './context.ts'
@@ -18,15 +19,17 @@ export interface VerifierEffects {
 }
 
 const REMEMBERED_CERTIFICATES = 1000
+const REMEMBERED_QUERIES = 1000
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
+  const { store } = effects
   const [leaf] = config.chain as readonly [Certificate]
   const context: VerifierContext = {
     config,
     ...effects,
     signer: keySigner(config.signingKey, config.chain),
     clientId: `x509_hash:${leaf.fingerprint}`,
-    trustAnchors: () => config.trustAnchors,
+    query: remembered(REMEMBERED_QUERIES, async (id) => (await store.get('verification_query', id))?.value.dcqlQuery),
     parseCertificate: certificateCache(REMEMBERED_CERTIFICATES),
   }
   return createApp(
@@ -34,7 +37,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       title: 'Vouchsafe verification service',
       description: 'OpenID4VP 1.0 with DCQL',
       authenticate: authenticator(config.apiKeys),
-      ready: () => effects.store.get('verification_query', '-'),
+      ready: () => store.get('verification_query', '-'),
       random: effects.random,
       log: effects.log,
       tls: config.tls,
