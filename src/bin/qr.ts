@@ -1,6 +1,6 @@
 /** QR codes for a terminal: two modules to a character, so that a link fits on the screen. ISO/IEC 18004. */
 import encodeQR from 'qr'
-import { hasColours } from './text.ts'
+import { hasColours } from './terminal.ts'
 
 /** Light modules around the code. The standard has four; two are enough on a screen and save lines. */
 const BORDER = 2

@@ -1,52 +1,48 @@
-/** Text for people at a terminal: colours where there is one, and nothing in it that a stranger could steer it with. */
+/** Text for people at a terminal: lines of one width, colours where they are wanted, and nothing that a stranger could steer it with. */
+import { styleText } from 'node:util'
 
-type Colour = (text: string) => string
-
-export interface Paint {
-  readonly bold: Colour
-  readonly dim: Colour
-  readonly green: Colour
-  readonly yellow: Colour
-  readonly red: Colour
-}
-
-const ESCAPE = '\u001b['
+export const WIDTH = 80
 const WIDEST_COLUMN = 32
 
-/** Colours for `stream`, or none: when it is no terminal, or `NO_COLOR` is set (https://no-color.org). */
-export function paintFor(stream: { readonly isTTY?: boolean }, environment: NodeJS.ProcessEnv): Paint {
-  const colours = stream.isTTY === true && !environment.NO_COLOR
-  const between =
-    (on: number, off: number): Colour =>
-    (text) =>
-      colours ? `${ESCAPE}${on}m${text}${ESCAPE}${off}m` : text
-  return {
-    bold: between(1, 22),
-    dim: between(2, 22),
-    green: between(32, 39),
-    yellow: between(33, 39),
-    red: between(31, 39),
+type Style = Parameters<typeof styleText>[0]
+
+/** Whether stdout is a terminal that shows colours, and neither NO_COLOR nor its kind says otherwise. */
+export function hasColours(): boolean {
+  // The method is absent where stdout is no terminal, whatever the types say.
+  const { stdout } = process as { stdout: { hasColors?: () => boolean } }
+  return stdout.hasColors?.() ?? false
+}
+
+export function paint(style: Style, text: string): string {
+  return hasColours() ? styleText(style, text, { validateStream: false }) : text
+}
+
+/** The text in lines of at most `width`, broken between words; a longer word stands alone. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
   }
+  return lines
+}
+
+/** The text after `head`, its further lines below its first. `head` is `headWidth` characters wide without colours. */
+export function hanging(head: string, headWidth: number, text: string): string {
+  return head + wrap(text, WIDTH - headWidth).join(`\n${' '.repeat(headWidth)}`)
+}
+
+/** The text in lines after `indent`. */
+export function indented(text: string, indent = ''): string {
+  return wrap(text, WIDTH - indent.length)
+    .map((line) => indent + line)
+    .join('\n')
 }
 
 /** `text` from somebody else, without what moves the cursor, changes colours or turns the direction of writing. */
 export function plain(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
-}
-
-/** The words of `text` in lines of at most `width` characters, each after `indent`. */
-export function wrap(text: string, width: number, indent = ''): string {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && indent.length + line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = word
-    } else {
-      line = line === '' ? word : `${line} ${word}`
-    }
-  }
-  return [...lines, line].map((each) => indent + each).join('\n')
 }
 
 /** Two columns, the first as wide as its widest text within reason. */

@@ -8,9 +8,11 @@ Services; FILE is conf/server.json unless given, and paths in it are relative to
   vouchsafe verifier [--config FILE]          verify what wallets present
 
 Getting started and finding out:
-  vouchsafe demo [--once] [--home DIR]        both services and a wallet, with generated keys
-  vouchsafe init issuer|verifier [--dir DIR]  write a key, a certificate and a configuration
-  vouchsafe doctor [issuer|verifier] [--config FILE]
+  vouchsafe demo [--once] [--home DIR] [--port-base PORT]
+                                              both services and a wallet, with generated keys
+  vouchsafe init issuer|verifier [--dir DIR] [--base-url URL]
+                                              write a key, a certificate and a configuration
+  vouchsafe doctor [issuer|verifier] [--config FILE] [--json]
                                               say everything that is wrong with a configuration
 
 The reference wallet; it keeps its key and credentials in DIR:
@@ -22,10 +24,10 @@ The reference wallet; it keeps its key and credentials in DIR:
 const commands: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   issuer: async (args) => (await import('./service.ts')).runService('issuer', configFile(args)),
   verifier: async (args) => (await import('./service.ts')).runService('verifier', configFile(args)),
-  demo: async (args) => (await import('./demo.ts')).runDemo(args),
-  init: async (args) => (await import('./init.ts')).runInit(args),
-  doctor: async (args) => (await import('./doctor.ts')).runDoctor(args),
-  wallet: async (args) => (await import('./wallet.ts')).runWallet(args),
+  demo: async (args) => (await import('./demo/demo.ts')).runDemo(args),
+  init: async (args) => (await import('./init/init.ts')).runInit(args),
+  doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),
+  wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
   help: () => Promise.resolve(void process.stdout.write(USAGE)),
 }
 

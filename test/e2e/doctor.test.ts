@@ -3,10 +3,10 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFile
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { diagnose } from '../../src/bin/doctor-diagnosis.ts'
-import type { Finding } from '../../src/bin/doctor-finding.ts'
+import { diagnose } from '../../src/bin/doctor/diagnosis.ts'
+import type { Finding } from '../../src/bin/doctor/finding.ts'
 import { files, openDatabase } from '../../src/bin/effects.ts'
-import { certificateFile, keyFile, makeFiles, writeFiles } from '../../src/bin/init-files.ts'
+import { certificateFile, keyFile, makeFiles, writeFiles } from '../../src/bin/init/files.ts'
 import { issuerMigrations } from '../../src/issuer/collections.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { readPrivateKey } from '../../src/keys/file-signer.ts'
@@ -379,7 +379,7 @@ describe('vouchsafe doctor finds', () => {
     const file = join(it.directory, 'data/issuer.db')
     await makeDatabase(file, [{ id: 'issuer-0001', statements: createCollection('credential_configuration') }])
     const newer = { id: 'issuer-0002', statements: createCollection('later') }
-    const { databaseFindings } = await import('../../src/bin/doctor-database.ts')
+    const { databaseFindings } = await import('../../src/bin/doctor/database.ts')
     expect(await databaseFindings(file, [...issuerMigrations, newer])).toMatchObject([{ outcome: 'note' }])
     expect(await databaseFindings(file, issuerMigrations)).toMatchObject([{ outcome: 'ok' }])
   })

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { commandName, shellWord } from '../../src/bin/init.ts'
+import { commandName, shellWord } from '../../src/bin/init/init.ts'
 import type { Files } from '../../src/config/files.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { identifierProblem } from '../../src/keys/identifier.ts'

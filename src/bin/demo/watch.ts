@@ -1,11 +1,10 @@
 /** What becomes of the links that the demo leaves: said as soon as a wallet has used one. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Status, statusOf } from './demo-calls.ts'
-import type { Links } from './demo-links.ts'
-import { claimLines, reportLines } from './demo-report.ts'
-import type { Cast } from './demo-walk.ts'
-import { plain } from './terminal.ts'
-import { paint } from './text.ts'
+import { paint, plain } from '../terminal.ts'
+import { type Status, statusOf } from './calls.ts'
+import type { Links } from './links.ts'
+import { claimLines, reportLines } from './report.ts'
+import type { Cast } from './walk.ts'
 
 const PAUSE_MS = 1000
 

@@ -6,23 +6,15 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { WalletContext } from '../wallet/context.ts'
-import { curlText, linksText, startLinks } from './demo-links.ts'
-import { createNarrator, type Narrator } from './demo-narrator.ts'
-import {
-  type DemoService,
-  findPlace,
-  logFile,
-  makeHome,
-  type Place,
-  startIssuer,
-  startVerifier,
-} from './demo-services.ts'
-import { type Cast, type Declared, walk } from './demo-walk.ts'
-import { watch } from './demo-watch.ts'
-import { now, random } from './effects.ts'
-import { hanging, paint } from './text.ts'
-import { walletFiles } from './wallet-files.ts'
+import type { WalletContext } from '../../wallet/context.ts'
+import { now, random } from '../effects.ts'
+import { hanging, paint } from '../terminal.ts'
+import { walletFiles } from '../wallet/files.ts'
+import { curlText, linksText, startLinks } from './links.ts'
+import { createNarrator, type Narrator } from './narrator.ts'
+import { type DemoService, findPlace, logFile, makeHome, type Place, startIssuer, startVerifier } from './services.ts'
+import { type Cast, type Declared, walk } from './walk.ts'
+import { watch } from './watch.ts'
 
 /** The ports of the interface; the verifier's is two above the issuer's. */
 const PORT_BASE = 8079

@@ -1,7 +1,7 @@
 /** The calls of the applications that use the services: those with an API key. */
-import { ownString, parseJsonObject } from '../codec/json.ts'
-import type { Report } from '../verifier/verification.ts'
-import type { DemoService } from './demo-services.ts'
+import { ownString, parseJsonObject } from '../../codec/json.ts'
+import type { Report } from '../../verifier/verification.ts'
+import type { DemoService } from './services.ts'
 
 export interface Answer {
   readonly url: string

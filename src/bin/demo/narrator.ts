@@ -1,6 +1,6 @@
 /** How the demo shows what happens: numbered steps, each with what was sent and what it means. */
-import type { Step } from '../wallet/context.ts'
-import { hanging, paint } from './text.ts'
+import type { Step } from '../../wallet/context.ts'
+import { hanging, paint } from '../terminal.ts'
 
 /** A step of the wallet, or one that looks like it. `what` follows `who`. */
 export interface ShownStep extends Omit<Step, 'spec'> {

@@ -1,14 +1,14 @@
 /** Both services of the demo in this process: their files, made as `vouchsafe init` makes them, and their servers. */
 import { copyFileSync, existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { CommonConfig, ReadResult } from '../config/common.ts'
-import type { Files } from '../config/files.ts'
-import { readIssuerConfig } from '../issuer/config.ts'
-import { readVerifierConfig } from '../verifier/config.ts'
-import { createLog, files, now } from './effects.ts'
-import { CONFIG_FILE, certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from './init-files.ts'
-import { freePort, hasIpv6, lanAddress } from './network.ts'
-import { openIssuer, openVerifier, readConfigFile, type Service, type ServiceName } from './service.ts'
+import type { CommonConfig, ReadResult } from '../../config/common.ts'
+import type { Files } from '../../config/files.ts'
+import { readIssuerConfig } from '../../issuer/config.ts'
+import { readVerifierConfig } from '../../verifier/config.ts'
+import { createLog, files, now } from '../effects.ts'
+import { CONFIG_FILE, certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
+import { freePort, hasIpv6, lanAddress } from '../network.ts'
+import { openIssuer, openVerifier, readConfigFile, type Service, type ServiceName } from '../service.ts'
 
 /** A service that listens. */
 export interface DemoService {

@@ -1,14 +1,14 @@
 /** The walk of the demo: one credential, from the issuer to the wallet and from there to the verifier, over HTTP. */
-import type { WalletContext } from '../wallet/context.ts'
-import { WalletError } from '../wallet/error.ts'
-import { type PresentationPlan, present, readRequest } from '../wallet/present.ts'
-import { receive } from '../wallet/receive.ts'
-import { accepted, call, type Started, startedOf, statusOf } from './demo-calls.ts'
-import { ASKED_NAMES, CLAIM_COUNT, configuration, dataset, dcqlQuery } from './demo-data.ts'
-import { INDENT, type Narrator, type ShownStep } from './demo-narrator.ts'
-import { claimLines, failures, reportLines } from './demo-report.ts'
-import type { DemoService } from './demo-services.ts'
-import { hanging, paint } from './text.ts'
+import type { WalletContext } from '../../wallet/context.ts'
+import { WalletError } from '../../wallet/error.ts'
+import { type PresentationPlan, present, readRequest } from '../../wallet/present.ts'
+import { receive } from '../../wallet/receive.ts'
+import { hanging, paint } from '../terminal.ts'
+import { accepted, call, type Started, startedOf, statusOf } from './calls.ts'
+import { ASKED_NAMES, CLAIM_COUNT, configuration, dataset, dcqlQuery } from './data.ts'
+import { INDENT, type Narrator, type ShownStep } from './narrator.ts'
+import { claimLines, failures, reportLines } from './report.ts'
+import type { DemoService } from './services.ts'
 
 export interface Cast {
   readonly issuer: DemoService

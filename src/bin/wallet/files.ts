@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { WalletStore } from '../wallet/context.ts'
+import type { WalletStore } from '../../wallet/context.ts'
 
 const SUFFIX = '.json'
 

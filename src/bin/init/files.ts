@@ -4,9 +4,9 @@ import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type SubjectAltNames, selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
-import { now, random } from './effects.ts'
-import type { ServiceName } from './service.ts'
+import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
+import { now, random } from '../effects.ts'
+import type { ServiceName } from '../service.ts'
 
 export interface NewService {
   readonly service: ServiceName

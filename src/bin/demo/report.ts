@@ -1,9 +1,9 @@
 /** A verification report for people: every question with its outcome, then what was disclosed. */
-import { isObject, type Json } from '../codec/json.ts'
-import type { CheckResult } from '../verifier/checks/check.ts'
-import type { Report } from '../verifier/verification.ts'
-import { INDENT } from './demo-narrator.ts'
-import { hanging, paint } from './text.ts'
+import { isObject, type Json } from '../../codec/json.ts'
+import type { CheckResult } from '../../verifier/checks/check.ts'
+import type { Report } from '../../verifier/verification.ts'
+import { hanging, paint } from '../terminal.ts'
+import { INDENT } from './narrator.ts'
 
 const COLOURS = {
   passed: 'green',

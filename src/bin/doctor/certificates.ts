@@ -1,9 +1,9 @@
 /** What a person should know of the keys and certificates of a service before a wallet or a verifier tells them. */
 import { statSync } from 'node:fs'
-import type { ReadKey } from '../config/signing.ts'
-import { type Certificate, certificateProblem, isSignedBy } from '../keys/certificate.ts'
-import { identifierProblem } from '../keys/identifier.ts'
-import type { Finding } from './doctor-finding.ts'
+import type { ReadKey } from '../../config/signing.ts'
+import { type Certificate, certificateProblem, isSignedBy } from '../../keys/certificate.ts'
+import { identifierProblem } from '../../keys/identifier.ts'
+import type { Finding } from './finding.ts'
 
 type Say = (outcome: Finding['outcome'], text: string) => Finding
 

@@ -2,27 +2,21 @@
  * Everything that can be said of a configuration before a service starts with it: its mistakes, all at once, and then
  * what stands behind each setting. A part that can be read is looked at even when another cannot.
  */
-import { isObject } from '../codec/json.ts'
-import { type ReadResult, readShape } from '../config/common.ts'
-import { databaseFile, databaseMistakes } from '../config/database.ts'
-import type { Files } from '../config/files.ts'
-import { type ReadKey, readKeyAndCertificates } from '../config/signing.ts'
-import { issuerMigrations } from '../issuer/collections.ts'
-import { IssuerSettings, readIssuerConfig } from '../issuer/config.ts'
-import type { Migration } from '../store/store.ts'
-import { verifierMigrations } from '../verifier/collections.ts'
-import { readAnchorDirectory, readVerifierConfig, VerifierSettings } from '../verifier/config.ts'
-import { addressFindings } from './doctor-address.ts'
-import {
-  anchorFindings,
-  identifierFinding,
-  keyFileFindings,
-  signingFindings,
-  tlsFindings,
-} from './doctor-certificates.ts'
-import { databaseFindings } from './doctor-database.ts'
-import type { Finding } from './doctor-finding.ts'
-import type { ServiceName } from './service.ts'
+import { isObject } from '../../codec/json.ts'
+import { type ReadResult, readShape } from '../../config/common.ts'
+import { databaseFile, databaseMistakes } from '../../config/database.ts'
+import type { Files } from '../../config/files.ts'
+import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
+import { issuerMigrations } from '../../issuer/collections.ts'
+import { IssuerSettings, readIssuerConfig } from '../../issuer/config.ts'
+import type { Migration } from '../../store/store.ts'
+import { verifierMigrations } from '../../verifier/collections.ts'
+import { readAnchorDirectory, readVerifierConfig, VerifierSettings } from '../../verifier/config.ts'
+import type { ServiceName } from '../service.ts'
+import { addressFindings } from './address.ts'
+import { anchorFindings, identifierFinding, keyFileFindings, signingFindings, tlsFindings } from './certificates.ts'
+import { databaseFindings } from './database.ts'
+import type { Finding } from './finding.ts'
 
 interface Kind {
   readonly settings: Parameters<typeof readShape>[0]

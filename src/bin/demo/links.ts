@@ -1,14 +1,14 @@
 /** What the demo leaves running: fresh links for a wallet of one's own, and the calls to go on by hand. */
 import { join } from 'node:path'
-import { accepted, call, type Started, startedOf } from './demo-calls.ts'
-import { dataset } from './demo-data.ts'
-import type { DemoService } from './demo-services.ts'
-import type { Declared } from './demo-walk.ts'
-import { commandName, shellWord } from './init.ts'
-import { certificateFile } from './init-files.ts'
-import { isLoopback } from './network.ts'
-import { qrLines } from './qr.ts'
-import { hanging, paint } from './text.ts'
+import { certificateFile } from '../init/files.ts'
+import { commandName, shellWord } from '../init/init.ts'
+import { isLoopback } from '../network.ts'
+import { qrLines } from '../qr.ts'
+import { hanging, paint } from '../terminal.ts'
+import { accepted, call, type Started, startedOf } from './calls.ts'
+import { dataset } from './data.ts'
+import type { DemoService } from './services.ts'
+import type { Declared } from './walk.ts'
 
 export interface Links {
   readonly offer: Started

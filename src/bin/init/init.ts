@@ -4,7 +4,9 @@
  */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { addressMistakes } from '../config/address.ts'
+import { addressMistakes } from '../../config/address.ts'
+import { isLoopback, lanAddress } from '../network.ts'
+import type { ServiceName } from '../service.ts'
 import {
   CONFIG_FILE,
   certificateFile,
@@ -14,9 +16,7 @@ import {
   type NewFiles,
   TRUST_ANCHORS,
   writeFiles,
-} from './init-files.ts'
-import { isLoopback, lanAddress } from './network.ts'
-import type { ServiceName } from './service.ts'
+} from './files.ts'
 
 const PORTS: Readonly<Record<ServiceName, number>> = { issuer: 8079, verifier: 8081 }
 const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example Issuer', verifier: 'Example Verifier' }

@@ -3,17 +3,17 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { chosenAnswers } from '../wallet/answer.ts'
-import type { WalletContext } from '../wallet/context.ts'
-import { hidablePlaces } from '../wallet/disclosure.ts'
-import { WalletError } from '../wallet/error.ts'
-import { decline, type PresentationPlan, present, readRequest } from '../wallet/present.ts'
-import { receive } from '../wallet/receive.ts'
-import { findCredential, listCredentials, type StoredCredential } from '../wallet/stored-credential.ts'
-import { now, random } from './effects.ts'
-import { plain } from './terminal.ts'
-import { walletFiles } from './wallet-files.ts'
-import { card, damaged, details, listing, paint, planText, verifierName } from './wallet-text.ts'
+import { chosenAnswers } from '../../wallet/answer.ts'
+import type { WalletContext } from '../../wallet/context.ts'
+import { hidablePlaces } from '../../wallet/disclosure.ts'
+import { WalletError } from '../../wallet/error.ts'
+import { decline, type PresentationPlan, present, readRequest } from '../../wallet/present.ts'
+import { receive } from '../../wallet/receive.ts'
+import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
+import { now, random } from '../effects.ts'
+import { paint, plain } from '../terminal.ts'
+import { walletFiles } from './files.ts'
+import { card, damaged, details, listing, planText, verifierName } from './text.ts'
 
 const USAGE = `vouchsafe wallet - hold credentials, and present no more of them than is asked for
 
@@ -101,7 +101,7 @@ function readArgs(args: string[]) {
 async function runReceive({ wallet, subject, say }: Command): Promise<Outcome> {
   const received = await receive(wallet, subject)
   say(received.map(card).join('\n\n'))
-  say(`\n${paint.green('✓')} Received and kept. Show it with: vouchsafe wallet show ${received[0]?.id ?? ''}`)
+  say(`\n${paint('green', '✓')} Received and kept. Show it with: vouchsafe wallet show ${received[0]?.id ?? ''}`)
   return { json: { credentials: received.map(described) } }
 }
 
@@ -126,7 +126,7 @@ async function runPresent({ wallet, subject, say, agree }: Command): Promise<Out
     throw new WalletError('not_agreed', 'Nothing was sent. To tell the verifier: vouchsafe wallet decline REQUEST-URI')
   }
   const { redirect_uri: redirectUri } = await present(wallet, plan)
-  say(`\n${paint.green('✓')} Presented, and ${verifierName(plan)} accepted it.`)
+  say(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
   if (redirectUri !== undefined) say(`Go on at ${plain(redirectUri)}`)
   const goOn = redirectUri === undefined ? {} : { redirect_uri: redirectUri }
   return { json: { result: 'accepted', ...describedPlan(plan), ...goOn } }
@@ -195,7 +195,7 @@ function reportFailure(error: unknown, json: boolean): void {
   const [code, server] = error instanceof WalletError ? [error.code, error.server] : [usage ? 'usage' : 'failed']
   process.exitCode = usage ? 2 : 1
   if (json) printLine(JSON.stringify({ error: code, message, ...(server === undefined ? {} : { server }) }))
-  else process.stderr.write(`${paint.red('✗')} ${plain(message)}\n${usage ? `\n${USAGE}` : ''}`)
+  else process.stderr.write(`${paint('red', '✗')} ${plain(message)}\n${usage ? `\n${USAGE}` : ''}`)
 }
 
 function printLine(text: string): void {

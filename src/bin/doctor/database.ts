@@ -1,9 +1,9 @@
 /** Whether a service could open its database, found out without making or changing anything. */
 import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { loadDriver } from '../store/sqlite.ts'
-import type { Migration } from '../store/store.ts'
-import type { Finding } from './doctor-finding.ts'
+import { loadDriver } from '../../store/sqlite.ts'
+import type { Migration } from '../../store/store.ts'
+import type { Finding } from './finding.ts'
 
 const BUSY_TIMEOUT_MS = 3000
 

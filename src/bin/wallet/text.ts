@@ -1,20 +1,17 @@
 /** What the wallet shows a person: cards, what a request would disclose, what stays hidden. */
-import type { Json } from '../codec/json.ts'
-import type { Place } from '../codec/sd-jwt.ts'
-import { pathText } from '../protocol/dcql-match.ts'
-import { type Answered, chosenAnswers } from '../wallet/answer.ts'
-import { hidablePlaces, isWithin, leavesOf } from '../wallet/disclosure.ts'
-import type { PresentationPlan } from '../wallet/present.ts'
-import type { StoredCredential, Unreadable } from '../wallet/stored-credential.ts'
-import { columns, paintFor, plain, timeText, wrap } from './terminal.ts'
-
-export const paint = paintFor(process.stdout, process.env)
+import type { Json } from '../../codec/json.ts'
+import type { Place } from '../../codec/sd-jwt.ts'
+import { pathText } from '../../protocol/dcql-match.ts'
+import { type Answered, chosenAnswers } from '../../wallet/answer.ts'
+import { hidablePlaces, isWithin, leavesOf } from '../../wallet/disclosure.ts'
+import type { PresentationPlan } from '../../wallet/present.ts'
+import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
+import { columns, indented, paint, plain, timeText } from '../terminal.ts'
 
 /** Members that say what the credential is; a card tells them in its own words. */
 const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
 const MAX_VALUE = 72
 const INDENT = '  '
-const WIDTH = 80
 
 /** A received credential, at a glance. */
 export function card(stored: StoredCredential): string {
@@ -36,7 +33,7 @@ export function details(stored: StoredCredential): string {
     ['received', timeText(stored.receivedAt)],
   ])
   const legend = '○ can stay hidden when you present this   ● every verifier sees it'
-  return `${framed(stored, [...columns(rows), '', ...facts.map(paint.dim)])}\n\n${legend}`
+  return `${framed(stored, [...columns(rows), '', ...facts.map((line) => paint('dim', line))])}\n\n${legend}`
 }
 
 /** One line for each credential. */
@@ -45,14 +42,14 @@ export function listing(credentials: readonly StoredCredential[], now: Date): st
   const nameWidth = Math.max(...credentials.map((each) => plain(each.name).length))
   const issuerWidth = Math.max(...credentials.map((each) => issuerName(each).length))
   const lines = credentials.map((each) => {
-    const name = paint.bold(plain(each.name).padEnd(nameWidth))
+    const name = paint('bold', plain(each.name).padEnd(nameWidth))
     return `${each.id}  ${name}  ${issuerName(each).padEnd(issuerWidth)}  ${validity(each, now)}`
   })
   return lines.join('\n')
 }
 
 export function damaged({ id, problem }: Unreadable): string {
-  return paint.red(`Credential ${id} is damaged and was left as it is: ${plain(problem)}`)
+  return paint('red', `Credential ${id} is damaged and was left as it is: ${plain(problem)}`)
 }
 
 /** Who asks, and for each credential what it would see and what it would not. */
@@ -71,7 +68,7 @@ function whoAsks(plan: PresentationPlan): string {
     ? 'which it made itself: nobody else vouches for that name'
     : `which ${plain(certificate.issuerText)} issued`
   const about = `The request is signed with the certificate ${plain(certificate.subjectText)}, ${vouched}.`
-  return [`${paint.bold(verifierName(plan))} asks for a presentation.`, paint.dim(wrap(about, WIDTH))].join('\n')
+  return [`${paint('bold', verifierName(plan))} asks for a presentation.`, paint('dim', indented(about))].join('\n')
 }
 
 function wouldSee({ credential, disclosed, hidden }: Answered): string {
@@ -87,11 +84,11 @@ function wouldSee({ credential, disclosed, hidden }: Answered): string {
     hidden.map((place) => ({ place })),
   ).map(({ place }) => label(credential, place))
   return [
-    `From ${paint.bold(plain(credential.name))} of ${issuerName(credential)} (${credential.id}) it would see`,
-    ...(rows.length > 0 ? columns(rows, INDENT).map(paint.green) : [`${INDENT}no claim at all`]),
-    paint.dim(wrap(envelope, WIDTH, INDENT)),
+    `From ${paint('bold', plain(credential.name))} of ${issuerName(credential)} (${credential.id}) it would see`,
+    ...(rows.length > 0 ? columns(rows, INDENT).map((line) => paint('green', line)) : [`${INDENT}no claim at all`]),
+    paint('dim', indented(envelope, INDENT)),
     'and it would not see',
-    wrap(kept.join(', ') || '(nothing stays hidden)', WIDTH, INDENT),
+    indented(kept.join(', ') || '(nothing stays hidden)', INDENT),
   ].join('\n')
 }
 
@@ -100,13 +97,13 @@ function framed(stored: StoredCredential, lines: readonly string[]): string {
   const from = stored.issuerName === undefined ? plain(issuer) : `${plain(stored.issuerName)} (${plain(issuer)})`
   const until = expiresAt === undefined ? 'no expiry' : `valid until ${timeText(expiresAt)}`
   const inside = [from, '', ...lines, ''].map((line) => `│ ${line}`.trimEnd())
-  return [`┌ ${paint.bold(plain(name))}  ${paint.dim(id)}`, ...inside, `└ ${until}`].join('\n')
+  return [`┌ ${paint('bold', plain(name))}  ${paint('dim', id)}`, ...inside, `└ ${until}`].join('\n')
 }
 
 function validity({ expiresAt }: StoredCredential, now: Date): string {
   if (expiresAt === undefined) return 'no expiry'
   const time = timeText(expiresAt)
-  return expiresAt <= now ? paint.red(`expired ${time}`) : paint.dim(`until ${time}`)
+  return expiresAt <= now ? paint('red', `expired ${time}`) : paint('dim', `until ${time}`)
 }
 
 function issuerName({ issuerName: name, issuer }: StoredCredential): string {

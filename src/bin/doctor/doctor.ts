@@ -1,11 +1,11 @@
 /** `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts. */
 import { parseArgs } from 'node:util'
-import { isObject } from '../codec/json.ts'
-import { diagnose } from './doctor-diagnosis.ts'
-import type { Finding } from './doctor-finding.ts'
-import { files, now } from './effects.ts'
-import { readConfigFile, type ServiceName } from './service.ts'
-import { hanging, paint } from './text.ts'
+import { isObject } from '../../codec/json.ts'
+import { files, now } from '../effects.ts'
+import { readConfigFile, type ServiceName } from '../service.ts'
+import { hanging, paint } from '../terminal.ts'
+import { diagnose } from './diagnosis.ts'
+import type { Finding } from './finding.ts'
 
 /** Settings that only one of the services has. */
 const OWN_SETTINGS: Readonly<Record<ServiceName, readonly string[]>> = {

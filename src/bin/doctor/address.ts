@@ -1,7 +1,7 @@
 /** Whether a service could listen where it should, and be found where it says. */
-import { addressMistakes } from '../config/address.ts'
-import type { Finding } from './doctor-finding.ts'
-import { isLoopback, lanAddress, listenProblem } from './network.ts'
+import { addressMistakes } from '../../config/address.ts'
+import { isLoopback, lanAddress, listenProblem } from '../network.ts'
+import type { Finding } from './finding.ts'
 
 export interface Address {
   readonly baseUrl: string | undefined
