@@ -18,6 +18,8 @@ await build({
   minifySyntax: true,
   legalComments: 'linked',
   banner: { js: '#!/usr/bin/env node' },
+  // The OpenAPI plug-in could write YAML as well; nobody asks it to.
+  alias: { yaml: './build/no-yaml.js' },
   // Native code of an optional dependency; loaded where Node has no SQLite of its own.
   external: ['@photostructure/sqlite'],
   logLevel: 'warning',

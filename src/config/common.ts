@@ -4,7 +4,8 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { Ajv, type ErrorObject } from 'ajv'
-import Type, { type Static, type TObject } from 'typebox'
+import type { Static, TObject } from 'typebox'
+import * as Type from 'typebox'
 import { isObject, type JsonObject } from '../codec/json.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'

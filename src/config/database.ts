@@ -1,5 +1,6 @@
 /** `database`: the seeds' settings, of which `url` decides. Without it the embedded database file is used. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 
 export const Database = Type.Object(
   {

@@ -1,6 +1,7 @@
 /** A key and its certificates, as files: read, and held against each other. */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, leafProblem, readPemCertificates } from '../keys/certificate.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'

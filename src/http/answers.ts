@@ -1,5 +1,6 @@
 /** How routes describe their answers in the OpenAPI document. */
-import Type, { type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
+import * as Type from 'typebox'
 
 const ErrorBody = Type.Object({
   error: Type.String({ description: 'A code of the specification, or one of the administrative ones' }),

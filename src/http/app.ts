@@ -29,8 +29,6 @@ export interface AppOptions {
 }
 
 const BODY_LIMIT = 1024 * 1024
-/** Longer than any address that Node reads, so that an id is never too long to be looked up and not found. */
-const MAX_PARAM_LENGTH = 16_384
 
 /** A server that does not listen yet. `addRoutes` declares what it serves. */
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
@@ -43,17 +41,20 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     return503OnClosing: false,
     logger: false,
     genReqId: () => Buffer.from(options.random(12)).toString('base64url'),
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    // Answers are our own objects: compiling a serializer for each would cost time at start-up and memory ever after.
+    schemaController: {
+      compilersFactory: {
+        buildValidator: () => (route: { readonly schema: object }) => lazyValidator(route.schema),
+        buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
+      },
+    },
     clientErrorHandler: answerBrokenRequest,
-    // An address that cannot be decoded; no hook runs for it.
+    // An address that cannot be decoded, or with a longer id than we give; no hook runs for it.
     frameworkErrors: (_error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
       answerUnreadable(routes, options, request, reply),
     ...(options.tls ? { https: options.tls } : {}),
   } as Parameters<typeof Fastify>[0]).withTypeProvider<TypeBoxTypeProvider>() as unknown as App
 
-  app.setValidatorCompiler(({ schema }) => lazyValidator(schema as object))
-  // Answers are our own objects; compiling a serializer for each would cost start-up time.
-  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, parseJsonBody)
   app.decorateRequest('apiKeyLabel', '')

@@ -46,7 +46,7 @@ export function answerUnrouted(
   if (admin) authenticate(request.headers.authorization)
   else reply.headers(CORS_HEADERS)
   const methods = new Set(found.flatMap((route) => [...route.methods]))
-  // A method that it takes and no route all the same: the address cannot be decoded.
+  // A method that it takes and no route all the same: what stands in the place of the id can be none.
   if (methods.size === 0 || methods.has(request.method)) {
     refuse('not_found', 'there is nothing at this path; GET /openapi lists what there is')
   }

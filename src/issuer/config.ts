@@ -1,5 +1,6 @@
 /** The issuance service's `server.json`. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 import { type CommonConfig, commonSettings, type ReadResult, readCommon, readShape } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 

@@ -1,5 +1,6 @@
 /** Wire objects of OpenID4VCI 1.0, as schemas that validate requests and as types. Names are the specification's. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 
 /** OpenID4VCI 1.0, Claims Path Pointer: member names, array indices, and null for every element. */
 export const ClaimPath = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {

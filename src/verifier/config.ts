@@ -1,5 +1,5 @@
 /** The verification service's `server.json`. */
-import Type from 'typebox'
+import * as Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
 import { type CommonConfig, commonSettings, type ReadResult, readCommon, readShape } from '../config/common.ts'
 import type { Files } from '../config/files.ts'

@@ -1,5 +1,6 @@
 /** What each operation of the verification service takes and gives: the schemas that validate, and the OpenAPI document. */
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 import { answers, byApplication, byWallet, Seconds, SessionParams } from '../http/answers.ts'
 
 const DcqlQuery = Type.Object({}, { description: 'OpenID4VP 1.0, Digital Credentials Query Language' })

@@ -1,0 +1,6 @@
+// In place of the package yaml, in the bundle.
+export function stringify() {
+  throw new Error('the OpenAPI document is served as JSON')
+}
+
+export const parse = stringify
