@@ -1,17 +1,17 @@
 /** API keys: `integrations.authentication` maps each key (a secret) to a label (not one). */
-import { createHmac, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { refuse } from '../protocol/error.ts'
 
 /** The label of the key in an `Authorization: Bearer` header. Refuses anything else with `unauthorized`. */
 export type Authenticate = (authorization: string | undefined) => string
 
 /**
- * Keys are looked up by a digest under a key of this process, so that the time of the look-up says nothing about how much
+ * Keys are looked up by a digest together with a secret of this process, so that the time of the look-up says nothing about how much
  * of a guess was right.
  */
 export function authenticator(labelByKey: Readonly<Record<string, string>>): Authenticate {
-  const secret = randomBytes(32)
-  const digest = (key: string): string => createHmac('sha256', secret).update(key).digest('base64url')
+  const secret = randomBytes(32).toString('base64url')
+  const digest = (key: string): string => hash('sha256', secret + key, 'base64url')
   const labels = new Map(Object.entries(labelByKey).map(([key, label]) => [digest(key), label]))
   return (authorization) => {
     const [, key] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []

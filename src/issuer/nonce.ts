@@ -2,7 +2,7 @@
  * The `c_nonce`: made without storing anything, accepted once. OpenID4VCI 1.0, Nonce Endpoint.
  * It carries its expiry and a MAC over it and the session; only a spent one takes a row, until it would have expired.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
 
@@ -12,7 +12,7 @@ const EXPIRY_BYTES = 6
 const MAC_BYTES = 16
 
 /** A fresh nonce for the session, or for any session when it is fetched from the endpoint without one. */
-export function makeNonce(secret: Uint8Array, sessionId: string | undefined, random: Uint8Array, now: Date): string {
+export function makeNonce(secret: KeyObject, sessionId: string | undefined, random: Uint8Array, now: Date): string {
   const expiry = Buffer.alloc(EXPIRY_BYTES)
   expiry.writeUIntBE(now.getTime() + LIFETIME_SECONDS * 1000, 0, EXPIRY_BYTES)
   const body = Buffer.concat([expiry, random.subarray(0, RANDOM_BYTES)])
@@ -20,7 +20,7 @@ export function makeNonce(secret: Uint8Array, sessionId: string | undefined, ran
 }
 
 /** When the nonce expires, if we made it for this session or for any, and it has not. */
-export function nonceExpiry(secret: Uint8Array, sessionId: string, nonce: string, now: Date): Date | undefined {
+export function nonceExpiry(secret: KeyObject, sessionId: string, nonce: string, now: Date): Date | undefined {
   const bytes = decode(nonce)
   if (bytes?.length !== EXPIRY_BYTES + RANDOM_BYTES + MAC_BYTES) return undefined
   const body = bytes.subarray(0, -MAC_BYTES)
@@ -30,7 +30,7 @@ export function nonceExpiry(secret: Uint8Array, sessionId: string, nonce: string
   return ours && now < expiry ? expiry : undefined
 }
 
-function mac(secret: Uint8Array, sessionId: string | undefined, body: Uint8Array): Buffer {
+function mac(secret: KeyObject, sessionId: string | undefined, body: Uint8Array): Buffer {
   // A session id is never empty, so the empty text stands for "any session" and nothing else.
   return createHmac('sha256', secret)
     .update(body)

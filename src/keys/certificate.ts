@@ -3,7 +3,7 @@
  * why a certificate or its path is not accepted; keys and signatures are `node:crypto`'s. RFC 5280 section 4.
  * Paths to a trust anchor are found in trust-anchors.ts.
  */
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import {
   contextTag,
   type DerValue,
@@ -71,7 +71,7 @@ export function parseCertificate(der: Uint8Array): Certificate {
   takeNoMore(parts)
   return {
     der: bytes,
-    fingerprint: createHash('sha256').update(bytes).digest('base64url'),
+    fingerprint: hash('sha256', bytes, 'base64url'),
     ...readSigned(signed, algorithm),
     signature: { signed: signed.der, value, ...readSignatureAlgorithm(algorithm) },
   }
@@ -99,7 +99,7 @@ export function readPemCertificates(pem: string): Certificate[] {
 export function certificateCache(size: number): (der: Uint8Array) => Certificate {
   const remembered = new Map<string, Certificate>()
   return (der) => {
-    const key = createHash('sha256').update(der).digest('base64url')
+    const key = hash('sha256', der, 'base64url')
     const certificate = remembered.get(key) ?? parseCertificate(der)
     // A Map keeps the order of insertion: the first is the one not used for longest.
     remembered.delete(key)

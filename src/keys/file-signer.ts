@@ -1,5 +1,5 @@
 /** A signer whose key is in a file, and what else is derived from that key. */
-import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, createPublicKey, createSecretKey, hkdfSync, type KeyObject, sign } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
 import type { Certificate } from './certificate.ts'
 import { readPublicJwk } from './jwk.ts'
@@ -34,7 +34,7 @@ export function keySigner(key: KeyObject, chain: readonly Certificate[]): Signer
 }
 
 /** A secret that everybody with the key can derive again and nobody else: HKDF-SHA-256, named by its `purpose`. RFC 5869. */
-export function deriveSecret(key: KeyObject, purpose: string): Uint8Array {
+export function deriveSecret(key: KeyObject, purpose: string): KeyObject {
   const material = key.export({ type: 'pkcs8', format: 'der' })
-  return new Uint8Array(hkdfSync('sha256', material, '', `vouchsafe ${purpose}`, 32))
+  return createSecretKey(new Uint8Array(hkdfSync('sha256', material, '', `vouchsafe ${purpose}`, 32)))
 }

@@ -1,5 +1,5 @@
 /** Public keys as JSON: which we take, their thumbprint, and the DIDs that carry one. RFC 7517, RFC 7638, did:jwk. */
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, ownString, parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
@@ -35,7 +35,7 @@ export function importPublicKey(jwk: PublicJwk): KeyObject {
 /** RFC 7638, base64url of SHA-256. */
 export function thumbprint(jwk: PublicJwk): string {
   const canonical = `{"crv":"${jwk.crv}","kty":"${jwk.kty}","x":"${jwk.x}","y":"${jwk.y}"}`
-  return createHash('sha256').update(canonical).digest('base64url')
+  return hash('sha256', canonical, 'base64url')
 }
 
 /** `did:jwk:<base64url of the key>`. */

@@ -209,6 +209,14 @@ const configurationMistakes: readonly Mistake[] = [
     ),
     why: /deep/,
   },
+  {
+    mistake: '__proto__ where other members are ignored',
+    body: JSON.stringify({ ...configuration, credential_metadata: 'PROTO' }).replace(
+      '"PROTO"',
+      '{"x":[{"__proto__":{}}]}',
+    ),
+    why: /credential_metadata\.x\[0\]\.__proto__: this name is reserved/,
+  },
   { mistake: '__proto__', body: '{"format":"jwt_vc_json-ld","__proto__":{}}', why: /__proto__|prototype/ },
 ]
 

@@ -220,9 +220,11 @@ const bodyAttacks: readonly BodyAttack[] = [
   { attack: 'an array', type: 'application/json', body: async (ready) => JSON.stringify([await requestOf(ready)]) },
   { attack: 'a text', type: 'application/json', body: () => '"a"' },
   {
-    attack: 'a member named __proto__',
+    attack: 'a right request with __proto__ in a member that is ignored',
     type: 'application/json',
-    body: () => '{"__proto__":{"credential_configuration_id":"a"}}',
+    body: async (ready) =>
+      JSON.stringify(await requestOf(ready, { 'ü"\\': 'PROTO' })).replace('"PROTO"', '{"__proto__":{}}'),
+    refusal: refusal('invalid_credential_request', /\?''\.__proto__: this name is reserved/),
   },
   {
     attack: 'an array nested 200,000 deep',

@@ -45,7 +45,7 @@ const MAX_PROBLEMS = 20
 const ROUND = 50
 /** Rounds of each endpoint whose database is compared as a whole; the count of writes is compared after each request. */
 const COMPARED_ROUNDS = 20
-const WARM_UP = 100
+const WARM_UP = 1000
 
 export async function fuzz({ count, seed, say = () => undefined }: FuzzOptions): Promise<FuzzResult> {
   const services = await startServices()
@@ -60,7 +60,7 @@ export async function fuzz({ count, seed, say = () => undefined }: FuzzOptions):
   const before = memoryInUse(services)
   for (const [at, target] of targets.entries()) {
     await fuzzTarget(run, target, count, seededRandom(seed * 1000 + at))
-    say(`${target.name}: ${count} mutations, ${problems.length} problem(s) so far`)
+    say(`${target.name}: ${problems.length} problem(s) so far, ${megabytes(memoryInUse(services))} in use`)
     if (problems.length >= MAX_PROBLEMS) break
   }
   const memory = { before, after: memoryInUse(services) }
@@ -91,6 +91,8 @@ async function fuzzTarget(run: Run, target: Target, count: number, random: Rando
       run.problems.push(`${target.name}: the database changed and no write was seen`)
     }
     forgetLog(run.services)
+    // Requests that never wait for a disk would otherwise keep the event loop from ending what they began.
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
