@@ -1,5 +1,6 @@
 /** API keys: `integrations.authentication` maps each key (a secret) to a label (not one). */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { toBase64url } from '../codec/base64url.ts'
 import { refuse } from '../protocol/error.ts'
 
 /** The label of the key in an `Authorization: Bearer` header. Refuses anything else with `unauthorized`. */
@@ -9,8 +10,11 @@ export type Authenticate = (authorization: string | undefined) => string
  * Keys are looked up by a digest together with a secret of this process, so that the time of the look-up says nothing about how much
  * of a guess was right.
  */
-export function authenticator(labelByKey: Readonly<Record<string, string>>): Authenticate {
-  const secret = randomBytes(32).toString('base64url')
+export function authenticator(
+  labelByKey: Readonly<Record<string, string>>,
+  random: (bytes: number) => Uint8Array,
+): Authenticate {
+  const secret = toBase64url(random(32))
   const digest = (key: string): string => hash('sha256', secret + key, 'base64url')
   const labels = new Map(Object.entries(labelByKey).map(([key, label]) => [digest(key), label]))
   return (authorization) => {

@@ -102,6 +102,16 @@ function addHooks(app: App, { authenticate, log }: AppOptions, routes: Routes): 
     else reply.headers(CORS_HEADERS)
     done()
   })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { config, url } = request.routeOptions
+    if (config.admin && request.method === 'POST' && reply.statusCode < 300) {
+      log.info(
+        { event: 'administered', request: request.id, caller: request.apiKeyLabel, route: url },
+        'request served',
+      )
+    }
+    done()
+  })
   app.setErrorHandler((thrown, request, reply) => answerError(thrown, log, request, reply))
 }
 
@@ -115,7 +125,8 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
 function answerError(thrown: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): void {
   const error = toProtocolError(thrown, request)
   const { url: route } = request.routeOptions
-  const line = { event: 'refused', request: request.id, route, error: error.code, why: error.message }
+  const caller = request.apiKeyLabel || undefined
+  const line = { event: 'refused', request: request.id, caller, route, error: error.code, why: error.message }
   if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
   else log.info({ ...line, cause: (error.cause as Error | undefined)?.message }, 'request refused')
   sendError(error, request, reply)
@@ -136,12 +147,12 @@ function answerUnreadable(
 }
 
 function addCommonRoutes(app: App, { ready }: AppOptions): void {
-  const hidden = { schema: { security: [], tags: ['operation'] } }
-  app.get('/openapi', { schema: { ...hidden.schema, summary: 'This document' } }, () => app.swagger())
-  app.get('/health/live', { schema: { ...hidden.schema, summary: 'Whether the process runs' } }, () => ({
+  const operation = { security: [], tags: ['operation'] }
+  app.get('/openapi', { schema: { ...operation, summary: 'This document' } }, () => app.swagger())
+  app.get('/health/live', { schema: { ...operation, summary: 'Whether the process runs' } }, () => ({
     status: 'ok',
   }))
-  app.get('/health/ready', { schema: { ...hidden.schema, summary: 'Whether the database answers' } }, async () => {
+  app.get('/health/ready', { schema: { ...operation, summary: 'Whether the database answers' } }, async () => {
     await ready().catch((cause: unknown) => refuse('temporarily_unavailable', 'the database does not answer', cause))
     return { status: 'ok' }
   })

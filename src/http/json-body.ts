@@ -1,4 +1,4 @@
-/** JSON bodies: bounded in depth, so that nothing later overflows the stack, and without `__proto__`. */
+/** JSON bodies: bounded in depth, so that nothing later overflows the stack, and kept exactly as it was sent. */
 import type { FastifyRequest } from 'fastify'
 import { type Json, parseJson } from '../codec/json.ts'
 
@@ -13,22 +13,29 @@ export function parseJsonBody(_request: FastifyRequest, text: string, parsed: Pa
     parsed(unreadable((error as Error).message))
     return
   }
-  const path = protoPath(body, '')
-  if (path === undefined) parsed(null, body)
-  else parsed(unreadable(`${path}: this name is reserved`))
+  const problem = problemIn(body, '')
+  if (problem === undefined) parsed(null, body)
+  else parsed(unreadable(problem))
 }
 
 function unreadable(why: string): Error {
   return Object.assign(new Error(why), { statusCode: 400 })
 }
 
-/** Where a member is named `__proto__`; nobody sends one who means well. */
-function protoPath(value: Json, path: string): string | undefined {
+/** What JSON allows and we do not: members named `__proto__`, and numbers that would be stored as other numbers. */
+function problemIn(value: Json, path: string): string | undefined {
+  if (typeof value === 'number')
+    return isExact(value) ? undefined : `${path}: this number loses digits; send it as text`
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, member] of Object.entries(value)) {
     const place = Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`
-    const found = name === '__proto__' ? place : protoPath(member, place)
-    if (found !== undefined) return found
+    if (name === '__proto__') return `${place}: this name is reserved`
+    const problem = problemIn(member, place)
+    if (problem !== undefined) return problem
   }
   return undefined
+}
+
+function isExact(value: number): boolean {
+  return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)
 }

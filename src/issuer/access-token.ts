@@ -10,11 +10,10 @@ import { MalformedError } from '../codec/malformed.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { type ErrorCode, refuse } from '../protocol/error.ts'
 import type { TokenResponse } from '../protocol/oauth.ts'
-import { update } from '../store/store.ts'
 import type { IssuerContext } from './context.ts'
 import { sessionOfCode } from './pre-authorized-code.ts'
 import type { TokenRequest } from './schemas.ts'
-import { type IssuanceSession, redeem } from './session.ts'
+import { type IssuanceSession, refuseRedeemed, refuseUnlessRedeemable } from './session.ts'
 
 const LIFETIME_SECONDS = 300
 const GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'
@@ -28,24 +27,35 @@ export async function redeemCode(
   request: TokenRequest,
   sessionId: string | undefined,
 ): Promise<TokenResponse> {
-  const codeSession = sessionOfRequest(context, request)
-  const unknown = 'the pre-authorized code is unknown; scan the credential offer again'
-  if (codeSession === undefined || (sessionId !== undefined && sessionId !== codeSession)) {
-    return refuse('invalid_grant', unknown)
+  const id = sessionOfRequest(context, request)
+  const ours = id !== undefined && (sessionId === undefined || sessionId === id)
+  const row = ours ? await context.store.get('issuance_session', id) : undefined
+  if (id === undefined || row === undefined) {
+    return refuse('invalid_grant', 'the pre-authorized code is unknown; scan the credential offer again')
   }
   const now = context.now()
-  const accessToken = await signToken(context, codeSession, now)
+  refuseUnlessRedeemable(row.value, now)
+  const accessToken = await signToken(context, id, now)
   const token = { digest: digestOf(accessToken), expiresAt: now.getTime() + LIFETIME_SECONDS * 1000 }
-  const session = await update(context.store, 'issuance_session', codeSession, (found) => redeem(found, token, now))
-  if (session === undefined) refuse('invalid_grant', unknown)
+  const value = { ...row.value, token }
+  const failed = await context.store.commit([{ update: 'issuance_session', id, version: row.version, value }])
+  // Before it has a token, nothing else changes a session: whoever was faster has redeemed the code.
+  if (failed !== undefined) refuseRedeemed()
   return { access_token: accessToken, token_type: 'Bearer', expires_in: LIFETIME_SECONDS }
+}
+
+/** The session that an access token opened, as it was read. */
+export interface OpenSession {
+  readonly sessionId: string
+  readonly session: IssuanceSession
+  readonly version: number
 }
 
 /** The session whose access token the header carries. Refuses with `invalid_token`. RFC 6750 section 3.1. */
 export async function sessionOfToken(
   { store, now }: IssuerContext,
   authorization: string | undefined,
-): Promise<{ readonly sessionId: string; readonly session: IssuanceSession; readonly version: number }> {
+): Promise<OpenSession> {
   const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
   if (token === undefined) return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
   const sessionId = subjectOf(token)

@@ -4,19 +4,13 @@ import { isObject, type JsonObject, own } from '../codec/json.ts'
 import type { Order } from '../credential/format.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
+import type { OpenSession } from './access-token.ts'
 import { formatOfConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { verifyKeyProof } from './key-proof.ts'
 import { identifierOf } from './metadata.ts'
 import { nonceExpiry } from './nonce.ts'
 import { type IssuanceSession, recordIssued } from './session.ts'
-
-/** The session that the access token opened, as it was read. */
-export interface OpenSession {
-  readonly sessionId: string
-  readonly session: IssuanceSession
-  readonly version: number
-}
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
@@ -37,10 +31,11 @@ export async function requestCredential(
   // After everything else, so that a proof that is wrong in any other way does not use up the nonce.
   const spentUntil = nonceExpiry(context.secrets.nonce, sessionId, nonce, now)
   if (spentUntil === undefined) return refuseNonce()
+  // Refuses before anything is signed; what it gives is made again with the session as it is then.
   recordIssued(open.session, configurationId, now)
   const order = orderOf(context, { configuration, dataset: open.session.dataset, holderKey, now })
   const credential = await issueChecked(context, order)
-  await store(context, open, { configurationId, nonce, spentUntil, now })
+  await spendAndRecord(context, open, { configurationId, nonce, spentUntil, now })
   return { credentials: [{ credential }] }
 }
 
@@ -119,7 +114,7 @@ async function issueChecked({ signer, random }: IssuerContext, order: Order): Pr
 }
 
 /** Spends the nonce and moves the session, both or neither; again when another request of the session was faster. */
-async function store(
+async function spendAndRecord(
   context: IssuerContext,
   open: OpenSession,
   made: { readonly configurationId: string; readonly nonce: string; readonly spentUntil: Date; readonly now: Date },

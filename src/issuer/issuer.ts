@@ -37,7 +37,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
     {
       title: 'Vouchsafe issuance service',
       description: 'OpenID4VCI 1.0, pre-authorized code flow',
-      authenticate: authenticator(config.apiKeys),
+      authenticate: authenticator(config.apiKeys, effects.random),
       ready: () => store.get('credential_configuration', '-'),
       random: effects.random,
       log: effects.log,

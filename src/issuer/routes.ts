@@ -3,12 +3,12 @@ import type { FastifyRequest } from 'fastify'
 import { SessionParams } from '../http/answers.ts'
 import { bodylessRoutes, formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
-import { refuse } from '../protocol/error.ts'
-import { redeemCode, sessionOfToken } from './access-token.ts'
+import { refuseLater } from '../protocol/later.ts'
+import { type OpenSession, redeemCode, sessionOfToken } from './access-token.ts'
 import { findSession } from './collections.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
-import { type OpenSession, requestCredential } from './credential-request.ts'
+import { requestCredential } from './credential-request.ts'
 import { accessTokenKeys, authorizationServerMetadata, issuerMetadata } from './metadata.ts'
 import { startSession } from './new-session.ts'
 import { makeNonce } from './nonce.ts'
@@ -17,6 +17,7 @@ import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 
 const admin = { config: { admin: true } } as const
+const LATER_FIELDS = ['pre-authorized_code', 'tx_code', 'Idempotency-Key']
 
 export function issuerRoutes(app: App, context: IssuerContext): void {
   configurationRoutes(app, context)
@@ -55,7 +56,7 @@ function configurationRoutes(app: App, context: IssuerContext): void {
 
 function sessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async ({ body, headers }) => {
-    refuseLater({ ...body, 'Idempotency-Key': headers['idempotency-key'] })
+    refuseLater({ ...body, 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
     return startSession(context, body)
   })
   app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params }) =>
@@ -119,11 +120,4 @@ function credentialRoute(app: App, context: IssuerContext): void {
     },
     handler: (request) => requestCredential(context, opened.get(request) as OpenSession, request.body),
   })
-}
-
-/** Fields that a later release brings are refused by name, so that nobody relies on one that does nothing. */
-function refuseLater(fields: Readonly<Record<string, unknown>>): void {
-  for (const name of ['pre-authorized_code', 'tx_code', 'Idempotency-Key']) {
-    if (fields[name] !== undefined) refuse('invalid_request', `${name}: not yet supported`)
-  }
 }

@@ -31,15 +31,14 @@ export function endOf({ expiresAt, token }: IssuanceSession): number {
   return Math.max(expiresAt, token?.expiresAt ?? 0)
 }
 
-/** The pre-authorized code becomes an access token, once. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint. */
-export function redeem(
-  session: IssuanceSession,
-  token: { digest: string; expiresAt: number },
-  now: Date,
-): IssuanceSession {
-  if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
+/** The pre-authorized code is good once, and for a while. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint. */
+export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): void {
+  if (session.token !== undefined) refuseRedeemed()
   if (now.getTime() >= session.expiresAt) refuse('invalid_grant', 'the pre-authorized code has expired')
-  return { ...session, token }
+}
+
+export function refuseRedeemed(): never {
+  return refuse('invalid_grant', 'the pre-authorized code has been used')
 }
 
 /** One more credential has been issued. Refuses with `credential_request_denied` after ten copies of the same. */

@@ -10,37 +10,30 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * `writeAll` writes the items in one transaction and gives their results in order; when it throws, nothing was written,
- * and the items are written one by one so that only the one that cannot be written fails.
+ * `writeAll` writes the items in one transaction and says in order what became of each; an item that cannot be written
+ * leaves the others alone. When it throws, nothing was written, and every item is rejected.
  */
-export function groupCommit<Item, Result>(writeAll: (items: readonly Item[]) => readonly Result[]) {
+export function groupCommit<Item, Result>(
+  writeAll: (items: readonly Item[]) => readonly PromiseSettledResult<Result>[],
+): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
 
   const flush = (): void => {
     const group = waiting
     waiting = []
-    if (settle(group, writeAll) || group.length === 1) return
-    for (const one of group) settle([one], writeAll)
+    try {
+      const results = writeAll(group.map(({ item }) => item))
+      for (const [index, result] of results.entries()) {
+        if (result.status === 'fulfilled') group[index]?.resolve(result.value)
+        else group[index]?.reject(result.reason)
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
   }
 
-  return (item: Item): Promise<Result> =>
+  return (item) =>
     new Promise((resolve, reject) => {
       if (waiting.push({ item, resolve, reject }) === 1) setImmediate(flush)
     })
-}
-
-/** Whether the group is settled. A group of one is settled by its failure, too. */
-function settle<Item, Result>(
-  group: readonly Waiting<Item, Result>[],
-  writeAll: (items: readonly Item[]) => readonly Result[],
-): boolean {
-  let results: readonly Result[]
-  try {
-    results = writeAll(group.map(({ item }) => item))
-  } catch (error) {
-    if (group.length === 1) group[0]?.reject(error)
-    return false
-  }
-  for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result)
-  return true
 }

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openSqlite } from './sqlite.ts'
+import { loadDriver, openSqlite } from './sqlite.ts'
 import { storeContract } from './store.contract.ts'
 import { createCollection } from './store.ts'
 
@@ -10,6 +10,25 @@ const fresh = () => join(mkdtempSync(join(tmpdir(), 'vouchsafe-store-')), 'test.
 
 describe('SQLite', () => {
   storeContract(fresh, (file, migrations) => openSqlite(file, migrations))
+
+  it('rejects what waits for another process together and soon, writes none of it, and then goes on', async () => {
+    const file = fresh()
+    const store = await openSqlite<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    const Database = await loadDriver()
+    const other = new Database(file)
+    other.exec('begin immediate')
+    const started = Date.now()
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, n) => store.commit([{ insert: 'thing', id: String(n), value: { n } }])),
+    )
+    expect(results.map(({ status }) => status)).toEqual(Array(20).fill('rejected'))
+    expect(Date.now() - started).toBeLessThan(4000)
+    other.exec('rollback')
+    expect(await store.list('thing')).toEqual([])
+    expect(await store.commit([{ insert: 'thing', id: '0', value: { n: 0 } }])).toBe(undefined)
+    other.close()
+    await store.close()
+  })
 
   it('keeps its statements working when garbage is collected between them', async () => {
     const store = await openSqlite<{ thing: { n: number } }>(fresh(), [

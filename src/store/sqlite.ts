@@ -6,24 +6,27 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { groupCommit } from './group-commit.ts'
 import type { Change, Migration, Row, Store } from './store.ts'
 
-const BUSY_TIMEOUT_MS = 5000
+/** For other processes: generous while the schema is brought up to date, short once a wait holds up every request. */
+const OPENING_TIMEOUT_MS = 5000
+const BUSY_TIMEOUT_MS = 1000
 
 /** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
 export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
   const Database = await loadDriver()
   const database = new Database(file)
   // First of all, so that switching to WAL waits for another process that does the same.
-  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  database.exec(`pragma busy_timeout = ${OPENING_TIMEOUT_MS}`)
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
   migrate(database, migrations)
+  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return createStore<C>(database)
 }
 
 function createStore<C>(database: DatabaseSync): Store<C> {
   const statement = statementCache(database)
   const commit = groupCommit((batches: readonly (readonly Change<C>[])[]) =>
-    inTransaction(database, 'immediate', () => batches.map((batch) => applyBatch(database, statement, batch))),
+    inTransaction(database, 'immediate', () => batches.map((batch) => applyBatch(statement, batch))),
   )
   return {
     get: promised((collection: string, id: string) => {
@@ -53,18 +56,26 @@ function parsed(value: unknown): unknown {
   return JSON.parse(value as string)
 }
 
-/** Undefined when every change of the batch applied; else the index of the first that did not, and none did. */
+/**
+ * Applies a batch inside the transaction of its group, whole or not at all. Its value is undefined when every change
+ * applied, else the index of the first whose condition did not hold.
+ */
 function applyBatch<C>(
-  database: DatabaseSync,
   statement: (sql: string) => StatementSync,
   batch: readonly Change<C>[],
-): number | undefined {
-  const several = batch.length > 1
-  if (several) database.exec('savepoint batch')
-  const failed = batch.findIndex((change) => !applyChange(statement, change))
-  if (several && failed !== -1) database.exec('rollback to batch')
-  if (several) database.exec('release batch')
-  return failed === -1 ? undefined : failed
+): PromiseSettledResult<number | undefined> {
+  statement('savepoint batch').run()
+  try {
+    const failed = batch.findIndex((change) => !applyChange(statement, change))
+    if (failed !== -1) statement('rollback to batch').run()
+    return { status: 'fulfilled', value: failed === -1 ? undefined : failed }
+  } catch (reason) {
+    // This throws, and with it the whole group, when SQLite has ended the transaction by itself, as on a full disk.
+    statement('rollback to batch').run()
+    return { status: 'rejected', reason }
+  } finally {
+    statement('release batch').run()
+  }
 }
 
 function applyChange<C>(statement: (sql: string) => StatementSync, change: Change<C>): boolean {
@@ -92,7 +103,8 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
       database.prepare('insert into migration (id) values (?)').run(id)
     }
     const [unknown] = applied
-    if (unknown !== undefined) throw new Error(`the database has the migration ${String(unknown)} of a newer release`)
+    if (unknown !== undefined)
+      throw new Error(`the database is of a newer release or of another service (it has ${String(unknown)})`)
   })
 }
 

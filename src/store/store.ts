@@ -50,8 +50,7 @@ export function createCollection(name: string): readonly string[] {
 
 /**
  * Reads a value, changes it and writes it back, again if somebody else was first. `change` is pure and may refuse by
- * throwing; it may return further changes that commit with it. Gives the value as it now stands, or undefined when the
- * id is unknown.
+ * throwing. Gives the value as it now stands, or undefined when the id is unknown.
  */
 export async function update<C, K extends keyof C & string>(
   store: Store<C>,

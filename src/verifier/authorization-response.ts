@@ -12,10 +12,11 @@ import {
   type Outcome,
   refuseFinished,
   refuseUnlessOpen,
+  statusOf,
   type VerificationSession,
   type WalletError,
 } from './session.ts'
-import { type Report, type VpResponse, verify } from './verification.ts'
+import { checksOf, type VpResponse, verify } from './verification.ts'
 
 const MAX_PRESENTATIONS = 100
 const MAX_ERROR_LENGTH = 500
@@ -37,7 +38,7 @@ export async function receiveResponse(context: VerifierContext, sessionId: strin
   // A session changes once, so that whoever was faster has finished it.
   if (failed !== undefined) refuseFinished()
   context.log.info(
-    { event: 'session_finished', status: outcome.status, failed: failedChecks(outcome) },
+    { event: 'session_finished', status: statusOf(value, context.now()), failed: failedChecks(outcome) },
     'session finished',
   )
   if ('report' in outcome && !outcome.report.verified) refuse('invalid_request', 'the presentation was not accepted')
@@ -83,7 +84,7 @@ function walletOutcome({ error_description: description }: ResponseForm, error: 
     error: error.slice(0, MAX_ERROR_LENGTH),
     ...(description ? { error_description: description.slice(0, MAX_ERROR_LENGTH) } : {}),
   }
-  return { status: error === 'access_denied' ? 'DECLINED' : 'VERIFICATION_FAILED', walletError }
+  return { walletError }
 }
 
 function verifiedOutcome(
@@ -92,7 +93,7 @@ function verifiedOutcome(
   query: DcqlQuery,
   response: VpResponse,
 ): Outcome {
-  const report: Report = verify(response, {
+  const report = verify(response, {
     query,
     state: session.state,
     nonce: session.nonce,
@@ -103,16 +104,13 @@ function verifiedOutcome(
     trustAnchors: context.config.trustAnchors,
     parseCertificate: context.parseCertificate,
   })
-  return { status: report.verified ? 'VERIFICATION_SUCCEEDED' : 'VERIFICATION_FAILED', report }
+  return { report }
 }
 
 /** For the log: which checks failed, and nothing of what was presented. */
 function failedChecks(outcome: Outcome): readonly string[] {
   if (!('report' in outcome)) return []
-  const { checks, credentials } = outcome.report
-  const all = [
-    ...checks,
-    ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks)),
-  ]
-  return all.filter((check) => check.outcome === 'failed').map(({ id }) => id)
+  return checksOf(outcome.report)
+    .filter((check) => check.outcome === 'failed')
+    .map(({ id }) => id)
 }

@@ -1,7 +1,7 @@
 /** Every path of the verification service, who may call it, and the function that answers. */
 import { formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
-import { refuse } from '../protocol/error.ts'
+import { refuseLater } from '../protocol/later.ts'
 import { receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
 import { startSession } from './new-session.ts'
@@ -11,6 +11,7 @@ import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 
 const admin = { config: { admin: true } } as const
+const LATER_FIELDS = ['redirect_uri', 'transaction_data', 'Idempotency-Key']
 
 export function verifierRoutes(app: App, context: VerifierContext): void {
   queryRoutes(app, context)
@@ -35,7 +36,7 @@ function queryRoutes(app: App, context: VerifierContext): void {
 
 function sessionRoutes(app: App, context: VerifierContext): void {
   app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSession }, async ({ body, headers }) => {
-    refuseLater({ ...body, 'Idempotency-Key': headers['idempotency-key'] })
+    refuseLater({ ...body, 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
     return startSession(context, body)
   })
   app.get('/presentation/oid4vp/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params }) =>
@@ -62,11 +63,4 @@ function walletRoutes(app: App, context: VerifierContext): void {
       },
     )
   })
-}
-
-/** Fields that a later release brings are refused by name, so that nobody relies on one that does nothing. */
-function refuseLater(fields: Readonly<Record<string, unknown>>): void {
-  for (const name of ['redirect_uri', 'transaction_data', 'Idempotency-Key']) {
-    if (fields[name] !== undefined) refuse('invalid_request', `${name}: not yet supported`)
-  }
 }

@@ -14,9 +14,7 @@ export interface VerificationSession {
   readonly outcome?: Outcome
 }
 
-export type Outcome =
-  | { readonly status: 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED'; readonly report: Report }
-  | { readonly status: 'DECLINED' | 'VERIFICATION_FAILED'; readonly walletError: WalletError }
+export type Outcome = { readonly report: Report } | { readonly walletError: WalletError }
 
 /** What a wallet says when it does not present. RFC 6749 section 4.1.2.1. */
 export interface WalletError {
@@ -24,10 +22,12 @@ export interface WalletError {
   readonly error_description?: string
 }
 
-export type SessionStatus = Outcome['status'] | 'STARTED' | 'EXPIRED'
+export type SessionStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
 
-export function statusOf(session: VerificationSession, now: Date): SessionStatus {
-  return session.outcome?.status ?? (now.getTime() < session.expiresAt ? 'STARTED' : 'EXPIRED')
+export function statusOf({ outcome, expiresAt }: VerificationSession, now: Date): SessionStatus {
+  if (outcome === undefined) return now.getTime() < expiresAt ? 'STARTED' : 'EXPIRED'
+  if ('report' in outcome) return outcome.report.verified ? 'VERIFICATION_SUCCEEDED' : 'VERIFICATION_FAILED'
+  return outcome.walletError.error === 'access_denied' ? 'DECLINED' : 'VERIFICATION_FAILED'
 }
 
 /** Refuses with `gone` when the session has expired, and with `invalid_request` when it has had its response. */

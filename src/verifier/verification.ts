@@ -53,8 +53,13 @@ export function verify(response: VpResponse, context: VerificationContext): Repo
       ? [[query.id, presentations.map((text) => verifyPresentation(text, query, context))] as const]
       : []
   })
-  const all = [...checks, ...credentials.flatMap(([, reports]) => reports.flatMap((report) => report.checks))]
-  return { verified: allHold(all), checks, credentials: Object.fromEntries(credentials) }
+  const report = { checks, credentials: Object.fromEntries(credentials) }
+  return { verified: allHold(checksOf(report)), ...report }
+}
+
+/** Every check of a report: of the response, then of each presentation. */
+export function checksOf({ checks, credentials }: Pick<Report, 'checks' | 'credentials'>): readonly CheckResult[] {
+  return [...checks, ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks))]
 }
 
 function verifyPresentation(text: string, query: CredentialQuery, context: VerificationContext): CredentialReport {

@@ -36,7 +36,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
     {
       title: 'Vouchsafe verification service',
       description: 'OpenID4VP 1.0 with DCQL',
-      authenticate: authenticator(config.apiKeys),
+      authenticate: authenticator(config.apiKeys, effects.random),
       ready: () => store.get('verification_query', '-'),
       random: effects.random,
       log: effects.log,

@@ -317,7 +317,7 @@ describe('a mistake of the integrating application', () => {
     ['names and values in every script, and broken surrogates', { 'ключ "\\~.': '\ud800 ~ \u0000 \u2028', '': '' }],
     ['empty objects and arrays', { a: {}, b: [], c: [[]], d: [{}], e: null, f: false, g: 0 }],
     ['names that are numbers', { 1: 'a', 0: 'b', '-1': 'c', length: 3 }],
-    ['numbers at their limits', { a: 1.7976931348623157e308, b: 5e-324, c: -1, d: 0.1, e: 9007199254740992 }],
+    ['numbers at their limits', { a: Number.MAX_SAFE_INTEGER, b: 5e-324, c: -1, d: 0.1, e: -9007199254740991 }],
     ['two thousand values', { a: Array.from({ length: 1999 }, (_, at) => at) }],
     ['nesting up to the limit', nested(15) as object],
     ['nothing', {}],
@@ -328,6 +328,20 @@ describe('a mistake of the integrating application', () => {
       await expectIssued(session)
     }
   })
+
+  it.each(['12345678901234567890', '1e400', '-1e400', '9007199254740993'])(
+    'refuses the number %s, which would be issued as another, and names its path',
+    async (number) => {
+      const response = await newSession(rawDataset(`{"a":{"b":[1,${number}]}}`))
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({
+        error: 'invalid_request',
+        error_description: expect.stringMatching(
+          /credential_dataset\.credentialSubject\.a\.b\[1\].*send it as text/,
+        ) as string,
+      })
+    },
+  )
 
   it('keeps a dataset with minus zero issuable', async () => {
     const started = await newSession(rawDataset('{"a":-0,"b":-0.0}'))

@@ -19,7 +19,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../support/services.ts'
-import { authorization, startIssuance, startVerification } from '../support/wire.ts'
+import { authorization, configuration, startIssuance, startVerification } from '../support/wire.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 
@@ -452,6 +452,21 @@ describe('every endpoint', () => {
   it('says 405 with the methods of every route that a path has', async () => {
     const answer = await send({ service: 'issuer', path: '/credential-configuration/create' }, 'PUT', authorization)
     expect(String(answer.headers.allow).split(', ').sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST'])
+  })
+
+  it('logs who changed or asked for what by the label of the API key, and never the key', async () => {
+    const { issuer, logLines } = services
+    const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+    const url = '/credential-configuration/create'
+    const before = logLines.length
+    await issuer.inject({ method: 'POST', url, headers, payload: JSON.stringify(configuration) })
+    await issuer.inject({ method: 'POST', url, headers, payload: '{}' })
+    const lines = logLines.slice(before).map((line) => JSON.parse(line) as object)
+    expect(lines).toMatchObject([
+      { event: 'administered', caller: 'test', route: url },
+      { event: 'refused', caller: 'test', route: url },
+    ])
+    expect(logLines.join('')).not.toContain(API_KEY)
   })
 
   it('writes no key, code or stack into an error', () => {
