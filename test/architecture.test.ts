@@ -11,7 +11,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   protocol: ['codec'],
   keys: ['codec'],
   credential: ['keys', 'protocol', 'codec'],
-  store: [],
+  store: ['codec'],
   config: ['keys', 'protocol', 'codec'],
   http: ['protocol', 'codec'],
   wallet: ['credential', 'keys', 'protocol', 'codec'],

@@ -80,7 +80,7 @@ describe('the README by hand', () => {
     }
     await Promise.all([issuer, verifier].map((block) => listening(block, place, children)))
     const output = await shell(moved(`${issue}\n${verify}`), place)
-    const status = JSON.parse(output.slice(output.lastIndexOf('{"session_id"'))) as {
+    const status = JSON.parse(output.slice(output.lastIndexOf('\n{\n  "session_id"'))) as {
       status: string
       result: { credentials: { card: [{ claims: { credentialSubject: object } }] } }
     }

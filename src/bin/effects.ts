@@ -1,11 +1,19 @@
-/** The outside world, in one place: files, clock, randomness, log. Everything else gets them passed in. */
+/**
+ * What the services and the wallet are given of the outside world: files, clock, randomness, database, log. Nothing but
+ * `bin/` reaches out of the process by itself.
+ */
 import { randomFillSync } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { destination, type Logger, pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import type { Files } from '../config/files.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
+import { makeDirectory } from './directory.ts'
+
+const STDOUT = 1
+/** Of a millisecond each. */
+const MAX_ATTEMPTS = 100
 
 export const now = (): Date => new Date()
 
@@ -38,11 +46,26 @@ export function createLog(service: string, file?: string): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: ['*.authorization', '*.password', '*.token', '*.credential', '*.vp_token', '*.claims'],
   }
-  return file === undefined ? pino(options) : pino(options, destination({ dest: file, sync: true }))
+  const descriptor = file === undefined ? STDOUT : openSync(file, 'a')
+  return pino(options, { write: (line) => writeLine(descriptor, line) })
+}
+
+/** A line that cannot be written is lost, as on a full disk; the service goes on. */
+function writeLine(descriptor: number, line: string): void {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    try {
+      writeSync(descriptor, line)
+      return
+    } catch (error) {
+      // A reader that is slow for a moment: the pipe is full.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+    }
+  }
 }
 
 /** Opens the embedded database, making its directory for this user alone. */
 export function openDatabase<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(file), 0o700)
   return openSqlite<C>(file, migrations)
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { freePort, isLoopback, lanAddress } from './network.ts'
+import { defaultHost, freePort, isLoopback, lanAddress } from './network.ts'
 
 const at = (address: string, internal = false): NetworkInterfaceInfo[] => [
   { address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' } as NetworkInterfaceInfo,
@@ -31,6 +31,17 @@ describe('the address on the local network', () => {
     ['192.168.1.17', false],
   ])('%s is this machine alone: %s', (host, expected) => {
     expect(isLoopback(host)).toBe(expected)
+  })
+})
+
+describe('the host when none is named', () => {
+  it.each([
+    [undefined, '::'],
+    ['EACCES', '::'],
+    ['EAFNOSUPPORT', '0.0.0.0'],
+    ['EADDRNOTAVAIL', '0.0.0.0'],
+  ])('is, when listening on :: ends with %s, %s', async (problem, host) => {
+    expect(await defaultHost(() => Promise.resolve(problem))).toBe(host)
   })
 })
 

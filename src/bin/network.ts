@@ -38,16 +38,16 @@ export function listenProblem(port: number, host: string): Promise<string | unde
   })
 }
 
-/** Whether one can listen on `::`, which takes IPv4 as well. */
-export async function hasIpv6(): Promise<boolean> {
-  const problem = await listenProblem(0, '::')
-  return problem !== 'EAFNOSUPPORT' && problem !== 'EADDRNOTAVAIL'
+/** Every interface: `::`, which takes IPv4 as well, or the IPv4 one on a machine without IPv6. */
+export async function defaultHost(probe = listenProblem): Promise<string> {
+  const problem = await probe(0, '::')
+  return problem === 'EAFNOSUPPORT' || problem === 'EADDRNOTAVAIL' ? '0.0.0.0' : '::'
 }
 
 /** `preferred` when nobody listens there, else a port that the system picks. */
 export async function freePort(preferred: number): Promise<number> {
   // Loopback as well: some systems let one listen on every address beside somebody who listens on a single one.
-  const problems = [await listenProblem(preferred, '::'), await listenProblem(preferred, '127.0.0.1')]
+  const problems = [await listenProblem(preferred, await defaultHost()), await listenProblem(preferred, '127.0.0.1')]
   return problems.includes('EADDRINUSE') || problems.includes('EACCES') ? pickPort() : preferred
 }
 

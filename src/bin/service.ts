@@ -1,18 +1,13 @@
 /** `vouchsafe issuer` and `vouchsafe verifier`: from a configuration file to a server that listens, and back. */
-import { networkInterfaces } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
-import type { CommonConfig, ReadResult } from '../config/common.ts'
 import type { App } from '../http/app-type.ts'
-import { type IssuerCollections, issuerMigrations } from '../issuer/collections.ts'
-import { type IssuerConfig, readIssuerConfig } from '../issuer/config.ts'
-import { createIssuer } from '../issuer/issuer.ts'
-import { type VerifierCollections, verifierMigrations } from '../verifier/collections.ts'
-import { readVerifierConfig, type VerifierConfig } from '../verifier/config.ts'
-import { createVerifier } from '../verifier/verifier.ts'
+import type { Store } from '../store/store.ts'
 import { createLog, files, now, openDatabase, random } from './effects.ts'
+import { defaultHost } from './network.ts'
 import { watchConnections } from './quiet-connections.ts'
-
-export type ServiceName = 'issuer' | 'verifier'
+import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
+import { plain } from './terminal.ts'
 
 /** A server that does not listen yet, and what to do after it has closed. */
 export interface Service {
@@ -21,43 +16,60 @@ export interface Service {
 }
 
 const PURGE_INTERVAL_MS = 60_000
-
-export async function openIssuer(config: IssuerConfig, log: Logger): Promise<Service> {
-  const store = await openDatabase<IssuerCollections>(config.databaseFile, issuerMigrations)
-  const app = await createIssuer(config, { store, now, random, log })
-  const purge = setInterval(() => {
-    store.purge('spent_nonce', now()).catch((err: unknown) => log.error({ event: 'purge_failed', err }, 'next time'))
-  }, PURGE_INTERVAL_MS).unref()
-  return {
-    app,
-    close: async () => {
-      clearInterval(purge)
-      await app.close()
-      await store.close()
-    },
-  }
-}
-
-export async function openVerifier(config: VerifierConfig, log: Logger): Promise<Service> {
-  const store = await openDatabase<VerifierCollections>(config.databaseFile, verifierMigrations)
-  const app = await createVerifier(config, { store, now, random, log })
-  return {
-    app,
-    close: async () => {
-      await app.close()
-      await store.close()
-    },
-  }
-}
+/** For what runs when a signal comes; then for closing what did not finish. */
+const GRACE_MS = 10_000
+const LAST_WAIT_MS = 2_000
 
 /** Runs a service until it is told to stop. Exits with 2 and every mistake when it cannot start. */
 export async function runService(name: ServiceName, configFile: string): Promise<void> {
+  // What it makes is for this user alone: the database holds claims and codes.
+  process.umask(0o077)
   const log = createLog(name)
-  if (name === 'issuer') {
-    await serve(log, configFile, readIssuerConfig, openIssuer)
-  } else {
-    await serve(log, configFile, readVerifierConfig, openVerifier)
+  process.on('SIGHUP', () => {
+    log.warn({ event: 'sighup_ignored' }, 'files are read at the start alone; restart the service to read them again')
+  })
+  try {
+    await serve(name, configFile, log)
+  } catch (err) {
+    log.fatal({ event: 'start_failed', err }, 'not started')
+    throw err
   }
+}
+
+/** The server of a service on its open database, which is closed with it, or when the server cannot be built. */
+export async function buildService<Name extends ServiceName>(
+  name: Name,
+  config: ConfigOf<Name>,
+  store: StoreOf<Name>,
+  log: Logger,
+): Promise<Service> {
+  const { create, purged } = services[name]
+  let app: App
+  try {
+    app = await create(config, { store, now, random, log })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  const stopPurging = keepPurging(store, purged, log)
+  return {
+    app,
+    close: async () => {
+      stopPurging()
+      await app.close()
+      await store.close()
+    },
+  }
+}
+
+function keepPurging<C>(store: Store<C>, collections: readonly (keyof C & string)[], log: Logger): () => void {
+  const purge = (): void => {
+    for (const each of collections) {
+      store.purge(each, now()).catch((err: unknown) => log.error({ event: 'purge_failed', err }, 'next time'))
+    }
+  }
+  const timer = setInterval(purge, PURGE_INTERVAL_MS).unref()
+  return () => clearInterval(timer)
 }
 
 /** The value of a configuration file, or the one mistake that it cannot be read. */
@@ -77,27 +89,24 @@ export function readConfigFile(
   }
 }
 
-async function serve<Config extends CommonConfig>(
-  log: Logger,
-  configFile: string,
-  readConfig: (value: unknown, from: typeof files, at: Date) => ReadResult<Config>,
-  open: (config: Config, log: Logger) => Promise<Service>,
-): Promise<void> {
+async function serve(name: ServiceName, configFile: string, log: Logger): Promise<void> {
+  const { read, migrations } = services[name]
   const file = readConfigFile(configFile)
-  const result = 'mistakes' in file ? file : readConfig(file.value, files, now())
+  const result = 'mistakes' in file ? file : read(file.value, files, now())
   if ('mistakes' in result) {
     refuseToStart(log, configFile, result.mistakes)
     return
   }
   for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
-  const { port, host = everyInterface(), databaseFile } = result.config
-  let service: Service
+  const { port, host = await defaultHost(), databaseFile } = result.config
+  let store: StoreOf<ServiceName>
   try {
-    service = await open(result.config, log)
+    store = await openDatabase(databaseFile, migrations)
   } catch (error) {
     refuseToStart(log, configFile, [`database.url: ${databaseFile}: ${(error as Error).message}`])
     return
   }
+  const service = await buildService(name, result.config, store, log)
   const closeQuiet = watchConnections(service.app)
   try {
     await service.app.listen({ port, host })
@@ -106,14 +115,17 @@ async function serve<Config extends CommonConfig>(
     refuseToStart(log, configFile, [listenMistake(error as NodeJS.ErrnoException, port, host)])
     return
   }
+  keepYoungGenerationSmall()
   log.info({ event: 'listening', port: addressPort(service.app) }, 'accepting connections')
   stopOnSignal(service, closeQuiet, log)
 }
 
-/** IPv6 and IPv4, or IPv4 alone on a machine without the other. */
-function everyInterface(): string {
-  const addresses = Object.values(networkInterfaces()).flat()
-  return addresses.some((address) => address?.family === 'IPv6') ? '::' : '0.0.0.0'
+/**
+ * Under load V8 lets its young generation grow to 28 MB, and keeps it so. Measured on Node 20 and 24: resident memory
+ * after 10,000 flows is 116/114 MB and 109/114 MB instead of up to 144/139.
+ */
+function keepYoungGenerationSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 function listenMistake({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
@@ -126,8 +138,9 @@ function listenMistake({ code, message }: NodeJS.ErrnoException, port: number, h
 function stopOnSignal(service: Service, closeQuiet: () => void, log: Logger): void {
   let stopping = false
   const stop = (signal: string): void => {
-    if (stopping) return
+    if (stopping) process.exit(1)
     stopping = true
+    endAfterGrace(service, log)
     log.info({ event: 'stopping', signal }, 'finishing what runs')
     closeQuiet()
     service.close().then(
@@ -145,6 +158,15 @@ function stopOnSignal(service: Service, closeQuiet: () => void, log: Logger): vo
   process.on('SIGINT', stop)
 }
 
+/** A connection that never ends its request, or never reads its answer, keeps nobody from stopping. */
+function endAfterGrace({ app }: Service, log: Logger): void {
+  setTimeout(() => {
+    log.warn({ event: 'stopping_hard' }, 'ending the connections that do not finish')
+    app.server.closeAllConnections()
+    setTimeout(() => process.exit(1), LAST_WAIT_MS).unref()
+  }, GRACE_MS).unref()
+}
+
 function addressPort(app: App): number | undefined {
   const address = app.server.address()
   return typeof address === 'object' ? address?.port : undefined
@@ -152,6 +174,7 @@ function addressPort(app: App): number | undefined {
 
 function refuseToStart(log: Logger, configFile: string, mistakes: readonly string[]): void {
   log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${mistakes.length} mistake(s), not started`)
-  process.stderr.write(`${configFile} cannot be used:\n${mistakes.map((mistake) => `  - ${mistake}\n`).join('')}`)
+  const lines = mistakes.map((mistake) => `  - ${plain(mistake.replaceAll('\n', ' '))}\n`)
+  process.stderr.write(`${configFile} cannot be used:\n${lines.join('')}`)
   process.exitCode = 2
 }

@@ -17,10 +17,10 @@ export function paint(style: Style, text: string): string {
   return hasColours() ? styleText(style, text, { validateStream: false }) : text
 }
 
-/** The text in lines of at most `width`, broken between words; a longer word stands alone. */
+/** The text in lines of at most `width`, broken between words; a longer word stands alone. Each word is plain. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
-  for (const word of text.split(/\s+/)) {
+  for (const word of text.split(/\s+/).map(plain)) {
     const last = lines.at(-1)
     if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(word)

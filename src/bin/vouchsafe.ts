@@ -17,7 +17,7 @@ Getting started and finding out:
 
 The reference wallet; it keeps its key and credentials in DIR:
   vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
-                   [--home DIR] [--json]
+                   [--home DIR] [--json] [--yes]
 `
 
 /** What each command does with the words after it. */
@@ -37,7 +37,8 @@ function configFile(args: string[]): string {
 
 async function main(): Promise<void> {
   const [word = 'help', ...args] = process.argv.slice(2)
-  const command = word === '-h' || word === '--help' ? commands.help : commands[word]
+  const name = word === '-h' || word === '--help' ? 'help' : word
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command !== undefined) return command(args)
   process.stderr.write(`There is no command ${word}.\n\n${USAGE}`)
   process.exitCode = 2

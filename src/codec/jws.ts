@@ -4,7 +4,7 @@
  */
 import { fromBase64url, toBase64url } from './base64url.ts'
 import { type JsonObject, parseJsonObject } from './json.ts'
-import { MalformedError, malformed } from './malformed.ts'
+import { malformed, within } from './malformed.ts'
 
 export interface Jws {
   readonly header: JsonObject
@@ -20,14 +20,14 @@ export function readJws(compact: string): Jws {
   if (header === undefined || payload === undefined || signature === undefined || more.length > 0) {
     return malformed('a JWS has three parts separated by dots')
   }
-  const protectedHeader = part('header', header)
+  const protectedHeader = part('the header', header)
   // RFC 7515 section 4.1.11: an extension that must be understood and is not.
   if (Object.hasOwn(protectedHeader, 'crit')) malformed('the header names critical extensions, and none is supported')
   return {
     header: protectedHeader,
-    payload: part('payload', payload),
+    payload: part('the payload', payload),
     signed: Buffer.from(`${header}.${payload}`, 'latin1'),
-    signature: named('signature', () => fromBase64url(signature)),
+    signature: within('the signature', () => fromBase64url(signature)),
   }
 }
 
@@ -41,14 +41,6 @@ export async function writeJws(
   return `${text}.${toBase64url(await sign(Buffer.from(text, 'latin1')))}`
 }
 
-function part(name: string, text: string): JsonObject {
-  return named(name, () => parseJsonObject(fromBase64url(text).toString('utf8')))
-}
-
-function named<T>(name: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    throw error instanceof MalformedError ? new MalformedError(`the ${name}: ${error.message}`) : error
-  }
+function part(what: string, text: string): JsonObject {
+  return within(what, () => parseJsonObject(fromBase64url(text).toString('utf8')))
 }

@@ -7,3 +7,12 @@ export class MalformedError extends Error {
 export function malformed(why: string): never {
   throw new MalformedError(why)
 }
+
+/** What `read` gives. Where something in it is malformed, the error says in what: `the payload: it is not JSON`. */
+export function within<T>(what: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof MalformedError ? new MalformedError(`${what}: ${error.message}`) : error
+  }
+}

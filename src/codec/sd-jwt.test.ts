@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { toBase64url } from './base64url.ts'
 import { type Json, type JsonObject, parseJson } from './json.ts'
 import { MalformedError } from './malformed.ts'
-import { concealClaims, digestOf, type Place, readSdJwt, revealClaims } from './sd-jwt.ts'
+import { asSdJwt, concealClaims, digestOf, type Place, readSdJwt, revealClaims } from './sd-jwt.ts'
 
 /** A disclosure with a fixed salt. */
 const disclosure = (...content: Json[]) => toBase64url(JSON.stringify(['salt', ...content]))
@@ -99,11 +99,14 @@ describe('the examples of RFC 9901', () => {
 describe('the text of an SD-JWT', () => {
   it.each<[string, string, readonly string[], string]>([
     ['a JWT and a tilde', `${jwt}~`, [], `${jwt}~`],
-    ['a JWT alone, which discloses nothing', jwt, [], `${jwt}~`],
     ['a JWT and disclosures', `${jwt}~${given}~x~`, [given, 'x'], `${jwt}~${given}~x~`],
     ['an empty disclosure, which is one', `${jwt}~~`, [''], `${jwt}~~`],
   ])('is %s', (_, text, disclosures, bound) => {
     expect(readSdJwt(text)).toMatchObject({ disclosures, bound, keyBinding: undefined })
+  })
+
+  it('gets its tilde where a credential is a plain JWT', () => {
+    expect([jwt, `${jwt}~`, `${jwt}~${given}~`].map(asSdJwt)).toEqual([`${jwt}~`, `${jwt}~`, `${jwt}~${given}~`])
   })
 
   it('has the key binding behind the last tilde', () => {
@@ -114,6 +117,7 @@ describe('the text of an SD-JWT', () => {
 
   it.each<[string, string]>([
     ['nothing', ''],
+    ['a JWT alone', jwt],
     ['a tilde', '~'],
     ['a disclosure without a JWT', `~${given}~`],
     ['a JWT and a disclosure without a tilde behind it', `${jwt}~${given}`],

@@ -26,17 +26,25 @@ export interface Revealed {
   readonly disclosed: readonly { readonly place: Place; readonly text: string }[]
 }
 
-const MAX_DISCLOSURES = 2000
+/** Each is hashed before anybody has verified anything. */
+export const MAX_DISCLOSURES = 2000
+/** Members and elements of a payload and its disclosures: as many as can be disclosed, and what stands around them. */
+const MAX_VALUES = 3000
 
 /** Takes an SD-JWT or SD-JWT+KB apart. Throws a MalformedError that says which part is wrong. */
 export function readSdJwt(text: string): SdJwt {
   const end = text.lastIndexOf('~')
-  if (end === -1) return { jws: readJws(text), disclosures: [], keyBinding: undefined, bound: `${text}~` }
+  if (end === -1) malformed('it has no tilde, which ends an SD-JWT or stands before its key binding')
   const bound = text.slice(0, end + 1)
   const [jwt = '', ...disclosures] = bound.slice(0, -1).split('~')
   if (disclosures.length > MAX_DISCLOSURES) malformed(`it has more than ${MAX_DISCLOSURES} disclosures`)
   const rest = text.slice(end + 1)
   return { jws: readJws(jwt), disclosures, keyBinding: rest === '' ? undefined : readJws(rest), bound }
+}
+
+/** A credential as an SD-JWT: some issue plain JWTs, which are ones that conceal nothing, and lack the tilde. */
+export function asSdJwt(credential: string): string {
+  return credential.includes('~') ? credential : `${credential}~`
 }
 
 /** SHA-256 of a disclosure's text, or of what a key binding binds; base64url. RFC 9901, Hashing Disclosures. */
@@ -93,7 +101,7 @@ export function concealClaims(
 export function revealClaims(payload: JsonObject, texts: readonly string[]): Revealed {
   const { _sd_alg: algorithm, ...root } = payload
   if (algorithm !== undefined && algorithm !== 'sha-256') malformed('_sd_alg is not sha-256')
-  const revealing: Revealing = { disclosures: readDisclosures(texts), seen: new Set(), disclosed: [] }
+  const revealing: Revealing = { disclosures: readDisclosures(texts), seen: new Set(), disclosed: [], values: 0 }
   const claims = revealObject(root, [], revealing)
   if (revealing.disclosed.length !== texts.length) malformed('a disclosure is not referred to by any digest')
   return { claims, disclosed: revealing.disclosed }
@@ -104,9 +112,12 @@ interface Revealing {
   /** Every digest met so far, whether there is a disclosure for it or not. */
   readonly seen: Set<string>
   readonly disclosed: { readonly place: Place; readonly text: string }[]
+  values: number
 }
 
 function reveal(value: Json, place: Place, revealing: Revealing): Json {
+  revealing.values += 1
+  if (revealing.values > MAX_VALUES) malformed(`it has more than ${MAX_VALUES} values`)
   // Each disclosure is bounded on its own, but one can lead to the next.
   if (place.length > MAX_DEPTH) malformed(`the disclosures lead deeper than ${MAX_DEPTH}`)
   if (Array.isArray(value)) return revealArray(value, place, revealing)

@@ -7,6 +7,7 @@ import type { JsonObject } from '../codec/json.ts'
 import type { Place } from '../codec/sd-jwt.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
+import type { Mistakes } from '../protocol/dcql-parts.ts'
 
 /** What the issuer has decided, before the format writes it down. */
 export interface Order {
@@ -76,10 +77,9 @@ export interface HolderEvidence {
   readonly coversPresentation: boolean
 }
 
-/** A credential in a wallet, as far as choosing what to present needs it. */
-export interface HeldCredential {
-  readonly claims: JsonObject
-  readonly types: readonly string[]
+/** A credential in a wallet: with every claim, and of this format without doubt. */
+export interface HeldCredential extends Evidence {
+  /** The first of its ends. */
   readonly expiresAt: Date | undefined
 }
 
@@ -92,8 +92,12 @@ export interface CredentialFormat {
   checkConfiguration(configuration: JsonObject): void
   /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */
   checkDataset(dataset: JsonObject, configuration: JsonObject): void
+  /** What is wrong with the `meta` of a query for this format, in sentences that begin with the path. */
+  metaMistakes(meta: JsonObject, path: string): Mistakes
   issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
-  /** Throws a MalformedError when the credential is not of this format. */
+  /** Whether the credential reads, as a wallet reads it, as what was ordered. Throws like `hold`. */
+  fulfils(order: Order, credential: string): boolean
+  /** Throws a MalformedError when the credential is not of this format, or its disclosures do not fit. */
   hold(credential: string): HeldCredential
   /** The credential with only what is needed to show `places`, bound to the request by the holder's key. */
   present(

@@ -3,6 +3,8 @@
  * Each service adds its routes; nothing here knows one.
  */
 
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import formbody from '@fastify/formbody'
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -28,7 +30,7 @@ export interface AppOptions {
   readonly tls?: { readonly key: string; readonly cert: string } | undefined
 }
 
-const BODY_LIMIT = 1024 * 1024
+export const BODY_LIMIT = 1024 * 1024
 
 /** A server that does not listen yet. `addRoutes` declares what it serves. */
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
@@ -36,6 +38,8 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     bodyLimit: BODY_LIMIT,
     requestTimeout: 30_000,
     keepAliveTimeout: 65_000,
+    // A connection on which nothing moves at all, also when it is the client that does not read.
+    connectionTimeout: 70_000,
     forceCloseConnections: 'idle',
     // What arrives on an open connection while the service stops is still answered, and the connection then closed.
     return503OnClosing: false,
@@ -60,6 +64,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   app.decorateRequest('apiKeyLabel', '')
   const routes = collectRoutes(app)
   addHooks(app, options, routes)
+  limitPipelining(app)
   await app.register(swagger, { openapi: openApiOf(options) })
   // Encapsulated, so that the routes come after the plug-in that collects them.
   await app.register((scope: App, _: unknown, done: () => void) => {
@@ -71,11 +76,11 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   return app
 }
 
-/** Routes that take form bodies and no others; a repeated parameter arrives as an array and fails its schema. */
-export function formRoutes(app: App, addRoutes: (scope: App) => void): void {
+/** Routes that take form bodies up to a limit and no others; a repeated parameter arrives as an array and fails its schema. */
+export function formRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) => void): void {
   void app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers()
-    await scope.register(formbody)
+    await scope.register(formbody, { bodyLimit })
     addRoutes(scope)
   })
 }
@@ -87,6 +92,20 @@ export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void 
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, parsed) => parsed(null, undefined))
     addRoutes(scope)
     done()
+  })
+}
+
+/** Requests on one connection that are not answered yet; browsers and proxies send one at a time. */
+const MAX_PIPELINED = 16
+
+/** Ends a connection that asks and asks and does not read: its answers would fill the memory. */
+function limitPipelining(app: App): void {
+  const unfinished = new WeakMap<Socket, number>()
+  app.server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const count = (unfinished.get(socket) ?? 0) + 1
+    unfinished.set(socket, count)
+    if (count > MAX_PIPELINED) socket.destroy()
+    response.once('close', () => unfinished.set(socket, (unfinished.get(socket) ?? 1) - 1))
   })
 }
 

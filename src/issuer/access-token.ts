@@ -7,8 +7,8 @@ import { toBase64url } from '../codec/base64url.ts'
 import { ownString } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { thumbprint } from '../keys/jwk.ts'
 import { type ErrorCode, refuse } from '../protocol/error.ts'
+import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { TokenResponse } from '../protocol/oauth.ts'
 import type { IssuerContext } from './context.ts'
 import { sessionOfCode } from './pre-authorized-code.ts'
@@ -16,7 +16,6 @@ import type { TokenRequest } from './schemas.ts'
 import { type IssuanceSession, refuseRedeemed, refuseUnlessRedeemable } from './session.ts'
 
 const LIFETIME_SECONDS = 300
-const GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'
 
 /**
  * Redeems a pre-authorized code. `sessionId` is the session of the path, where there is one; a code of another session is
@@ -69,9 +68,9 @@ export async function sessionOfToken(
 }
 
 function sessionOfRequest({ secrets }: IssuerContext, request: TokenRequest): string | undefined {
-  if (request.grant_type !== GRANT) {
+  if (request.grant_type !== PRE_AUTHORIZED_GRANT) {
     const code: ErrorCode = request.grant_type ? 'unsupported_grant_type' : 'invalid_request'
-    refuse(code, `grant_type must be ${GRANT}`)
+    refuse(code, `grant_type must be ${PRE_AUTHORIZED_GRANT}`)
   }
   const code = request['pre-authorized_code']
   if (!code) return refuse('invalid_request', 'pre-authorized_code is missing')
@@ -91,7 +90,7 @@ function signToken({ config, signer, random }: IssuerContext, sessionId: string,
     exp: issuedAt + LIFETIME_SECONDS,
     jti: toBase64url(random(16)),
   }
-  return writeJws({ typ: 'at+jwt', alg: signer.alg, kid: thumbprint(signer.jwk) }, payload, (data) => signer.sign(data))
+  return writeJws({ typ: 'at+jwt', alg: signer.alg, kid: signer.kid }, payload, (data) => signer.sign(data))
 }
 
 /** What the token says of itself: where to look, and nothing to rely on. */

@@ -1,8 +1,17 @@
 /** The issuance service's `server.json`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { type CommonConfig, commonSettings, type ReadResult, readCommon, readShape } from '../config/common.ts'
+import {
+  type CommonConfig,
+  commonSettings,
+  type ReadResult,
+  readCommon,
+  readShape,
+  type ServiceDefaults,
+} from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import type { Certificate } from '../keys/certificate.ts'
+import { identifierProblem } from '../keys/identifier.ts'
 
 export const IssuerSettings = Type.Object(
   {
@@ -35,16 +44,25 @@ export interface IssuerConfig extends CommonConfig {
   }
 }
 
-const DEFAULTS = { port: 8079, databaseFile: 'data/issuer.db' }
+/** Of its OpenAPI document. */
+export const issuerTitle = 'Vouchsafe issuance service'
+
+export const issuerDefaults: ServiceDefaults = { port: 8079, databaseFile: 'data/issuer.db' }
 
 /** The configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
   const shape = readShape(IssuerSettings, value)
-  const common = readCommon(shape, files, DEFAULTS, now)
+  const common = readCommon(shape, files, issuerDefaults, now)
   if ('mistakes' in common) return common
   const { issuer } = shape.settings as Static<typeof IssuerSettings>
   return {
     config: { ...common.config, issuer: { ...issuer, identifier: issuer.identifier ?? 'session' } },
-    warnings: common.warnings,
+    warnings: [...common.warnings, ...identifierWarnings(common.config.chain, issuer.id)],
   }
+}
+
+/** Verifiers compare the two, when the certificate has names at all. */
+function identifierWarnings([leaf]: readonly Certificate[], issuerId: string): string[] {
+  const problem = leaf?.hasSubjectAltName ? identifierProblem(leaf, issuerId) : undefined
+  return problem === undefined ? [] : [`issuer.id: ${problem}; verifiers that compare the two refuse what it signs`]
 }

@@ -6,7 +6,7 @@ import type { App } from '../http/app-type.ts'
 import { deriveSecret, keySigner } from '../keys/file-signer.ts'
 import { remembered } from '../store/remembered.ts'
 import type { IssuerStore } from './collections.ts'
-import type { IssuerConfig } from './config.ts'
+import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
 import { issuerRoutes } from './routes.ts'
 
@@ -35,7 +35,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
   }
   return createApp(
     {
-      title: 'Vouchsafe issuance service',
+      title: issuerTitle,
       description: 'OpenID4VCI 1.0, pre-authorized code flow',
       authenticate: authenticator(config.apiKeys, effects.random),
       ready: () => store.get('credential_configuration', '-'),

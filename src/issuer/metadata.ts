@@ -4,7 +4,7 @@
  * own URL derives from: that of a session, or the base.
  */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
-import { thumbprint } from '../keys/jwk.ts'
+import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { findSession } from './collections.ts'
@@ -43,14 +43,14 @@ export async function authorizationServerMetadata(
     issuer: identifierOf(context, sessionId),
     token_endpoint: endpoint(baseUrl, '/auth/token-endpoint', sessionId),
     jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
-    grant_types_supported: ['urn:ietf:params:oauth:grant-type:pre-authorized_code'],
+    grant_types_supported: [PRE_AUTHORIZED_GRANT],
     'pre-authorized_grant_anonymous_access_supported': true,
     token_endpoint_auth_methods_supported: ['none'],
   }
 }
 
 export function accessTokenKeys({ signer }: IssuerContext) {
-  return { keys: [{ ...signer.jwk, kid: thumbprint(signer.jwk), use: 'sig', alg: signer.alg }] }
+  return { keys: [{ ...signer.jwk, kid: signer.kid, use: 'sig', alg: signer.alg }] }
 }
 
 async function shownConfigurations(

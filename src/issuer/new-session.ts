@@ -1,7 +1,8 @@
 /** Starting an issuance session: the dataset is held against every configuration before anything is stored. */
 import { toBase64url } from '../codec/base64url.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
-import { selectClaims } from '../protocol/dcql-match.ts'
+import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
+import { type ClaimPath, pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
 import { formatOfConfiguration, offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
@@ -9,9 +10,6 @@ import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
 
 const LIFETIME_SECONDS = 600
-/** Each may become a disclosure, and a reader of SD-JWTs takes no more of them; see `codec/sd-jwt.ts`. */
-const MAX_CLAIMS = 2000
-
 /**
  * Starts a session for the dataset. Refuses with `invalid_request`, naming the path, an unknown configuration and
  * a dataset that one of them cannot be filled with.
@@ -43,10 +41,11 @@ export async function startSession(context: IssuerContext, request: NewSession) 
   }
 }
 
+/** Each may become a disclosure, and a reader of SD-JWTs takes no more of them. */
 function refuseTooMany(dataset: JsonObject): void {
   for (const [name, value] of Object.entries(dataset)) {
-    if (countBelow(value) > MAX_CLAIMS) {
-      refuse('invalid_request', `credential_dataset.${name}: it holds more than ${MAX_CLAIMS} claims`)
+    if (countBelow(value) > MAX_DISCLOSURES) {
+      refuse('invalid_request', `credential_dataset.${name}: it holds more than ${MAX_DISCLOSURES} claims`)
     }
   }
 }
@@ -63,13 +62,13 @@ function refuseUnlessComplete(dataset: JsonObject, configuration: JsonObject): v
     if (mandatory === true && 'problem' in selectClaims(dataset, path)) {
       refuse(
         'invalid_request',
-        `credential_dataset.${path.map((step) => step ?? '*').join('.')}: this claim is mandatory in a credential configuration`,
+        `${pathText(['credential_dataset', ...path])}: this claim is mandatory in a credential configuration`,
       )
     }
   }
 }
 
 interface Claim {
-  readonly path: readonly (string | number | null)[]
+  readonly path: ClaimPath
   readonly mandatory?: boolean
 }

@@ -1,5 +1,6 @@
 /** The credential offer that a wallet fetches. OpenID4VCI 1.0, Credential Offer. */
 import { refuse } from '../protocol/error.ts'
+import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
@@ -15,7 +16,7 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
     credential_issuer: identifierOf(context, context.config.issuer.identifier === 'session' ? sessionId : undefined),
     credential_configuration_ids: [...session.configurationIds],
     grants: {
-      'urn:ietf:params:oauth:grant-type:pre-authorized_code': {
+      [PRE_AUTHORIZED_GRANT]: {
         'pre-authorized_code': preAuthorizedCode(context.secrets.code, sessionId),
       },
     },

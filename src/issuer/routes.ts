@@ -4,6 +4,8 @@ import { SessionParams } from '../http/answers.ts'
 import { bodylessRoutes, formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { refuseLater } from '../protocol/later.ts'
+import { AuthorizationServerMetadata } from '../protocol/oauth.ts'
+import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { type OpenSession, redeemCode, sessionOfToken } from './access-token.ts'
 import { findSession } from './collections.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
@@ -17,6 +19,8 @@ import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 
 const admin = { config: { admin: true } } as const
+/** A code and a grant type are short, and reading a form costs more than it costs to send. */
+const TOKEN_BODY_LIMIT = 16 * 1024
 const LATER_FIELDS = ['pre-authorized_code', 'tx_code', 'Idempotency-Key']
 
 export function issuerRoutes(app: App, context: IssuerContext): void {
@@ -24,7 +28,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   sessionRoutes(app, context)
   documentRoutes(app, context)
   bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
-  formRoutes(app, (scope) => tokenRoutes(scope, context))
+  formRoutes(app, TOKEN_BODY_LIMIT, (scope) => tokenRoutes(scope, context))
   credentialRoute(app, context)
 }
 
@@ -70,12 +74,17 @@ function sessionRoutes(app: App, context: IssuerContext): void {
 /** Each document at the URL that its identifier leads to, at the one older wallets append, and for the base. */
 function documentRoutes(app: App, context: IssuerContext): void {
   const documents = [
-    ['/.well-known/openid-credential-issuer', 'Credential issuer metadata', issuerMetadata],
-    ['/.well-known/oauth-authorization-server', 'Authorization server metadata', authorizationServerMetadata],
+    ['/.well-known/openid-credential-issuer', 'Credential issuer metadata', IssuerMetadata, issuerMetadata],
+    [
+      '/.well-known/oauth-authorization-server',
+      'Authorization server metadata',
+      AuthorizationServerMetadata,
+      authorizationServerMetadata,
+    ],
   ] as const
-  for (const [path, summary, document] of documents) {
-    app.get(path, { schema: schemas.document(summary) }, () => document(context, undefined))
-    const schema = { ...schemas.document(`${summary} of a session`), params: SessionParams }
+  for (const [path, summary, content, document] of documents) {
+    app.get(path, { schema: schemas.document(summary, content) }, () => document(context, undefined))
+    const schema = { ...schemas.document(`${summary} of a session`, content), params: SessionParams }
     for (const url of [`${path}/:session_id`, `/:session_id${path}`]) {
       app.get(url, { schema }, ({ params }) => document(context, params.session_id))
     }

@@ -1,8 +1,10 @@
 /** What each operation of the issuance service takes and gives: the schemas that validate, and the OpenAPI document. */
-import type { Static } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import { answers, byApplication, byWallet, Seconds, SessionParams } from '../http/answers.ts'
-import { CredentialConfiguration, CredentialOffer, CredentialRequest } from '../protocol/oid4vci.ts'
+import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { TokenResponse } from '../protocol/oauth.ts'
+import { CredentialConfiguration, CredentialOffer, CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
 
 const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
 
@@ -20,18 +22,12 @@ export type NewSession = Static<typeof NewSession>
 
 /** All optional: what is missing is refused with the code that OAuth has for it. Unknown parameters are ignored. */
 export const TokenRequest = Type.Object({
-  grant_type: Type.Optional(Type.String({ description: 'urn:ietf:params:oauth:grant-type:pre-authorized_code' })),
+  grant_type: Type.Optional(Type.String({ description: PRE_AUTHORIZED_GRANT })),
   'pre-authorized_code': Type.Optional(Type.String()),
   tx_code: Type.Optional(Type.String({ description: 'Not yet supported' })),
   authorization_details: Type.Optional(Type.String({ description: 'Not yet supported' })),
 })
 export type TokenRequest = Static<typeof TokenRequest>
-
-const TokenResponse = Type.Object({
-  access_token: Type.String(),
-  token_type: Type.Literal('Bearer'),
-  expires_in: Type.Integer({ description: 'Seconds' }),
-})
 
 const SessionStatus = Type.Object({
   session_id: Type.String(),
@@ -47,8 +43,6 @@ const SessionStatus = Type.Object({
     }),
   ),
 })
-
-const CredentialResponse = Type.Object({ credentials: Type.Array(Type.Object({ credential: Type.String() })) })
 
 export const createConfiguration = {
   ...byApplication,
@@ -121,6 +115,6 @@ export const credential = {
 }
 
 /** A metadata document, of the service or of a session. */
-export function document(summary: string) {
-  return { ...byWallet, summary, response: answers(200, Type.Object({})) }
+export function document(summary: string, content: TSchema) {
+  return { ...byWallet, summary, response: answers(200, content) }
 }

@@ -17,7 +17,7 @@ import {
   takeNoMore,
   takeOptional,
 } from '../codec/der.ts'
-import { MalformedError, malformed } from '../codec/malformed.ts'
+import { malformed, within } from '../codec/malformed.ts'
 
 /** In the order of their bits: RFC 5280 section 4.2.1.3. */
 export const KEY_USAGES = [
@@ -113,12 +113,7 @@ function collect(extensions: DerValue): Map<string, Extension> {
 
 function inside<T>(found: ReadonlyMap<string, Extension>, oid: string, read: (value: DerValue) => T): T | undefined {
   const extension = found.get(oid)
-  if (extension === undefined) return undefined
-  try {
-    return read(readDer(extension.value))
-  } catch (error) {
-    throw error instanceof MalformedError ? new MalformedError(`the extension ${oid}: ${error.message}`) : error
-  }
+  return extension && within(`the extension ${oid}`, () => read(readDer(extension.value)))
 }
 
 function basicConstraints(value: DerValue): Pick<CertificateExtensions, 'isCa' | 'pathLength'> {

@@ -46,8 +46,12 @@ const MAX_TEXT = 200
 /** The name as in `CN=Example University, C=DE`: the last part first (RFC 4514), shortened, and safe to log. */
 export function nameText(name: DerValue): string {
   const parts = readSequence(name).map(relativeNameText)
-  const text = parts.reverse().join(', ')
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+  return shortened(parts.reverse().join(', '))
+}
+
+/** The text of a stranger, shortened, and safe to log. */
+export function strangerText(text: string): string {
+  return shortened(withoutControls(text))
 }
 
 /** The DER of a name with one attribute a part, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
@@ -77,7 +81,13 @@ function attributeText(attribute: DerValue): string {
 
 /** RFC 4514 section 2.4; control and format characters as well, so that no name rearranges a line of the log. */
 function escaped(text: string): string {
-  return text
-    .replace(/[\\,+"<>;]/g, '\\$&')
-    .replace(/\p{C}/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\$&'))
+  return withoutControls(text.replace(/[\\,+"<>;]/g, '\\$&'))
+}
+
+function withoutControls(text: string): string {
+  return text.replace(/\p{C}/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\$&'))
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
 }

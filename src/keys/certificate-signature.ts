@@ -49,6 +49,7 @@ const CURVES: readonly string[] = [
 const MIN_RSA_BITS = 2048
 // Beyond it a verification costs more than anybody needs to pay for a certificate a stranger sent.
 const MAX_RSA_BITS = 8192
+const MAX_RSA_EXPONENT = 2n ** 32n
 
 /** The algorithm of an AlgorithmIdentifier and its OID; `algorithm` is undefined when it is none we take. */
 export function readSignatureAlgorithm(identifier: DerValue): {
@@ -93,9 +94,11 @@ export function verifySignature(
 }
 
 function isStrong(key: KeyObject): boolean {
-  const { namedCurve, modulusLength } = key.asymmetricKeyDetails ?? {}
+  const { namedCurve, modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {}
   if (key.asymmetricKeyType === 'ec') return namedCurve !== undefined && CURVES.includes(namedCurve)
   if (key.asymmetricKeyType !== 'rsa') return true
+  // A long exponent makes a verification as slow as its maker likes.
+  if (publicExponent === undefined || publicExponent > MAX_RSA_EXPONENT) return false
   return modulusLength !== undefined && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS
 }
 

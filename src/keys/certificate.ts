@@ -18,7 +18,8 @@ import {
   takeNoMore,
   takeOptional,
 } from '../codec/der.ts'
-import { MalformedError, malformed } from '../codec/malformed.ts'
+import { lru } from '../codec/lru.ts'
+import { malformed, within } from '../codec/malformed.ts'
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
 import { nameText } from './certificate-name.ts'
 import {
@@ -58,11 +59,14 @@ const EC_PUBLIC_KEY = '1.2.840.10045.2.1'
 /** EC, RSA and Ed25519. */
 const KEY_ALGORITHMS: readonly string[] = [EC_PUBLIC_KEY, '1.2.840.113549.1.1.1', '1.3.101.112']
 const MAX_SERIAL_BYTES = 20
+const MAX_BYTES = 16 * 1024
+const MAX_REMEMBERED_BYTES = 4 * 1024
 const V1 = 0
 const V3 = 2
 
 /** The certificate that `der` is. Throws a MalformedError for anything that is not one of version 3, or 1. */
 export function parseCertificate(der: Uint8Array): Certificate {
+  if (der.length > MAX_BYTES) malformed(`it is larger than ${MAX_BYTES} bytes`)
   const bytes = Buffer.from(der)
   const parts = readSequence(readDer(bytes))
   const signed = take(parts, TAG.sequence)
@@ -86,26 +90,21 @@ export function readPemCertificates(pem: string): Certificate[] {
   }
   const certificates = blocks.filter(([, label]) => label === 'CERTIFICATE')
   if (certificates.length === 0) malformed('it holds no PEM certificate')
-  return certificates.map(([, , body = '', end], index) => {
-    try {
-      return end === 'CERTIFICATE' ? parseCertificate(fromBase64(body)) : malformed('its END line is missing')
-    } catch (error) {
-      throw error instanceof MalformedError ? new MalformedError(`certificate ${index + 1}: ${error.message}`) : error
-    }
-  })
+  return certificates.map(([, , body = '', end], index) =>
+    within(`certificate ${index + 1}`, () =>
+      end === 'CERTIFICATE' ? parseCertificate(fromBase64(body)) : malformed('its END line is missing'),
+    ),
+  )
 }
 
 /** Parses as {@link parseCertificate}, and remembers the `size` certificates used last. */
 export function certificateCache(size: number): (der: Uint8Array) => Certificate {
-  const remembered = new Map<string, Certificate>()
+  const remembered = lru<string, Certificate>(size)
   return (der) => {
     const key = hash('sha256', der, 'base64url')
     const certificate = remembered.get(key) ?? parseCertificate(der)
-    // A Map keeps the order of insertion: the first is the one not used for longest.
-    remembered.delete(key)
-    remembered.set(key, certificate)
-    const [oldest] = remembered.keys()
-    if (remembered.size > size && oldest !== undefined) remembered.delete(oldest)
+    // Anybody can send large ones, and nobody's usual certificate is.
+    if (der.length <= MAX_REMEMBERED_BYTES) remembered.set(key, certificate)
     return certificate
   }
 }

@@ -53,4 +53,13 @@ describe('an issuer identifier', () => {
     )
     expect(identifierProblem(certificate({}), 'x')).toMatch(/is for names of other kinds$/)
   })
+
+  it('is told in one line and in short, whatever a stranger calls himself', () => {
+    const problem = identifierProblem(
+      certificate({ uris: [`urn:${'u'.repeat(500)}`] }),
+      `a\n\u202e${'x'.repeat(100_000)}`,
+    )
+    expect(problem).toMatch(/^the issuer is a\\0a\\e2\\80\\aex+…, and the certificate CN=Example is for urn:u+…$/)
+    expect(problem?.length).toBeLessThan(500)
+  })
 })

@@ -1,5 +1,6 @@
 /** Whether an issuer identifier and a certificate belong together. SD-JWT VC draft-19, X.509 Certificates. */
 import type { Certificate } from './certificate.ts'
+import { strangerText } from './certificate-name.ts'
 
 /** Why `identifier` is none of the certificate's names, or undefined when it is one: its URI, or a host among its DNS names. */
 export function identifierProblem(certificate: Certificate, identifier: string): string | undefined {
@@ -7,8 +8,8 @@ export function identifierProblem(certificate: Certificate, identifier: string):
   if (uris.includes(identifier)) return undefined
   const host = URL.canParse(identifier) ? new URL(identifier).hostname : undefined
   if (host !== undefined && dnsNames.some((name) => covers(name.toLowerCase(), host))) return undefined
-  const names = [...uris, ...dnsNames].join(', ')
-  return `the issuer is ${identifier}, and the certificate ${subjectText} is for ${names || 'names of other kinds'}`
+  const names = strangerText([...uris, ...dnsNames].join(', '))
+  return `the issuer is ${strangerText(identifier)}, and the certificate ${subjectText} is for ${names || 'names of other kinds'}`
 }
 
 /** A name covers itself, and one with a leading `*.` covers every name with one more label. RFC 6125 section 6.4.3. */

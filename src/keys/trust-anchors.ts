@@ -4,7 +4,7 @@
  * is a certificate and has to be a valid CA itself, and an anchor that is the very certificate is trusted as it is.
  * Revocation lists and policies are not processed.
  */
-import { MalformedError } from '../codec/malformed.ts'
+import { within } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem, isSignedBy, readPemCertificates } from './certificate.ts'
 
 /** `path` starts with the certificate asked about and ends with the anchor; `problem` is a sentence part. */
@@ -22,7 +22,7 @@ interface Search {
 }
 
 const MAX_PATH = 8
-const MAX_SIGNATURE_CHECKS = 32
+const MAX_SIGNATURE_CHECKS = 12
 
 /** A path from the first of `chain` to one of `anchors`. The others of `chain` may stand in any order, or be of no use. */
 export function findTrustPath(
@@ -53,13 +53,7 @@ export function findTrustPath(
 
 /** Every certificate in every file. Throws a MalformedError that names the file. */
 export function readTrustAnchors(files: readonly { readonly name: string; readonly text: string }[]): Certificate[] {
-  return files.flatMap(({ name, text }) => {
-    try {
-      return readPemCertificates(text)
-    } catch (error) {
-      throw error instanceof MalformedError ? new MalformedError(`${name}: ${error.message}`) : error
-    }
-  })
+  return files.flatMap(({ name, text }) => within(name, () => readPemCertificates(text)))
 }
 
 /** Tries every issuer of `last`, the end of `path`, and theirs in turn, until an anchor is reached or checks run out. */

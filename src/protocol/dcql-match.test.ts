@@ -1,15 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
-import type { ClaimPath, ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
-import {
-  answerClaims,
-  answerCredentials,
-  chooseCredentials,
-  matchesType,
-  pathText,
-  selectClaims,
-} from './dcql-match.ts'
+import { type ClaimPath, pathText, selectClaims } from './claim-path.ts'
+import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
+import { answerClaims, answerCredentials, chooseCredentials, matchesType } from './dcql-match.ts'
 
 const student: JsonObject = {
   name: 'Anna',
@@ -204,16 +198,19 @@ describe('types', () => {
     ['nor is an empty alternative', false, { type_values: [[]] }, []],
     ['an inherited constraint is none', true, JSON.parse('{"__proto__": {"type_values": [["X"]]}}') as JsonObject, []],
   ])('%s: %s', (_, expected, meta, contexts) => {
-    expect(matchesType(types, meta, contexts)).toBe(expected)
+    expect(matchesType({ types, claims: { '@context': [...contexts] } }, meta)).toBe(expected)
   })
 
   it('a context expands only the types that the credential has', () => {
-    expect(matchesType(['DegreeCredential'], { type_values: [[EXPANDED]] }, [V2])).toBe(false)
+    const credential = { types: ['DegreeCredential'], claims: { '@context': V2 } }
+    expect(matchesType(credential, { type_values: [[EXPANDED]] })).toBe(false)
+    expect(matchesType({ ...credential, types }, { type_values: [[EXPANDED]] })).toBe(true)
   })
 
   it('presentations are expanded too', () => {
     const meta = { type_values: [['https://www.w3.org/2018/credentials#VerifiablePresentation']] }
-    expect(matchesType(['VerifiablePresentation'], meta, [V2])).toBe(true)
+    const claims = { '@context': [V2, { other: 'context' }, 7] }
+    expect(matchesType({ types: ['VerifiablePresentation'], claims }, meta)).toBe(true)
   })
 })
 

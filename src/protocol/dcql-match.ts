@@ -1,27 +1,19 @@
 /**
  * How a DCQL query is answered, for the wallet that chooses and the verifier that checks; pure, and written once for all
- * JSON credentials. OpenID4VP 1.0, Selecting Claims and Credentials and Claims Path Pointer. Sentences name paths and
- * what was expected, never the value of a claim.
+ * JSON credentials. OpenID4VP 1.0, Selecting Claims and Credentials. Sentences name paths and what was expected, never the
+ * value of a claim.
  */
-import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
-import type { ClaimPath, ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
-
-/** A path without null: what a wallet discloses. */
-export type ConcretePath = readonly (string | number)[]
-
-export interface Selected {
-  readonly path: ConcretePath
-  readonly value: Json
-}
-
-export type Selection = { readonly selected: readonly Selected[] } | { readonly problem: string }
+import { type Json, type JsonObject, own } from '../codec/json.ts'
+import type { Place } from '../codec/sd-jwt.ts'
+import { type ClaimPath, pathText, selectClaims } from './claim-path.ts'
+import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
 
 export interface ClaimAnswer {
   readonly path: ClaimPath
   /** Where the claim is; empty when it is missing. */
-  readonly found: readonly ConcretePath[]
+  readonly found: readonly Place[]
   /** Those of `found` that have a wanted value; all when any value will do. */
-  readonly matching: readonly ConcretePath[]
+  readonly matching: readonly Place[]
   /** Why nothing was found. */
   readonly missing?: string
   /** What was wanted, when something was found and nothing matches. */
@@ -32,7 +24,7 @@ export interface ClaimsAnswer {
   /** One for each of the query's claims, in its order. */
   readonly claims: readonly ClaimAnswer[]
   /** What a wallet discloses: the matching paths of the claims that were chosen, each once. Empty unless all is well. */
-  readonly disclose: readonly ConcretePath[]
+  readonly disclose: readonly Place[]
   /** Why the claims that were asked for are not all there. */
   readonly missing?: string
   /** They are all there, but not with the values that were asked for. Never together with `missing`. */
@@ -61,27 +53,18 @@ const UNKNOWN: ClaimAnswer = {
   missing: 'the query does not define a claim it wants',
 }
 
-/** What `path` points to in `claims`. OpenID4VP 1.0, Claims Path Pointer, Semantics for JSON-based credentials. */
-export function selectClaims(claims: Json, path: ClaimPath): Selection {
-  if (path.length === 0) return { problem: 'an empty path points to no claim' }
-  let selected: readonly Selected[] = [{ path: [], value: claims }]
-  for (const [i, step] of path.entries()) {
-    const problem = selected.map(({ value }) => problemOf(value, step)).find((each) => each !== undefined)
-    if (problem !== undefined) return { problem: `${pathText(path)}: ${pathText(path.slice(0, i))} ${problem}` }
-    selected = selected.flatMap((each) => take(each, step))
-    if (selected.length === 0) return { problem: `${pathText(path)}: there is no ${pathText(path.slice(0, i + 1))}` }
-  }
-  return { selected }
-}
-
-/** Whether a credential of these types is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`. */
-export function matchesType(types: readonly string[], meta: JsonObject, contexts: readonly string[]): boolean {
+/** Whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`. */
+export function matchesType(
+  { types, claims }: { readonly types: readonly string[]; readonly claims: JsonObject },
+  meta: JsonObject,
+): boolean {
   const wanted = own(meta, 'type_values')
   if (wanted === undefined) return true
   // As the credential says it and as its contexts expand it: people write the first, the specification means the second.
   const names = new Set<Json>(types)
-  for (const context of contexts) {
-    for (const [type, expanded] of expansions.get(context) ?? []) if (types.includes(type)) names.add(expanded)
+  for (const context of [own(claims, '@context')].flat()) {
+    const known = typeof context === 'string' ? expansions.get(context) : undefined
+    for (const [type, expanded] of known ?? []) if (types.includes(type)) names.add(expanded)
   }
   return (
     Array.isArray(wanted) &&
@@ -130,36 +113,6 @@ export function chooseCredentials(query: DcqlQuery, available: ReadonlySet<strin
   return { ids: query.credentials.map(({ id }) => id).filter((id) => chosen.has(id)) }
 }
 
-/** A path as people write it: `degrees[*].type`. */
-export function pathText(path: ClaimPath): string {
-  const steps = path.map((step) => {
-    if (step === null) return '[*]'
-    if (typeof step === 'number') return `[${step}]`
-    return /^[\p{L}\p{N}_@$-]+$/u.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
-  })
-  return path.length === 0 ? 'the credential' : steps.join('').replace(/^\./, '')
-}
-
-/** Why the step cannot be taken from `value`, whatever is in it. */
-function problemOf(value: Json, step: string | number | null): string | undefined {
-  if (typeof step === 'string') return isObject(value) ? undefined : 'is not an object'
-  if (step !== null && (!Number.isInteger(step) || step < 0)) return 'is followed by what is neither name nor index'
-  return Array.isArray(value) ? undefined : 'is not an array'
-}
-
-/** What the step leads to; nothing where there is no such member or element. */
-function take({ path, value }: Selected, step: string | number | null): readonly Selected[] {
-  if (Array.isArray(value)) {
-    const wanted = step === null ? value.keys() : [Number(step)]
-    return [...wanted].flatMap((i) => nextOf(path, i, value[i]))
-  }
-  return isObject(value) && typeof step === 'string' ? nextOf(path, step, own(value, step)) : []
-}
-
-function nextOf(path: ConcretePath, step: string | number, value: Json | undefined): readonly Selected[] {
-  return value === undefined ? [] : [{ path: [...path, step], value }]
-}
-
 function answerClaim({ path, values }: ClaimQuery, claims: JsonObject): ClaimAnswer {
   const selection = selectClaims(claims, path)
   if ('problem' in selection) return { path, found: [], matching: [], missing: selection.problem }
@@ -183,7 +136,7 @@ function sentences(parts: readonly (string | undefined)[]): string {
   return [...new Set(parts.filter((part) => part !== undefined))].join('; ')
 }
 
-function distinct(paths: readonly ConcretePath[]): readonly ConcretePath[] {
+function distinct(paths: readonly Place[]): readonly Place[] {
   return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()]
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
-import { queryFormats, readDcqlQuery } from './dcql.ts'
+import { readDcqlQuery } from './dcql.ts'
 import { ProtocolError } from './error.ts'
 
 const degree: JsonObject = {
@@ -109,8 +109,17 @@ describe('a query is taken as posted', () => {
     expect(readDcqlQuery(query)).toBe(query)
   })
 
-  it.each([...queryFormats])('format %s', (format) => {
-    expect(refusal(withCredential({ format }))).toBe('accepted')
+  it.each<[string, JsonObject]>([
+    ['in a format that we do not know', { format: 'constructor' }],
+    ['whose meta is that of another format', { format: 'mso_mdoc', meta: { doctype_value: 7 } }],
+    ['of certain authorities only', { trusted_authorities: [{ type: 'aki', values: ['x'] }] }],
+    ['with claims that no credential has', { claims: [{ path: [0] }, { path: [null, '_sd'] }, { path: ['_sd'] }] }],
+    [
+      'with claims that no credential has together',
+      { claims: [{ path: ['a', 0] }, { path: ['a', 'b'] }, { path: ['a'], values: [1] }] },
+    ],
+  ])('%s, for a wallet to answer as it can', (_, change) => {
+    expect(refusal(withCredential(change))).toBe('accepted')
   })
 })
 
@@ -159,36 +168,24 @@ describe('a mistake is refused with its path', () => {
     expect(refusal(query)).toBe(expected)
   })
 
-  const supported = 'supported: jwt_vc_json-ld, vc+sd-jwt'
   it.each<[JsonObject, string]>([
-    [{ format: 'jwt_vc_json' }, `${first}.format: jwt_vc_json is not yet supported; ${supported}`],
-    [{ format: 'dc+sd-jwt' }, `${first}.format: dc+sd-jwt is not yet supported; ${supported}`],
-    [{ format: 'mso_mdoc' }, `${first}.format: mso_mdoc is not yet supported; ${supported}`],
-    [{ format: 'ldp_vc' }, `${first}.format: must be a known credential format; ${supported}`],
-    [{ format: 'constructor' }, `${first}.format: must be a known credential format; ${supported}`],
-    [{ format: 7 }, `${first}.format: must be a known credential format; ${supported}`],
+    [{ format: 7 }, `${first}.format: must be a non-empty string`],
+    [{ format: '' }, `${first}.format: must be a non-empty string`],
+    [{ format: 'a'.repeat(1025) }, `${first}.format: has 1025 characters; 1024 are allowed`],
     [{ multiple: 'yes' }, `${first}.multiple: must be true or false`],
     [
       { require_cryptographic_holder_binding: 1 },
       `${first}.require_cryptographic_holder_binding: must be true or false`,
     ],
-    [{ trusted_authorities: [] }, `${first}.trusted_authorities: not yet supported; leave it out`],
     [{ meta: null }, `${first}.meta: must be an object; it may be empty`],
     [{ meta: [] }, `${first}.meta: must be an object; it may be empty`],
-    [{ meta: { type_values: [] } }, `${first}.meta.type_values: must be a non-empty array`],
-    [{ meta: { type_values: ['A'] } }, `${first}.meta.type_values[0]: must be a non-empty array`],
-    [{ meta: { type_values: [['A'], []] } }, `${first}.meta.type_values[1]: must be a non-empty array`],
-    [{ meta: { type_values: [['A', 7]] } }, `${first}.meta.type_values[0][1]: must be a non-empty string`],
-    [{ meta: { type_values: [['']] } }, `${first}.meta.type_values[0][0]: must be a non-empty string`],
-    [{ meta: { vct_values: ['A'] } }, `${first}.meta.vct_values: does not go with this format; use type_values`],
-    [{ meta: { doctype_value: 'A' } }, `${first}.meta.doctype_value: does not go with this format; use type_values`],
   ])('the credential query %#', (change, expected) => {
     expect(refusal(withCredential(change))).toBe(expected)
   })
 
   it('a missing format and meta', () => {
     expect(refusal({ credentials: [{ id: 'a' }] })).toBe(
-      `${first}.format: must be a known credential format; ${supported}; ${first}.meta: must be an object; it may be empty`,
+      `${first}.format: must be a non-empty string; ${first}.meta: must be an object; it may be empty`,
     )
   })
 
@@ -202,11 +199,6 @@ describe('a mistake is refused with its path', () => {
     [{ path: ['a', 1.5] }, `${claim}.path[1]: must be a string, null or a non-negative integer`],
     [{ path: ['a', true] }, `${claim}.path[1]: must be a string, null or a non-negative integer`],
     [{ path: ['a', ['b']] }, `${claim}.path[1]: must be a string, null or a non-negative integer`],
-    [{ path: [null] }, `${claim}.path[0]: must be a string, since a credential is an object`],
-    [{ path: [0, 'a'] }, `${claim}.path[0]: must be a string, since a credential is an object`],
-    [{ path: ['a', '_sd'] }, `${claim}.path[1]: is a member of SD-JWT itself, never a claim`],
-    [{ path: ['_sd_alg'] }, `${claim}.path[0]: is a member of SD-JWT itself, never a claim`],
-    [{ path: ['a', 0, '...'] }, `${claim}.path[2]: is a member of SD-JWT itself, never a claim`],
     [{ path: many(33, () => 'a') }, `${claim}.path: has 33 elements; 32 are allowed`],
     [{ path: ['a'.repeat(1025)] }, `${claim}.path[0]: has 1025 characters; 1024 are allowed`],
     [{ path: ['a'], values: [] }, `${claim}.values: must be a non-empty array`],
@@ -222,7 +214,6 @@ describe('a mistake is refused with its path', () => {
   })
 
   const second = `${first}.claims[1].path`
-  const contradicts = `${second}: contradicts ${claim}, so that no credential can have both; remove one`
   it.each<[Json, Json, string]>([
     [{ path: ['a'] }, { path: ['a'] }, `${second}: addresses the same claim as ${claim}; ask for it once`],
     [
@@ -230,10 +221,6 @@ describe('a mistake is refused with its path', () => {
       { path: ['a', null], values: [1] },
       `${second}: addresses the same claim as ${claim}; ask for it once`,
     ],
-    [{ path: ['a', 'b'] }, { path: ['a', 0] }, contradicts],
-    [{ path: ['a', null, 'b'] }, { path: ['a', 'c'] }, contradicts],
-    [{ path: ['a'], values: ['x'] }, { path: ['a', 'b'] }, contradicts],
-    [{ path: ['a', 'b'] }, { path: ['a'], values: ['x'] }, contradicts],
     [{ path: ['a', 0] }, { path: ['a', null] }, 'accepted'],
     [{ path: ['a', '0'] }, { path: ['b', 0] }, 'accepted'],
     [{ path: ['a', 'b'], values: ['x'] }, { path: ['a'] }, 'accepted'],

@@ -2,7 +2,22 @@
 import type { ErrorObject } from 'ajv'
 
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {
-  return [...new Set(errors.map(describe))]
+  const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
+  const single = errors.filter(({ instancePath }) => !choices.has(instancePath)).map(describe)
+  // Where a form was met and something inside it is wrong, that says more than the forms do.
+  const unmet = [...choices].filter((path) => !errors.some((error) => error.instancePath.startsWith(`${path}/`)))
+  return [...new Set([...single, ...unmet.map((path) => describeChoice(path, errors))])]
+}
+
+/** What a value of several allowed forms may be: `selective_disclosure: must be "all", "none" or array`. */
+function describeChoice(instancePath: string, errors: readonly ErrorObject[]): string {
+  const forms = errors
+    .filter((error) => error.instancePath === instancePath)
+    .flatMap(({ keyword, params }): string[] => {
+      if (keyword === 'const') return [JSON.stringify(params.allowedValue)]
+      return keyword === 'type' ? [String(params.type)] : []
+    })
+  return `${dotted(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
 }
 
 function describe({ instancePath, keyword, message, params }: ErrorObject): string {

@@ -1,17 +1,20 @@
-/** Wire objects of OAuth 2.0 that we send and a wallet reads. RFC 6749 section 5.1, RFC 8414 section 2. */
+/** Wire objects of OAuth 2.0 that we send and a wallet reads, as schemas and as types. RFC 6749 section 5.1, RFC 8414 section 2. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
 
-export type TokenResponse = {
-  readonly access_token: string
-  readonly token_type: 'Bearer'
-  /** Seconds. */
-  readonly expires_in: number
-}
+export const TokenResponse = Type.Object({
+  access_token: Type.String(),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer({ description: 'Seconds' }),
+})
+export type TokenResponse = Static<typeof TokenResponse>
 
-export type AuthorizationServerMetadata = {
-  readonly issuer: string
-  readonly token_endpoint: string
-  readonly jwks_uri: string
-  readonly grant_types_supported: readonly string[]
-  readonly 'pre-authorized_grant_anonymous_access_supported': boolean
-  readonly token_endpoint_auth_methods_supported: readonly string[]
-}
+export const AuthorizationServerMetadata = Type.Object({
+  issuer: Type.String(),
+  token_endpoint: Type.String(),
+  jwks_uri: Type.String(),
+  grant_types_supported: Type.Array(Type.String()),
+  'pre-authorized_grant_anonymous_access_supported': Type.Boolean(),
+  token_endpoint_auth_methods_supported: Type.Array(Type.String()),
+})
+export type AuthorizationServerMetadata = Static<typeof AuthorizationServerMetadata>

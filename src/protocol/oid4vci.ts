@@ -1,8 +1,9 @@
 /** Wire objects of OpenID4VCI 1.0, as schemas that validate requests and as types. Names are the specification's. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { PRE_AUTHORIZED_GRANT } from './grant.ts'
 
-/** OpenID4VCI 1.0, Claims Path Pointer: member names, array indices, and null for every element. */
+/** A `ClaimPath` of claim-path.ts, as long as we take it. */
 export const ClaimPath = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {
   minItems: 1,
   maxItems: 32,
@@ -20,11 +21,15 @@ const Display = Type.Object({
   background_image: Type.Optional(Type.Object({ uri: Type.String() })),
 })
 
-const ClaimDescription = Type.Object({
-  path: ClaimPath,
-  mandatory: Type.Optional(Type.Boolean()),
-  display: Type.Optional(Type.Array(Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) }))),
-})
+const ClaimDescription = Type.Object(
+  {
+    path: ClaimPath,
+    mandatory: Type.Optional(Type.Boolean()),
+    display: Type.Optional(Type.Array(Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) }))),
+  },
+  // A misspelt `mandatory` would let a claim be missing.
+  { additionalProperties: false },
+)
 
 /** What every format declares; what a format adds to it, its own `checkConfiguration` looks at. */
 export const CredentialConfiguration = Type.Object(
@@ -57,7 +62,7 @@ export const CredentialOffer = Type.Object({
   credential_issuer: Type.String(),
   credential_configuration_ids: Type.Array(Type.String(), { minItems: 1 }),
   grants: Type.Object({
-    'urn:ietf:params:oauth:grant-type:pre-authorized_code': Type.Object({ 'pre-authorized_code': Type.String() }),
+    [PRE_AUTHORIZED_GRANT]: Type.Object({ 'pre-authorized_code': Type.String() }),
   }),
 })
 export type CredentialOffer = Static<typeof CredentialOffer>
@@ -72,13 +77,17 @@ export const CredentialRequest = Type.Object({
 })
 export type CredentialRequest = Static<typeof CredentialRequest>
 
-export type CredentialResponse = { readonly credentials: readonly { readonly credential: string }[] }
+export const CredentialResponse = Type.Object({ credentials: Type.Array(Type.Object({ credential: Type.String() })) })
+export type CredentialResponse = Static<typeof CredentialResponse>
 
-export type IssuerMetadata = {
-  readonly credential_issuer: string
-  readonly authorization_servers: readonly string[]
-  readonly credential_endpoint: string
-  readonly nonce_endpoint: string
-  readonly display: readonly { readonly name: string }[]
-  readonly credential_configurations_supported: Readonly<Record<string, object>>
-}
+export const IssuerMetadata = Type.Object({
+  credential_issuer: Type.String(),
+  authorization_servers: Type.Array(Type.String()),
+  credential_endpoint: Type.String(),
+  nonce_endpoint: Type.String(),
+  display: Type.Array(Type.Object({ name: Type.String() })),
+  credential_configurations_supported: Type.Record(Type.String(), Type.Object({}), {
+    description: 'By the ids that offers name: each as it was posted, and what wallets need beside that',
+  }),
+})
+export type IssuerMetadata = Static<typeof IssuerMetadata>

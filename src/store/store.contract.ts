@@ -34,6 +34,11 @@ export function storeContract<Place>(
     expect(await store.list('thing')).toHaveLength(1)
   })
 
+  it('finds an id whole, and not what another begins with', async () => {
+    await store.commit([insert('a', 1)])
+    for (const id of ['a\0', 'a\0b', '', 'A', 'a ', ' a']) expect(await store.get('thing', id)).toBe(undefined)
+  })
+
   it('inserts an id once, even when 50 try at the same time', async () => {
     const results = await parallel(50, (n) => store.commit([insert('a', n)]))
     expect(results.filter((failed) => failed === undefined)).toHaveLength(1)

@@ -18,7 +18,8 @@ import {
 } from './session.ts'
 import { checksOf, type VpResponse, verify } from './verification.ts'
 
-const MAX_PRESENTATIONS = 100
+/** Each costs some signatures to verify, whoever sent it. */
+const MAX_PRESENTATIONS = 20
 const MAX_ERROR_LENGTH = 500
 
 /**

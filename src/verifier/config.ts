@@ -1,7 +1,14 @@
 /** The verification service's `server.json`. */
 import * as Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
-import { type CommonConfig, commonSettings, type ReadResult, readCommon, readShape } from '../config/common.ts'
+import {
+  type CommonConfig,
+  commonSettings,
+  type ReadResult,
+  readCommon,
+  readShape,
+  type ServiceDefaults,
+} from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { readTrustAnchors } from '../keys/trust-anchors.ts'
@@ -41,13 +48,16 @@ export interface VerifierConfig extends CommonConfig {
   readonly requestLifetimeSeconds: number
 }
 
-const DEFAULTS = { port: 8081, databaseFile: 'data/verifier.db' }
+/** Of its OpenAPI document. */
+export const verifierTitle = 'Vouchsafe verification service'
+
+export const verifierDefaults: ServiceDefaults = { port: 8081, databaseFile: 'data/verifier.db' }
 
 /** The configuration, or every mistake in it with its path. */
 export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {
   const shape = readShape(VerifierSettings, value)
   const { settings } = shape
-  const common = readCommon(shape, files, DEFAULTS, now)
+  const common = readCommon(shape, files, verifierDefaults, now)
   const anchors = readAnchorDirectory(settings.issuerTrustAnchors, files)
   if ('mistakes' in common || 'mistakes' in anchors) {
     return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }

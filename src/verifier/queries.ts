@@ -1,12 +1,16 @@
 /** Verification queries: stored once, used by any number of sessions. */
 import { toBase64url } from '../codec/base64url.ts'
+import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { formatOf, laterFormats, supportedFormats } from '../credential/formats.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
+import type { Mistakes } from '../protocol/dcql-parts.ts'
+import { unanswerable } from '../protocol/dcql-unanswerable.ts'
 import { refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
 
-/** Validates and stores a DCQL query as it was posted, and gives its id. Refuses with `invalid_request`, naming the path. */
+/** Validates and stores a DCQL query as it was posted, and gives its id. Refuses like {@link readNewQuery}. */
 export async function createQuery({ store, random }: VerifierContext, posted: unknown): Promise<string> {
-  const dcqlQuery = readDcqlQuery(posted)
+  const dcqlQuery = readNewQuery(posted)
   const id = toBase64url(random(16))
   await store.commit([{ insert: 'verification_query', id, value: { dcqlQuery } }])
   return id
@@ -15,4 +19,26 @@ export async function createQuery({ store, random }: VerifierContext, posted: un
 /** Refuses with `not_found`. */
 export async function getQuery({ query }: VerifierContext, id: string): Promise<DcqlQuery> {
   return (await query(id)) ?? refuse('not_found', `there is no verification query ${id}`)
+}
+
+/** `posted`, unchanged, if we can ask it and check the answer. Refuses with `invalid_request`, naming the paths. */
+export function readNewQuery(posted: unknown): DcqlQuery {
+  return readDcqlQuery(posted, inOurQuery)
+}
+
+function* inOurQuery(credential: JsonObject, at: string): Mistakes {
+  yield* inFormat(credential, at)
+  // Dropping the restriction unseen would be worse than refusing it.
+  if (Object.hasOwn(credential, 'trusted_authorities'))
+    yield `${at}.trusted_authorities: not yet supported; leave it out`
+  yield* unanswerable(credential, at)
+}
+
+function* inFormat(credential: JsonObject, at: string): Mistakes {
+  const id = ownString(credential, 'format') ?? ''
+  const format = formatOf(id)
+  const wrong = laterFormats.includes(id) ? `${id} is not yet supported` : 'must be a known credential format'
+  if (format === undefined) yield `${at}.format: ${wrong}; supported: ${supportedFormats.join(', ')}`
+  const meta = own(credential, 'meta')
+  if (isObject(meta)) yield* format?.metaMistakes(meta, `${at}.meta`) ?? []
 }

@@ -2,15 +2,12 @@
 import type { Json, JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
-import { sentChain } from '../keys/sent-chain.ts'
 import { refuse } from '../protocol/error.ts'
+import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { refuseUnlessOpen, type VerificationSession } from './session.ts'
-
-/** For wallets whose metadata a verifier does not know beforehand. OpenID4VP 1.0, Aud of a Request Object. */
-const STATIC_AUDIENCE = 'https://self-issued.me/v2'
 
 /** The request object, the same at every call until the session is over. Refuses with `not_found` or `gone`. */
 export async function getRequestObject(context: VerifierContext, sessionId: string): Promise<string> {
@@ -20,7 +17,7 @@ export async function getRequestObject(context: VerifierContext, sessionId: stri
   refuseUnlessOpen(session, context.now())
   if (session.clientId !== clientId) refuse('gone', 'the certificate of this verifier has changed; start a new session')
   const query = await getQuery(context, session.queryId)
-  const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: sentChain(signer.chain) }
+  const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
   const payload = payloadOf(context, sessionId, session, query as unknown as Json)
   return writeJws(header, payload, (data) => signer.sign(data))
 }

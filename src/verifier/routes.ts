@@ -1,5 +1,5 @@
 /** Every path of the verification service, who may call it, and the function that answers. */
-import { formRoutes } from '../http/app.ts'
+import { BODY_LIMIT, formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { refuseLater } from '../protocol/later.ts'
 import { receiveResponse } from './authorization-response.ts'
@@ -53,7 +53,7 @@ function walletRoutes(app: App, context: VerifierContext): void {
       return reply.type('application/oauth-authz-req+jwt').send(requestObject)
     },
   )
-  formRoutes(app, (scope) => {
+  formRoutes(app, BODY_LIMIT, (scope) => {
     scope.post(
       '/presentation/oid4vp/authorization-response/:session_id',
       { config: { malformed: 'invalid_request' }, schema: schemas.authorizationResponse },

@@ -48,7 +48,8 @@ export function verify(response: VpResponse, context: VerificationContext): Repo
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = runChecks(responseChecks, { state: response.state, counts }, context)
   const credentials = context.query.credentials.flatMap((query) => {
-    const presentations = response.vpToken.get(query.id)
+    // Where one was asked for, more are wrong already, and only the first is looked at.
+    const presentations = response.vpToken.get(query.id)?.slice(0, query.multiple ? undefined : 1)
     return presentations
       ? [[query.id, presentations.map((text) => verifyPresentation(text, query, context))] as const]
       : []

@@ -5,9 +5,10 @@ import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { type Certificate, certificateCache } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
+import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import { remembered } from '../store/remembered.ts'
 import type { VerifierStore } from './collections.ts'
-import type { VerifierConfig } from './config.ts'
+import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
 import { verifierRoutes } from './routes.ts'
 
@@ -28,13 +29,13 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
     config,
     ...effects,
     signer: keySigner(config.signingKey, config.chain),
-    clientId: `x509_hash:${leaf.fingerprint}`,
+    clientId: `${X509_HASH_PREFIX}${leaf.fingerprint}`,
     query: remembered(REMEMBERED_QUERIES, async (id) => (await store.get('verification_query', id))?.value.dcqlQuery),
     parseCertificate: certificateCache(REMEMBERED_CERTIFICATES),
   }
   return createApp(
     {
-      title: 'Vouchsafe verification service',
+      title: verifierTitle,
       description: 'OpenID4VP 1.0 with DCQL',
       authenticate: authenticator(config.apiKeys, effects.random),
       ready: () => store.get('verification_query', '-'),

@@ -1,11 +1,12 @@
 /** From the code of the offer to an access token. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { readAddress, wellKnownAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerMetadata } from './issuer-metadata.ts'
-import { type CredentialOffer, GRANT } from './offer.ts'
+import type { CredentialOffer } from './offer.ts'
 
 export interface AccessToken {
   readonly token: string
@@ -43,7 +44,7 @@ export async function redeemCode(wallet: WalletContext, tokenEndpoint: string, c
     means: 'The code is spent: whoever finds the offer now can do nothing with it.',
     spec: 'OpenID4VCI 1.0, Token Request',
     url: tokenEndpoint,
-    body: new URLSearchParams({ grant_type: GRANT, 'pre-authorized_code': code }),
+    body: new URLSearchParams({ grant_type: PRE_AUTHORIZED_GRANT, 'pre-authorized_code': code }),
     sent: 'grant_type, pre-authorized_code',
   })
   const type = ownString(answer, 'token_type')?.toLowerCase()

@@ -3,17 +3,19 @@ import { own } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
 import { answerClaims, matchesType } from '../protocol/dcql-match.ts'
+import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import { type Disclosure, disclosureFor } from './disclosure.ts'
+import { heldFormats } from './held-format.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 export type Answered = Disclosure & { readonly query: CredentialQuery; readonly credential: StoredCredential }
 
 export type QueryAnswer = Answered | { readonly query: CredentialQuery; readonly problem: string }
 
-const CLOCK_SKEW_SECONDS = 60
-
 /** The first of `stored` that answers: they come newest first. */
 export function answerQuery(query: CredentialQuery, stored: readonly StoredCredential[], now: Date): QueryAnswer {
+  const unable = queryProblem(query)
+  if (unable !== undefined) return { query, problem: unable }
   const problems: string[] = []
   for (const credential of stored.filter((each) => isWanted(query, each))) {
     const claims = answerClaims(query, credential.claims)
@@ -37,6 +39,18 @@ export function chosenAnswers(plan: {
   return plan.answers.filter(isAnswered).filter(({ query }) => plan.chosen.includes(query.id))
 }
 
+/** Why this wallet cannot answer the query whatever it has: another query of the request may do without it. */
+function queryProblem(query: CredentialQuery): string | undefined {
+  const format = formatOf(query.format)
+  if (format === undefined) return `it wants the format ${query.format}; ${heldFormats()}`
+  // To leave the restriction out of account would show a credential that nobody asked for.
+  if (Object.hasOwn(query, 'trusted_authorities')) {
+    return 'it wants credentials of certain authorities only (trusted_authorities), which this wallet does not support'
+  }
+  const [mistake] = format.metaMistakes(query.meta, 'meta')
+  return mistake
+}
+
 /** The types that the query wants, for people. */
 function wantedTypes({ meta, format }: CredentialQuery): string {
   const sets = own(meta, 'type_values')
@@ -47,9 +61,8 @@ function wantedTypes({ meta, format }: CredentialQuery): string {
   return names.join(' or ') || format
 }
 
-function isWanted({ format, meta }: CredentialQuery, { claims, types, format: held }: StoredCredential): boolean {
-  const contexts = [own(claims, '@context')].flat().filter((context) => typeof context === 'string')
-  return formatOf(format)?.ids.includes(held) === true && matchesType(types, meta, contexts)
+function isWanted({ format, meta }: CredentialQuery, stored: StoredCredential): boolean {
+  return formatOf(format)?.ids.includes(stored.format) === true && matchesType(stored, meta)
 }
 
 function timeProblem({ validFrom, expiresAt }: StoredCredential, now: Date): string | undefined {

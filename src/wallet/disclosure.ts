@@ -1,6 +1,7 @@
 /** What a presentation would show of a credential, and what it keeps. OpenID4VP 1.0, Selecting Claims; RFC 9901. */
 import type { Json } from '../codec/json.ts'
-import { type Place, readSdJwt, revealClaims } from '../codec/sd-jwt.ts'
+import { asSdJwt, type Place, readSdJwt, revealClaims } from '../codec/sd-jwt.ts'
+import { isWithin } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
 import type { ClaimAnswer, ClaimsAnswer } from '../protocol/dcql-match.ts'
 import type { StoredCredential } from './stored-credential.ts'
@@ -41,7 +42,7 @@ export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, stor
 
 /** Where the credential has claims that can be hidden, parents before children. */
 export function hidablePlaces({ credential }: StoredCredential): readonly Place[] {
-  const { jws, disclosures } = readSdJwt(credential)
+  const { jws, disclosures } = readSdJwt(asSdJwt(credential))
   return revealClaims(jws.payload, disclosures).disclosed.map(({ place }) => place)
 }
 
@@ -51,11 +52,6 @@ export function leavesOf(value: Json, place: Place): readonly { readonly place: 
   const members: [string | number, Json][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
   if (members.length === 0) return [{ place, value }]
   return members.flatMap(([name, member]) => leavesOf(member, [...place, name]))
-}
-
-/** Whether `inner` is `outer` or lies below it. */
-export function isWithin(inner: Place, outer: Place): boolean {
-  return outer.length <= inner.length && outer.every((step, at) => step === inner[at])
 }
 
 /** What the formats do: a claim is shown with all that lies below it, and with all that it lies in. */

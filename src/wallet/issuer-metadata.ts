@@ -1,10 +1,11 @@
 /** What the issuer says of itself and of a credential. OpenID4VCI 1.0, Credential Issuer Metadata. */
 import { isObject, type Json, type JsonObject, own, ownString } from '../codec/json.ts'
+import { type ClaimPath, isClaimPath } from '../protocol/claim-path.ts'
 import { readAddress, wellKnownAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
-import { walletFormat } from './format.ts'
+import { heldFormat } from './held-format.ts'
 
 export interface IssuerMetadata {
   readonly credentialIssuer: string
@@ -28,7 +29,7 @@ export interface OfferedCredential {
 
 /** What people call a claim. */
 export interface ClaimName {
-  readonly path: readonly (string | number | null)[]
+  readonly path: ClaimPath
   readonly name: string
 }
 
@@ -69,7 +70,7 @@ export function readOfferedCredential(issuer: IssuerMetadata, configurationId: s
     return refuse('invalid_metadata', `the offer has a credential ${configurationId} that the issuer does not describe`)
   }
   const format = ownString(configuration, 'format') ?? ''
-  walletFormat(format)
+  heldFormat(format)
   const definition = member(configuration, 'credential_definition')
   const types = stringsOf(member(definition, 'type'))
   const metadata = member(configuration, 'credential_metadata')
@@ -120,12 +121,8 @@ function displayName(described: Json | undefined): string | undefined {
 function claimNames(claims: Json | undefined): readonly ClaimName[] {
   return (Array.isArray(claims) ? claims : []).flatMap((claim) => {
     const [path, name] = [member(claim, 'path'), displayName(claim)]
-    return Array.isArray(path) && path.every(isStep) && name !== undefined ? [{ path, name }] : []
+    return isClaimPath(path) && name !== undefined ? [{ path, name }] : []
   })
-}
-
-function isStep(step: Json): step is string | number | null {
-  return step === null || typeof step === 'string' || typeof step === 'number'
 }
 
 function endpoint(value: Json | undefined, name: string): string {

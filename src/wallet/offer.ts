@@ -1,5 +1,6 @@
 /** The credential offer: what an issuer has for us, by value in the link or by reference. OpenID4VCI 1.0, Credential Offer. */
 import { isObject, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
+import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { readAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { orRefuse, refuse } from './error.ts'
@@ -13,8 +14,6 @@ export interface CredentialOffer {
   /** The one the offer wants us to use, where the issuer has several. */
   readonly authorizationServer: string | undefined
 }
-
-export const GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'
 
 const SCHEMES = ['haip-vci', 'openid-credential-offer']
 const MAX_CREDENTIALS = 20
@@ -40,7 +39,7 @@ export async function readOffer(wallet: WalletContext, link: string): Promise<Cr
 
 function offerOf(offer: JsonObject): CredentialOffer {
   const grants = own(offer, 'grants')
-  const grant = isObject(grants) ? own(grants, GRANT) : undefined
+  const grant = isObject(grants) ? own(grants, PRE_AUTHORIZED_GRANT) : undefined
   if (!isObject(grant)) {
     return refuse('unsupported', 'the offer has no pre-authorized code, and this wallet supports no other grant yet')
   }

@@ -9,7 +9,7 @@ import { type Answered, answerQuery, chosenAnswers, isAnswered, type QueryAnswer
 import type { WalletContext } from './context.ts'
 import { refuse } from './error.ts'
 import { type Ask, exchangeJson } from './exchange.ts'
-import { walletFormat } from './format.ts'
+import { heldFormat } from './held-format.ts'
 import { type AuthorizationRequest, fetchRequest } from './request-object.ts'
 import { listCredentials } from './stored-credential.ts'
 
@@ -72,7 +72,7 @@ export async function decline(wallet: WalletContext, plan: PresentationPlan): Pr
 
 async function presentationOf(wallet: WalletContext, request: AuthorizationRequest, answer: Answered): Promise<string> {
   const { query, credential, places } = answer
-  const format = walletFormat(credential.format)
+  const format = heldFormat(credential.format)
   // OpenID4VP 1.0, Preventing Replay: the audience is the client identifier in full.
   const binding: Binding & { at: Date } = { nonce: request.nonce, audience: request.clientId, at: wallet.now() }
   const presentation = await format.present(credential.credential, places, binding, credential.holder)

@@ -13,6 +13,7 @@ import { keySigner } from '../keys/file-signer.ts'
 import { type PublicJwk, readDidJwk } from '../keys/jwk.ts'
 import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
+import { hidablePlaces } from './disclosure.ts'
 import type { WalletErrorCode } from './error.ts'
 import { receive } from './receive.ts'
 
@@ -384,6 +385,19 @@ describe('a credential with one thing wrong', () => {
     expect(texts.size).toBe(1)
   })
 
+  it('is kept as a plain JWT, of which nothing can be hidden', async () => {
+    const open = ({ order, signer }: Made): Made => {
+      return { signer, order: { ...order, configuration: { ...configuration, selective_disclosure: 'none' } } }
+    }
+    const { wallet } = testWallet(
+      issuing(open, (text) => text.slice(0, -1)),
+      services.clock,
+    )
+    const [stored] = await receive(wallet, (await startIssuance(services)).link)
+    expect(stored?.credential).not.toContain('~')
+    expect(stored && hidablePlaces(stored)).toEqual([])
+  })
+
   const rows: readonly (readonly [string, (made: Made) => Made | Promise<Made>, RegExp])[] = [
     [
       'bound to another key',
@@ -392,12 +406,12 @@ describe('a credential with one thing wrong', () => {
     ],
     [
       'signed by another key than that of its certificate',
-      async ({ order, signer }) => ({ order, signer: { ...keySigner(await makeKey(), []), chain: signer.chain } }),
+      async ({ order, signer }) => ({ order, signer: { ...keySigner(await makeKey(), []), x5c: signer.x5c } }),
       /signature is not by the key of CN=issuer\.localhost/,
     ],
     [
       'without a certificate',
-      ({ order, signer }) => ({ order, signer: { ...signer, chain: [] } }),
+      ({ order, signer }) => ({ order, signer: { ...signer, x5c: [] } }),
       /without the certificate/,
     ],
     [

@@ -4,13 +4,11 @@
  */
 import type { Evidence } from '../credential/format.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
-import { thumbprint } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
+import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import { orRefuse, refuse } from './error.ts'
-import { walletFormat } from './format.ts'
+import { heldFormat } from './held-format.ts'
 import type { OfferedCredential } from './issuer-metadata.ts'
-
-const CLOCK_SKEW_SECONDS = 60
 
 /** Refuses with `invalid_credential`, and says what is wrong. */
 export function checkReceived(credential: string, offered: OfferedCredential, holder: Signer, now: Date): void {
@@ -26,19 +24,14 @@ export function checkReceived(credential: string, offered: OfferedCredential, ho
 }
 
 function readEvidence(credential: string, id: string): Evidence {
-  const format = walletFormat(id)
-  return orRefuse('invalid_credential', 'the issuer sent a credential that cannot be read', () => {
-    // It refuses what `read` only reports: another format, disclosures that do not fit.
-    format.hold(credential)
-    return format.read(credential)
-  })
+  const format = heldFormat(id)
+  const unreadable = 'the issuer sent a credential that cannot be read'
+  return orRefuse('invalid_credential', unreadable, () => format.hold(credential))
 }
 
 function bindingProblem({ boundKey }: Evidence, holder: Signer): string | undefined {
   if ('problem' in boundKey) return boundKey.problem
-  return boundKey.thumbprint === thumbprint(holder.jwk)
-    ? undefined
-    : 'it is bound to another key than the one we proved'
+  return boundKey.thumbprint === holder.kid ? undefined : 'it is bound to another key than the one we proved'
 }
 
 function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {

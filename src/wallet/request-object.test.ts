@@ -101,6 +101,15 @@ describe('a request object', () => {
     expect(steps).toHaveLength(2)
   })
 
+  it('may ask for formats that this wallet does not know, beside others', async () => {
+    const [card] = dcqlQuery.credentials
+    const query = {
+      credentials: [card, { id: 'mdl', format: 'mso_mdoc', meta: { doctype_value: 'org.iso.18013.5.1.mDL' } }],
+      credential_sets: [{ options: [['mdl'], ['card']] }],
+    }
+    expect((await (await ask(payload({ dcql_query: query }))).request).query).toEqual(query)
+  })
+
   const untrusted: readonly Row[] = [
     [
       'signed by another key than that of its certificate',

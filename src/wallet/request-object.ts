@@ -8,7 +8,9 @@ import { type Certificate, leafProblem, parseCertificate } from '../keys/certifi
 import { signedBy } from '../keys/signature.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { ProtocolError } from '../protocol/error.ts'
+import { STATIC_AUDIENCE, X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import { readAddress } from './address.ts'
+import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import type { WalletContext } from './context.ts'
 import { orRefuse, refuse } from './error.ts'
 import { exchange } from './exchange.ts'
@@ -28,10 +30,6 @@ export interface AuthorizationRequest {
 
 const SCHEMES = ['haip-vp', 'openid4vp']
 const MEDIA_TYPE = 'application/oauth-authz-req+jwt'
-/** OpenID4VP 1.0, aud of a Request Object: for wallets that a verifier does not know beforehand. */
-const STATIC_AUDIENCE = 'https://self-issued.me/v2'
-const HASH_PREFIX = 'x509_hash:'
-const CLOCK_SKEW_SECONDS = 60
 
 /** Refuses with `invalid_link`, `invalid_request_object`, or `unsupported` where it wants what we cannot do. */
 export async function fetchRequest(wallet: WalletContext, link: string): Promise<AuthorizationRequest> {
@@ -58,7 +56,7 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
 function readRequestLink(link: string): { readonly clientId: string; readonly requestUri: string } {
   const parameters = readLink(link, SCHEMES, 'presentation request')
   const clientId = parameters.get('client_id') || refuse('invalid_link', 'the link has no client_id')
-  if (!clientId.startsWith(HASH_PREFIX)) {
+  if (!clientId.startsWith(X509_HASH_PREFIX)) {
     refuse('unsupported', `the verifier identifies itself as ${clientId}, and this wallet knows x509_hash only`)
   }
   // request_uri_method=post is an offer that a wallet need not take up: OpenID4VP 1.0, Request URI Method post.
@@ -80,7 +78,7 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
     // RFC 7515 section 4.1.6: standard base64. What is no certificate fails when it is parsed.
     parseCertificate(Buffer.from(leaf, 'base64')),
   )
-  if (`${HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
+  if (`${X509_HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
     invalid(`it is by ${certificate.subjectText}, and the link asks for another verifier (x509_hash)`)
   }
   const problem = leafProblem(certificate, now, CLOCK_SKEW_SECONDS)

@@ -4,7 +4,6 @@ import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject }
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import { keySigner } from '../keys/file-signer.ts'
-import { thumbprint } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { WalletContext, WalletStore } from './context.ts'
 import { orRefuse, refuse } from './error.ts'
@@ -100,11 +99,9 @@ function readStored(id: string, text: string): StoredCredential {
   if (idOf(credential) !== id) malformed('the credential is not the one that was stored under this id')
   const format = ownString(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
-  const { claims, types, expiresAt } = plugin.hold(credential)
-  const { issuer, boundKey, validity } = plugin.read(credential)
+  const { claims, types, expiresAt, issuer, boundKey, validity } = plugin.hold(credential)
   const holder = signerOf(own(record, 'holder_key'))
-  if ('problem' in boundKey || boundKey.thumbprint !== thumbprint(holder.jwk))
-    malformed('its key is not the one it is bound to')
+  if ('problem' in boundKey || boundKey.thumbprint !== holder.kid) malformed('its key is not the one it is bound to')
   const starts = validity.notBefore.flatMap(({ at }) => at?.getTime() ?? [])
   return {
     id,

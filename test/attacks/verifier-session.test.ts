@@ -42,7 +42,7 @@ const unreadable: readonly Unreadable[] = [
   { body: 'null in the array', send: vpToken({ card: [null] }), says: /must be a string/ },
   { body: 'an object in the array', send: vpToken({ card: [{}] }), says: /must be a string/ },
   { body: 'a good and an unreadable id', send: vpToken({ card: ['x'], other: 5 }), says: /must be an array/ },
-  { body: 'more presentations than anybody needs', send: vpToken({ card: Array<string>(101).fill('x') }), says: /100/ },
+  { body: 'more presentations than anybody needs', send: vpToken({ card: Array<string>(21).fill('x') }), says: /20/ },
   { body: 'a vp_token nested without end', send: text('['.repeat(100_000)), says: /not JSON/ },
   { body: 'a vp_token nested too deep', send: text(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`), says: /deeper/ },
   { body: 'an empty vp_token', send: text(''), says: /neither vp_token nor error/ },

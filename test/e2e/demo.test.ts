@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -77,6 +77,8 @@ describe('vouchsafe demo --once', () => {
         'verifier/conf/server.json',
       ]),
     )
+    const open = files.filter((file) => (statSync(join(home, file)).mode & 0o077) !== 0)
+    expect(open).toEqual([])
     const key = readFileSync(join(home, 'issuer/conf/issuer.key'), 'utf8')
     expect((await demo('--once', '--home', home)).status).toBe(0)
     expect(readFileSync(join(home, 'issuer/conf/issuer.key'), 'utf8')).toBe(key)

@@ -262,6 +262,17 @@ const rows: readonly Row[] = [
     /its schema is issuer-0001, the newest/,
   ],
   [
+    'a database that others can read',
+    'issuer',
+    async ({ directory }) => {
+      await makeDatabase(join(directory, 'data/issuer.db'), issuerMigrations)
+      chmodSync(join(directory, 'data/issuer.db'), 0o640)
+    },
+    'database',
+    'warning',
+    /issuer\.db \(mode 640\); chmod 600/,
+  ],
+  [
     'a database in memory',
     'issuer',
     () => ({ database: { url: 'sqlite::memory:' } }),
@@ -380,6 +391,7 @@ describe('vouchsafe doctor finds', () => {
     await makeDatabase(file, [{ id: 'issuer-0001', statements: createCollection('credential_configuration') }])
     const newer = { id: 'issuer-0002', statements: createCollection('later') }
     const { databaseFindings } = await import('../../src/bin/doctor/database.ts')
+    chmodSync(file, 0o600)
     expect(await databaseFindings(file, [...issuerMigrations, newer])).toMatchObject([{ outcome: 'note' }])
     expect(await databaseFindings(file, issuerMigrations)).toMatchObject([{ outcome: 'ok' }])
   })

@@ -1,5 +1,5 @@
 /** The command itself: how it starts, what it says when it cannot, how it stops, and what survives. Interface section 1. */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -135,6 +135,27 @@ describe('vouchsafe issuer and verifier', () => {
     expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(/^database\.url: .*issuer\.pem/)]])
   })
 
+  it('keeps its database from other users, also in a directory that they can read', async () => {
+    const directory = await makeDirectory('issuer')
+    mkdirSync(join(directory, 'data'), { mode: 0o755 })
+    const { url } = await started('issuer', directory, [])
+    await post(`${url}/credential-configuration/create`, configuration)
+    const names = readdirSync(join(directory, 'data'))
+    expect(names).toContain('issuer.db')
+    for (const name of names) expect(statSync(join(directory, 'data', name)).mode & 0o777).toBe(0o600)
+  })
+
+  it.each(['issuer', 'verifier'] as const)('%s logs SIGHUP, and goes on', async (service) => {
+    const { url, child, ended } = await started(service, await makeDirectory(service))
+    child.kill('SIGHUP')
+    expect((await fetch(`${url}/health/live`)).status).toBe(200)
+    child.kill('SIGTERM')
+    const end = await ended
+    expect([end.status, end.signal]).toEqual([0, null])
+    const ignored = { event: 'sighup_ignored', message: expect.stringContaining('restart') as string }
+    expect(events(end)).toContainEqual(expect.objectContaining(ignored))
+  })
+
   it('listens on all interfaces when no host is named', async () => {
     const { port } = await started('issuer', await makeDirectory('issuer', { host: undefined }))
     expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200)
@@ -233,6 +254,10 @@ describe('vouchsafe issuer and verifier', () => {
   it('refuses a word that is no command, and tells those that are', async () => {
     const end = await run(['isuer'], tmpdir()).ended
     expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/no command isuer[\s\S]*vouchsafe verifier/)])
+    for (const word of ['toString', '__proto__', 'constructor']) {
+      const { status, stderr } = await run([word], tmpdir()).ended
+      expect([status, stderr]).toEqual([2, expect.stringContaining(`There is no command ${word}.`)])
+    }
     const wrong = await run(['issuer', '--confg', 'a'], tmpdir()).ended
     expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringMatching(/--confg/)])
   })

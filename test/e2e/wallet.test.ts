@@ -98,7 +98,7 @@ describe('vouchsafe wallet', () => {
   it('presents, having said who asks, what would be seen and what would not', async () => {
     await received()
     const { sessionId, link } = await startVerification(services)
-    const { out, exitCode } = await run('present', link)
+    const { out, exitCode } = await run('present', link, '--yes')
     expect(exitCode).toBeUndefined()
     const [asks = '', sees = '', hides = '', verdict = ''] = out.split(/^(?=From|and it|\n✓)/m)
     expect(asks).toMatch(/^Example Shop asks for a presentation\.\n.*CN=verifier\.localhost.*\n?.*vouches/)
@@ -123,7 +123,7 @@ describe('vouchsafe wallet', () => {
     const { json: shown } = await runJson('show', id)
     expect(shown).toMatchObject({ ...credential, claims: dataset })
     expect(shown.hidable).toContainEqual(['credentialSubject', 'given_name'])
-    const { json: presented } = await runJson('present', (await startVerification(services)).link)
+    const { json: presented } = await runJson('present', (await startVerification(services)).link, '--yes')
     expect(presented).toMatchObject({
       result: 'accepted',
       verifier: { client_name: 'Example Shop', certificate_subject: 'CN=verifier.localhost' },
@@ -192,6 +192,18 @@ describe('vouchsafe wallet', () => {
     }
   })
 
+  it('presents nothing where it cannot ask and nobody said --yes', async () => {
+    await received()
+    const { sessionId, link } = await startVerification(services)
+    const { out, err, exitCode } = await run('present', link)
+    expect([out, exitCode]).toEqual([expect.stringContaining('Example Shop asks for a presentation.'), 1])
+    expect(err).toMatch(/^✗ Nothing was sent: .*--yes\n$/)
+    const refused = await runJson('present', link)
+    expect([refused.json.error, refused.exitCode]).toEqual(['not_agreed', 1])
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
+    expect((await runJson('decline', link)).json).toMatchObject({ result: 'declined' })
+  })
+
   it('explains itself', async () => {
     for (const args of [[], ['--help'], ['present', '-h']])
       expect((await run(...args)).out).toContain('receive OFFER-URI')
@@ -250,6 +262,12 @@ describe('wallet files', () => {
     expect(readdirSync(join(home, 'credentials'))).toEqual(['a.json'])
     await store.write('a', 'two')
     expect(await store.read('a')).toBe('two')
+  })
+
+  it('fail where no directory can be made', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-wallet-')), 'file')
+    writeFileSync(file, '')
+    for (const home of ['/proc/vouchsafe', file]) await expect(walletFiles(home).write('a', 'one')).rejects.toThrow()
   })
 
   it('do not list a write that was cut short', async () => {

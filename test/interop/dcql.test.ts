@@ -11,9 +11,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
-import { type CredentialQuery, type DcqlQuery, readDcqlQuery } from '../../src/protocol/dcql.ts'
+import type { CredentialQuery, DcqlQuery } from '../../src/protocol/dcql.ts'
 import { answerClaims, answerCredentials, matchesType } from '../../src/protocol/dcql-match.ts'
 import { ProtocolError } from '../../src/protocol/error.ts'
+import { readNewQuery } from '../../src/verifier/queries.ts'
 
 interface Package {
   readonly DcqlQuery: {
@@ -56,7 +57,7 @@ const stricter: readonly (readonly [string, RegExp])[] = [
 
 function ours(query: unknown): string[] {
   try {
-    readDcqlQuery(query)
+    readNewQuery(query)
     return []
   } catch (error) {
     if (error instanceof ProtocolError) return error.message.split('; ').filter((each) => each.startsWith('dcql_query'))
@@ -181,7 +182,7 @@ function answers(query: DcqlQuery, credential: JsonObject, type: string[]): Answ
 
 function answersOurs(query: CredentialQuery, credential: JsonObject, type: string[]): boolean {
   const { missing, mismatch } = answerClaims(query, credential)
-  return missing === undefined && mismatch === undefined && matchesType(type, query.meta, [])
+  return missing === undefined && mismatch === undefined && matchesType({ types: type, claims: {} }, query.meta)
 }
 
 it('a credential answers both or neither, where paths are of own names and indices', () => {

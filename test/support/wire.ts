@@ -7,9 +7,10 @@ import { formatOf } from '../../src/credential/formats.ts'
 import { keySigner } from '../../src/keys/file-signer.ts'
 import { toDidJwk } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { PRE_AUTHORIZED_GRANT } from '../../src/protocol/grant.ts'
 import { API_KEY, ISSUER_URL, makeKey, type Services, VERIFIER_URL } from './services.ts'
 
-export const GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'
+export const GRANT = PRE_AUTHORIZED_GRANT
 
 export const configuration = {
   format: 'jwt_vc_json-ld',

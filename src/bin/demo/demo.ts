@@ -2,23 +2,25 @@
  * `vouchsafe demo`: an issuer, a verifier and a wallet on this machine, and one credential that goes from the first to the
  * last over HTTP; then links for a wallet of one's own. With `--once` it ends after the walk, and its status says how.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { WalletContext } from '../../wallet/context.ts'
+import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
+import { services as kinds } from '../services.ts'
 import { hanging, paint } from '../terminal.ts'
 import { walletFiles } from '../wallet/files.ts'
 import { curlText, linksText, startLinks } from './links.ts'
 import { createNarrator, type Narrator } from './narrator.ts'
-import { type DemoService, findPlace, logFile, makeHome, type Place, startIssuer, startVerifier } from './services.ts'
+import { type DemoService, findPlace, logFile, makeHome, type Place, startService } from './services.ts'
 import { type Cast, type Declared, walk } from './walk.ts'
 import { watch } from './watch.ts'
 
-/** The ports of the interface; the verifier's is two above the issuer's. */
-const PORT_BASE = 8079
-const VERIFIER_OFFSET = 2
+/** The usual ports; the verifier's is two above the issuer's. */
+const PORT_BASE = kinds.issuer.defaults.port
+const VERIFIER_OFFSET = kinds.verifier.defaults.port - PORT_BASE
 /** How long requests that run may hold up the end. */
 const CLOSE_LIMIT_MS = 3000
 /** What a shell makes of SIGINT. */
@@ -39,6 +41,8 @@ interface Progress {
 }
 
 export async function runDemo(args: string[]): Promise<void> {
+  // Keys, databases and the log are for this user alone.
+  process.umask(0o077)
   const options = readOptions(args)
   const services: DemoService[] = []
   const progress: Progress = { walked: false, signalled: false }
@@ -86,12 +90,12 @@ function readOptions(args: string[]): Options {
 async function start(options: Options, narrator: Narrator, services: DemoService[]): Promise<Cast> {
   const { home, portBase } = options
   write(`${paint('bold', 'Vouchsafe')}: one credential, from an issuer to a wallet to a verifier.\n\n`)
-  mkdirSync(home, { recursive: true, mode: 0o700 })
+  makeDirectory(home, 0o700)
   const places = { issuer: await findPlace(portBase), verifier: await findPlace(portBase + VERIFIER_OFFSET) }
   await makeHome(home, places)
-  const issuer = await startIssuer(home, places.issuer)
+  const issuer = await startService('issuer', home, places.issuer)
   services.push(issuer)
-  const verifier = await startVerifier(home, places.verifier)
+  const verifier = await startService('verifier', home, places.verifier)
   services.push(verifier)
   const after = options.isTemporary ? 'removed at the end' : 'kept for the next time'
   const lines = [

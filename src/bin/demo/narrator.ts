@@ -1,6 +1,6 @@
 /** How the demo shows what happens: numbered steps, each with what was sent and what it means. */
 import type { Step } from '../../wallet/context.ts'
-import { hanging, paint } from '../terminal.ts'
+import { hanging, paint, plain } from '../terminal.ts'
 
 /** A step of the wallet, or one that looks like it. `what` follows `who`. */
 export interface ShownStep extends Omit<Step, 'spec'> {
@@ -38,7 +38,7 @@ export function createNarrator(write: (text: string) => void): Narrator {
 }
 
 function stepText({ who, what, means, request, status }: ShownStep, count: number): string {
-  const lines = [`${paint('dim', String(count).padStart(MARGIN - 2))}  ${who} ${what}.`]
+  const lines = [`${paint('dim', String(count).padStart(MARGIN - 2))}  ${plain(`${who} ${what}`)}.`]
   if (request !== undefined) {
     const answer = status === undefined ? '' : ` ${paint(status < 400 ? 'green' : 'red', String(status))}`
     lines.push(`${INDENT}${paint('bold', `${request.method} ${shortPath(request.url)}`)}${answer}`)

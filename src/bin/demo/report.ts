@@ -2,7 +2,7 @@
 import { isObject, type Json } from '../../codec/json.ts'
 import type { CheckResult } from '../../verifier/checks/check.ts'
 import type { Report } from '../../verifier/verification.ts'
-import { hanging, paint } from '../terminal.ts'
+import { hanging, paint, plain } from '../terminal.ts'
 import { INDENT } from './narrator.ts'
 
 const COLOURS = {
@@ -16,7 +16,7 @@ const COLOURS = {
 /** Every check of the response and of each credential in it. */
 export function reportLines({ checks, credentials }: Report): string[] {
   const groups = Object.entries(credentials).flatMap(([id, reports]) =>
-    reports.map((report) => ({ title: `The credential "${id}"`, checks: report.checks })),
+    reports.map((report) => ({ title: `The credential "${plain(id)}"`, checks: report.checks })),
   )
   return [{ title: 'The response', checks }, ...groups].flatMap((group) => {
     const width = Math.max(...group.checks.map(({ outcome }) => outcome.length))
@@ -53,6 +53,6 @@ function checkText({ id, asks, outcome, detail }: CheckResult, outcomeWidth: num
 
 function leaves(value: Json, path: string): string[] {
   if (Array.isArray(value)) return value.flatMap((element, index) => leaves(element, `${path}[${index}]`))
-  if (!isObject(value)) return [`${path}: ${String(value)}`]
+  if (!isObject(value)) return [plain(`${path}: ${String(value)}`)]
   return Object.entries(value).flatMap(([name, member]) => leaves(member, path === '' ? name : `${path}.${name}`))
 }

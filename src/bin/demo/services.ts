@@ -1,14 +1,13 @@
 /** Both services of the demo in this process: their files, made as `vouchsafe init` makes them, and their servers. */
 import { copyFileSync, existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { CommonConfig, ReadResult } from '../../config/common.ts'
+import type { CommonConfig } from '../../config/common.ts'
 import type { Files } from '../../config/files.ts'
-import { readIssuerConfig } from '../../issuer/config.ts'
-import { readVerifierConfig } from '../../verifier/config.ts'
-import { createLog, files, now } from '../effects.ts'
+import { createLog, files, now, openDatabase } from '../effects.ts'
 import { CONFIG_FILE, certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
-import { freePort, hasIpv6, lanAddress } from '../network.ts'
-import { openIssuer, openVerifier, readConfigFile, type Service, type ServiceName } from '../service.ts'
+import { defaultHost, freePort, lanAddress } from '../network.ts'
+import { buildService, readConfigFile, type Service } from '../service.ts'
+import { type ConfigOf, type ServiceName, type StoreOf, serviceNames, services } from '../services.ts'
 
 /** A service that listens. */
 export interface DemoService {
@@ -37,7 +36,7 @@ export const logFile = (home: string): string => join(home, 'services.log')
 
 /** Makes the files of both services where they are not there yet; the verifier is given the issuer's certificate. */
 export async function makeHome(home: string, places: Readonly<Record<ServiceName, Place>>): Promise<void> {
-  for (const service of ['issuer', 'verifier'] as const) {
+  for (const service of serviceNames) {
     const directory = join(home, service)
     if (existsSync(join(directory, CONFIG_FILE))) continue
     const { baseUrl, port } = places[service]
@@ -49,23 +48,18 @@ export async function makeHome(home: string, places: Readonly<Record<ServiceName
   }
 }
 
-export async function startIssuer(home: string, place: Place): Promise<DemoService> {
-  const directory = join(home, 'issuer')
-  const config = readConfig(directory, place, readIssuerConfig)
-  return listen(await openIssuer(config, createLog('issuer', logFile(home))), config, directory)
-}
-
-export async function startVerifier(home: string, place: Place): Promise<DemoService> {
-  const directory = join(home, 'verifier')
-  const config = readConfig(directory, place, readVerifierConfig)
-  return listen(await openVerifier(config, createLog('verifier', logFile(home))), config, directory)
+export async function startService(name: ServiceName, home: string, place: Place): Promise<DemoService> {
+  const directory = join(home, name)
+  const config = readConfig(name, directory, place)
+  const store: StoreOf<ServiceName> = await openDatabase(config.databaseFile, services[name].migrations)
+  return listen(await buildService(name, config, store, createLog(name, logFile(home))), config, directory)
 }
 
 async function listen(service: Service, config: CommonConfig, directory: string): Promise<DemoService> {
   const [apiKey = ''] = Object.keys(config.apiKeys)
   const { baseUrl, port } = config
   try {
-    await service.app.listen({ port, host: (await hasIpv6()) ? '::' : '0.0.0.0' })
+    await service.app.listen({ port, host: await defaultHost() })
   } catch (error) {
     await service.close()
     throw error
@@ -74,16 +68,13 @@ async function listen(service: Service, config: CommonConfig, directory: string)
 }
 
 /** The configuration in `directory`, at the address of this run; its paths are relative to that directory. */
-function readConfig<Config extends CommonConfig>(
-  directory: string,
-  { port, baseUrl }: Place,
-  read: (value: unknown, from: Files, at: Date) => ReadResult<Config>,
-): Config {
+function readConfig(name: ServiceName, directory: string, { port, baseUrl }: Place): ConfigOf<ServiceName> {
+  const { read } = services[name]
   const path = join(directory, CONFIG_FILE)
   const file = readConfigFile(path)
   const inDirectory: Files = {
-    read: (name) => files.read(resolve(directory, name)),
-    list: (name) => files.list(resolve(directory, name)),
+    read: (relative) => files.read(resolve(directory, relative)),
+    list: (relative) => files.list(resolve(directory, relative)),
   }
   const result = 'mistakes' in file ? file : read({ ...(file.value as object), port, baseUrl }, inDirectory, now())
   if ('mistakes' in result)

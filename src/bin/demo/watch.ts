@@ -33,11 +33,14 @@ async function whenOver(ask: () => Promise<Status>): Promise<Status | undefined>
 }
 
 function issuanceText({ status }: Status): string {
-  return paint('bold', status === 'SUCCEEDED' ? 'A wallet has received the student card.' : `The offer: ${status}`)
+  return paint(
+    'bold',
+    status === 'SUCCEEDED' ? 'A wallet has received the student card.' : `The offer: ${plain(status)}`,
+  )
 }
 
 function verificationText({ status, result, wallet_error: error }: Status): string {
-  const title = paint('bold', `A wallet has answered the request: ${status}`)
+  const title = paint('bold', `A wallet has answered the request: ${plain(status)}`)
   if (error !== undefined)
     return `${title}\n${plain([error.error, error.error_description].filter(Boolean).join(': '))}`
   if (result === undefined) return title

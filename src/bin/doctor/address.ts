@@ -1,6 +1,6 @@
 /** Whether a service could listen where it should, and be found where it says. */
 import { addressMistakes } from '../../config/address.ts'
-import { isLoopback, lanAddress, listenProblem } from '../network.ts'
+import { defaultHost, isLoopback, lanAddress, listenProblem } from '../network.ts'
 import type { Finding } from './finding.ts'
 
 export interface Address {
@@ -13,7 +13,6 @@ export interface Address {
 }
 
 const LIMIT_MS = 3000
-const NO_IPV6 = 'this machine has no IPv6, which the service listens on when no host is named; set host to 0.0.0.0'
 
 export async function addressFindings(address: Address): Promise<Finding[]> {
   const { baseUrl } = address
@@ -67,11 +66,12 @@ async function portFindings({ port, host, title }: Address, answers: boolean): P
   const found = (outcome: Finding['outcome'], text: string): Finding[] => [{ subject: 'port', outcome, text }]
   if (port === undefined) return []
   if (port === 0) return found('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
-  const problem = await listenProblem(port, host ?? '::')
+  const at = host ?? (await defaultHost())
+  const problem = await listenProblem(port, at)
   if (problem === undefined) return found('ok', `${port} is free`)
   if (problem === 'EACCES') return found('problem', `${port}: this user may not listen there; take one above 1023`)
   if (problem === 'EADDRNOTAVAIL' || problem === 'EAFNOSUPPORT') {
-    return found('problem', host ? `the host ${host} is no address of this machine` : NO_IPV6)
+    return found('problem', `the host ${at} is no address of this machine`)
   }
   if (problem !== 'EADDRINUSE') return found('problem', `${port}: nobody can listen there (${problem})`)
   const running = (await titleAt(port)) ?? (answers ? title : undefined)

@@ -1,5 +1,4 @@
 /** What a person should know of the keys and certificates of a service before a wallet or a verifier tells them. */
-import { statSync } from 'node:fs'
 import type { ReadKey } from '../../config/signing.ts'
 import { type Certificate, certificateProblem, isSignedBy } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
@@ -50,18 +49,6 @@ export function identifierFinding({ chain }: ReadKey, issuerId: string): Finding
 export function anchorFindings(anchors: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject: 'issuerTrustAnchors', outcome, text })
   return anchors.filter(({ notAfter }) => notAfter >= at).map((anchor) => expiry(anchor, at, say))
-}
-
-/** A private key that other users of the machine can read. */
-export function keyFileFindings(subject: string, file: string): Finding[] {
-  try {
-    const mode = statSync(file).mode & 0o777
-    if (process.platform === 'win32' || (mode & 0o077) === 0) return []
-    const text = `other users of this machine can get at ${file} (mode ${mode.toString(8)}); chmod 600 ${file}`
-    return [{ subject, outcome: 'warning', text }]
-  } catch {
-    return []
-  }
 }
 
 function expiry(certificate: Certificate, at: Date, say: Say): Finding {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { loadDriver } from '../../store/sqlite.ts'
 import type { Migration } from '../../store/store.ts'
 import type { Finding } from './finding.ts'
+import { privateFileFindings } from './private-file.ts'
 
 const BUSY_TIMEOUT_MS = 3000
 
@@ -17,7 +18,7 @@ export async function databaseFindings(file: string, migrations: readonly Migrat
   }
   if (!existsSync(file)) return [couldBeMade(file)]
   try {
-    return [existing(new Database(file), file, migrations)]
+    return [existing(new Database(file), file, migrations), ...privateFileFindings('database', file)]
   } catch (error) {
     return [found('problem', `${file} cannot be used: ${(error as Error).message}`)]
   }

@@ -7,42 +7,13 @@ import { type ReadResult, readShape } from '../../config/common.ts'
 import { databaseFile, databaseMistakes } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
-import { issuerMigrations } from '../../issuer/collections.ts'
-import { IssuerSettings, readIssuerConfig } from '../../issuer/config.ts'
-import type { Migration } from '../../store/store.ts'
-import { verifierMigrations } from '../../verifier/collections.ts'
-import { readAnchorDirectory, readVerifierConfig, VerifierSettings } from '../../verifier/config.ts'
-import type { ServiceName } from '../service.ts'
+import { readAnchorDirectory } from '../../verifier/config.ts'
+import { type ServiceName, services } from '../services.ts'
 import { addressFindings } from './address.ts'
-import { anchorFindings, identifierFinding, keyFileFindings, signingFindings, tlsFindings } from './certificates.ts'
+import { anchorFindings, identifierFinding, signingFindings, tlsFindings } from './certificates.ts'
 import { databaseFindings } from './database.ts'
 import type { Finding } from './finding.ts'
-
-interface Kind {
-  readonly settings: Parameters<typeof readShape>[0]
-  readonly read: (value: unknown, files: Files, at: Date) => ReadResult<unknown>
-  readonly migrations: readonly Migration[]
-  readonly port: number
-  /** Of its OpenAPI document. */
-  readonly title: string
-}
-
-const kinds: Readonly<Record<ServiceName, Kind>> = {
-  issuer: {
-    settings: IssuerSettings,
-    read: readIssuerConfig,
-    migrations: issuerMigrations,
-    port: 8079,
-    title: 'Vouchsafe issuance service',
-  },
-  verifier: {
-    settings: VerifierSettings,
-    read: readVerifierConfig,
-    migrations: verifierMigrations,
-    port: 8081,
-    title: 'Vouchsafe verification service',
-  },
-}
+import { privateFileFindings } from './private-file.ts'
 
 type KeyFiles = Parameters<typeof readKeyAndCertificates>[1]
 
@@ -66,16 +37,16 @@ interface Patient {
 }
 
 export async function diagnose(service: ServiceName, value: unknown, files: Files, at: Date): Promise<Finding[]> {
-  const kind = kinds[service]
-  const settings = readShape(kind.settings, value).settings as Settings
+  const { defaults, migrations, read, settings: schema, title } = services[service]
+  const settings = readShape(schema, value).settings as Settings
   const { baseUrl, host, database } = settings
-  const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : kind.port
+  const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return [
-    ...settingsFindings(kind.read(value, files, at)),
+    ...settingsFindings(read(value, files, at)),
     ...certificateFindings({ settings, files, at }),
-    ...(await addressFindings({ baseUrl, port, host, title: kind.title })),
+    ...(await addressFindings({ baseUrl, port, host, title })),
     ...(databaseMistakes(database).length === 0
-      ? await databaseFindings(databaseFile(database) ?? `data/${service}.db`, kind.migrations)
+      ? await databaseFindings(databaseFile(database) ?? defaults.databaseFile, migrations)
       : []),
   ]
 }
@@ -94,10 +65,10 @@ function certificateFindings(patient: Patient): Finding[] {
   const anchors = readAnchorDirectory(issuerTrustAnchors, files)
   return [
     ...(signingKey ? signingFindings(signingKey, at) : []),
-    ...(signing ? keyFileFindings('signing', signing.keyFile) : []),
+    ...(signing ? privateFileFindings('signing', signing.keyFile) : []),
     ...(signingKey && issuer ? [identifierFinding(signingKey, issuer.id)] : []),
     ...(tlsKey ? tlsFindings(tlsKey, baseUrl, at) : []),
-    ...(tls ? keyFileFindings('tls', tls.keyFile) : []),
+    ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
     ...('certificates' in anchors ? anchorFindings(anchors.certificates, at) : []),
   ]
 }

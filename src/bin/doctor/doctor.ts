@@ -1,17 +1,13 @@
 /** `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts. */
 import { parseArgs } from 'node:util'
 import { isObject } from '../../codec/json.ts'
+import { commonSettings } from '../../config/common.ts'
 import { files, now } from '../effects.ts'
-import { readConfigFile, type ServiceName } from '../service.ts'
+import { readConfigFile } from '../service.ts'
+import { isServiceName, type ServiceName, serviceNames, services } from '../services.ts'
 import { hanging, paint } from '../terminal.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
-
-/** Settings that only one of the services has. */
-const OWN_SETTINGS: Readonly<Record<ServiceName, readonly string[]>> = {
-  issuer: ['issuer'],
-  verifier: ['clientMetadata', 'issuerTrustAnchors', 'requestLifetimeSeconds'],
-}
 
 const COLOURS = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } as const
 const OUTCOME_WIDTH = 11
@@ -46,7 +42,7 @@ const UNKNOWN_SERVICE: Finding = {
 function namedService(positionals: readonly string[]): ServiceName | undefined {
   const [word, ...more] = positionals
   if (word === undefined) return undefined
-  if (more.length === 0 && (word === 'issuer' || word === 'verifier')) return word
+  if (more.length === 0 && isServiceName(word)) return word
   if (word === 'engine') throw new Error('The execution engine comes in a later release; name issuer or verifier.')
   throw new Error('Say at most one service: vouchsafe doctor [issuer|verifier] [--config FILE] [--json]')
 }
@@ -54,10 +50,12 @@ function namedService(positionals: readonly string[]): ServiceName | undefined {
 /** By the settings that only one service has. */
 function serviceOf(value: unknown): ServiceName | undefined {
   if (!isObject(value)) return undefined
-  const services = (['issuer', 'verifier'] as const).filter((service) =>
-    OWN_SETTINGS[service].some((name) => Object.hasOwn(value, name)),
-  )
-  return services.length === 1 ? services[0] : undefined
+  const names = serviceNames.filter((service) => ownSettings(service).some((name) => Object.hasOwn(value, name)))
+  return names.length === 1 ? names[0] : undefined
+}
+
+function ownSettings(service: ServiceName): string[] {
+  return Object.keys(services[service].settings.properties).filter((name) => !Object.hasOwn(commonSettings, name))
 }
 
 interface Report {

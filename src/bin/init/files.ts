@@ -1,12 +1,13 @@
 /** The files a first start needs: a key, its self-signed certificate, and a configuration with a fresh API key. */
 import { generateKeyPair, type KeyObject } from 'node:crypto'
-import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { lstatSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
+import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
-import type { ServiceName } from '../service.ts'
+import type { ServiceName } from '../services.ts'
 
 export interface NewService {
   readonly service: ServiceName
@@ -70,9 +71,9 @@ export function existingFiles(directory: string, { files }: NewFiles): readonly 
 
 /** Writes into `directory`, which is made if need be. Throws rather than overwrite. */
 export function writeFiles(directory: string, { files, directories }: NewFiles): void {
-  for (const path of directories) mkdirSync(join(directory, path), { recursive: true })
+  for (const path of directories) makeDirectory(join(directory, path))
   for (const { path, text, mode } of files) {
-    mkdirSync(dirname(join(directory, path)), { recursive: true })
+    makeDirectory(dirname(join(directory, path)))
     writeFileSync(join(directory, path), text, { mode, flag: 'wx' })
   }
 }

@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addressMistakes } from '../../config/address.ts'
 import { isLoopback, lanAddress } from '../network.ts'
-import type { ServiceName } from '../service.ts'
+import { isServiceName, type ServiceName, services } from '../services.ts'
 import {
   CONFIG_FILE,
   certificateFile,
@@ -18,7 +18,6 @@ import {
   writeFiles,
 } from './files.ts'
 
-const PORTS: Readonly<Record<ServiceName, number>> = { issuer: 8079, verifier: 8081 }
 const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example Issuer', verifier: 'Example Verifier' }
 
 interface Written extends NewFiles {
@@ -35,7 +34,7 @@ export async function runInit(args: string[]): Promise<void> {
     options: { dir: { type: 'string', default: '.' }, 'base-url': { type: 'string' } },
   })
   const service = serviceOf(positionals)
-  const baseUrl = values['base-url'] ?? `http://localhost:${PORTS[service]}`
+  const baseUrl = values['base-url'] ?? `http://localhost:${services[service].defaults.port}`
   const mistakes = addressMistakes(baseUrl)
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(values.dir)
@@ -60,7 +59,7 @@ export function shellWord(path: string): string {
 
 function serviceOf(positionals: readonly string[]): ServiceName {
   const [word, ...more] = positionals
-  if (more.length === 0 && (word === 'issuer' || word === 'verifier')) return word
+  if (word !== undefined && more.length === 0 && isServiceName(word)) return word
   if (word === 'engine')
     throw new Error('The execution engine comes in a later release; init makes issuer or verifier.')
   throw new Error('Say which service to write files for: vouchsafe init issuer|verifier [--dir DIR] [--base-url URL]')
@@ -69,7 +68,7 @@ function serviceOf(positionals: readonly string[]): ServiceName {
 /** An https address is a proxy's, which finds the service at its usual port; an http address is the service's own. */
 function listenPort(service: ServiceName, baseUrl: string): number {
   const { protocol, port } = new URL(baseUrl)
-  return protocol === 'http:' && port !== '' ? Number(port) : PORTS[service]
+  return protocol === 'http:' && port !== '' ? Number(port) : services[service].defaults.port
 }
 
 function refuseToOverwrite(service: ServiceName, directory: string, existing: readonly string[]): never {
@@ -119,7 +118,7 @@ ${own}  signing               the key file, and the files of its certificate cha
                         secret of one application, its value a label in logs
 
 Not there, and good without: host (every interface), database (an embedded one
-in data/${service}.db), tls (or leave it to a proxy), clockSkewSeconds (60)
+in ${services[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60)
 `
 }
 

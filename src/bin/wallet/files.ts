@@ -1,8 +1,9 @@
 /** The wallet's directory: one file for each credential, replaced whole or not at all, and for its owner's eyes alone. */
-import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WalletStore } from '../../wallet/context.ts'
+import { makeDirectory } from '../directory.ts'
+import { random } from '../effects.ts'
 
 const SUFFIX = '.json'
 
@@ -17,8 +18,8 @@ export function walletFiles(home: string): WalletStore {
     },
     read: (name) => readFile(join(directory, name + SUFFIX), 'utf8'),
     write: async (name, text) => {
-      await mkdir(directory, { recursive: true, mode: 0o700 })
-      const temporary = join(directory, `.${name}.${randomBytes(6).toString('hex')}`)
+      makeDirectory(directory, 0o700)
+      const temporary = join(directory, `.${name}.${Buffer.from(random(6)).toString('hex')}`)
       try {
         await writeDurably(temporary, text)
         await rename(temporary, join(directory, name + SUFFIX))

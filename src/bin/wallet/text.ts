@@ -1,9 +1,9 @@
 /** What the wallet shows a person: cards, what a request would disclose, what stays hidden. */
 import type { Json } from '../../codec/json.ts'
 import type { Place } from '../../codec/sd-jwt.ts'
-import { pathText } from '../../protocol/dcql-match.ts'
+import { isWithin, pathText } from '../../protocol/claim-path.ts'
 import { type Answered, chosenAnswers } from '../../wallet/answer.ts'
-import { hidablePlaces, isWithin, leavesOf } from '../../wallet/disclosure.ts'
+import { hidablePlaces, leavesOf } from '../../wallet/disclosure.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
 import { columns, indented, paint, plain, timeText } from '../terminal.ts'

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { hidablePlaces } from '../../wallet/disclosure.ts'
-import { WalletError } from '../../wallet/error.ts'
+import { refuse, WalletError } from '../../wallet/error.ts'
 import { decline, type PresentationPlan, present, readRequest } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
 import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
@@ -24,6 +24,7 @@ const USAGE = `vouchsafe wallet - hold credentials, and present no more of them 
   vouchsafe wallet decline REQUEST-URI          tell the verifier that you do not agree
 
   --home DIR  where keys and credentials are kept (VOUCHSAFE_WALLET_HOME, else ~/.vouchsafe/wallet)
+  --yes       agree beforehand; needed where nobody can be asked
   --json      print one JSON object and nothing else, errors too
 
 A URI has characters that mean something to a shell: put it in single quotes.
@@ -35,7 +36,7 @@ interface Command {
   readonly subject: string
   /** Shows something to a person at once; programs get one object in the end. */
   readonly say: (text: string) => void
-  /** Whether to go on: asks where somebody can answer, and shows `what` there. */
+  /** Shows `what`, and says whether to go on with it. Refuses with `not_agreed` where nobody can answer. */
   readonly agree: (what: string) => Promise<boolean>
 }
 
@@ -79,7 +80,7 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
     throw new UsageError(`vouchsafe wallet ${word} takes ${command.takes ?? 'nothing after it'}`)
   }
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
-  const agree = values.yes || !process.stdin.isTTY ? agreeUnasked(say) : ask
+  const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
   const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home) }
   return command.run({ wallet, subject: subject ?? '', say, agree })
 }
@@ -123,7 +124,7 @@ async function runPresent({ wallet, subject, say, agree }: Command): Promise<Out
   // With a problem there is nothing to agree to, and `present` says what it is.
   if (plan.problem !== undefined) say(planText(plan))
   else if (!(await agree(planText(plan)))) {
-    throw new WalletError('not_agreed', 'Nothing was sent. To tell the verifier: vouchsafe wallet decline REQUEST-URI')
+    refuse('not_agreed', 'Nothing was sent. To tell the verifier: vouchsafe wallet decline REQUEST-URI')
   }
   const { redirect_uri: redirectUri } = await present(wallet, plan)
   say(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
@@ -139,11 +140,18 @@ async function runDecline({ wallet, subject, say }: Command): Promise<Outcome> {
   return { json: { result: 'declined', verifier: describedPlan(plan).verifier } }
 }
 
-/** Whoever starts it without a terminal, or with --yes, has agreed already. */
+/** Whoever says --yes has agreed already. */
 function agreeUnasked(say: (text: string) => void): Command['agree'] {
   return (what) => {
     say(what)
     return Promise.resolve(true)
+  }
+}
+
+function nobodyToAsk(say: (text: string) => void): Command['agree'] {
+  return (what) => {
+    say(what)
+    return refuse('not_agreed', 'Nothing was sent: there is no terminal to ask at. To agree beforehand, add --yes')
   }
 }
 

@@ -4,16 +4,18 @@
  */
 import type { CredentialFormat } from '../format.ts'
 import { issue } from './issue.ts'
-import { hold, present } from './present.ts'
+import { fulfils, hold, present } from './present.ts'
 import { IDS, read } from './read.ts'
-import { checkConfiguration, checkDataset } from './schema.ts'
+import { checkConfiguration, checkDataset, metaMistakes } from './schema.ts'
 
 export const w3cSdJwt: CredentialFormat = {
   ids: IDS,
   presentationAlgorithms: { 'sd-jwt_alg_values': ['ES256'], 'kb-jwt_alg_values': ['ES256'] },
   checkConfiguration,
   checkDataset,
+  metaMistakes,
   issue,
+  fulfils,
   hold,
   present,
   read,

@@ -5,8 +5,8 @@
 import { type Json, type JsonObject, own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { concealClaims, type Place } from '../../codec/sd-jwt.ts'
-import { sentChain } from '../../keys/sent-chain.ts'
 import type { Signer } from '../../keys/signer.ts'
+import { type ClaimPath, fits } from '../../protocol/claim-path.ts'
 import type { Order } from '../format.ts'
 
 const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
@@ -20,7 +20,7 @@ export async function issue(order: Order, signer: Signer, random: (bytes: number
     exp: seconds(order.expiresAt),
     cnf: { jwk: { ...order.holderKey } },
   }
-  const header = { typ: 'vc+sd-jwt', alg: signer.alg, x5c: sentChain(signer.chain) }
+  const header = { typ: 'vc+sd-jwt', alg: signer.alg, x5c: [...signer.x5c] }
   const jwt = await writeJws(header, payload, (data) => signer.sign(data))
   return [jwt, ...concealed.disclosures, ''].join('~')
 }
@@ -46,13 +46,9 @@ function concealer(configuration: JsonObject): (place: Place) => boolean {
   const disclosure = own(configuration, 'selective_disclosure') ?? 'all'
   if (disclosure === 'none') return () => false
   if (!Array.isArray(disclosure)) return (place) => place.length > 1 && place[0] === 'credentialSubject'
-  const paths = disclosure as readonly (readonly (string | number | null)[])[]
+  const paths = disclosure as readonly ClaimPath[]
   return (place) =>
-    paths.some((path) => path.length === place.length && path.every((part, at) => fits(part, place[at])))
-}
-
-function fits(part: string | number | null, step: string | number | undefined): boolean {
-  return part === null ? typeof step === 'number' : part === step
+    paths.some((path) => path.length === place.length && path.every((step, at) => fits(step, place[at])))
 }
 
 function seconds(time: Date): number {

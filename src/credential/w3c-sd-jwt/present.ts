@@ -1,21 +1,28 @@
 /** The holder's side: what a credential shows of itself, and a presentation of it. RFC 9901 sections 4.3 and 7.2. */
+import { isDeepStrictEqual } from 'node:util'
+import { own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
-import { digestOf, type Place, readSdJwt, revealClaims } from '../../codec/sd-jwt.ts'
+import { asSdJwt, digestOf, type Place, readSdJwt, revealClaims } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
-import type { Binding, HeldCredential } from '../format.ts'
+import { isWithin } from '../../protocol/claim-path.ts'
+import type { Binding, HeldCredential, Order } from '../format.ts'
 import { read } from './read.ts'
 
 export function hold(credential: string): HeldCredential {
-  const evidence = read(credential)
+  const evidence = read(asSdJwt(credential))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formats.length === 0) malformed('its type is not vc+sd-jwt')
   const ends = evidence.validity.notAfter.flatMap(({ at }) => at ?? [])
   return {
-    claims: evidence.claims,
-    types: evidence.types,
+    ...evidence,
     expiresAt: ends.length > 0 ? new Date(Math.min(...ends.map((at) => at.getTime()))) : undefined,
   }
+}
+
+export function fulfils({ dataset }: Order, credential: string): boolean {
+  const { claims } = hold(credential)
+  return isDeepStrictEqual(own(claims, 'credentialSubject'), own(dataset, 'credentialSubject'))
 }
 
 export async function present(
@@ -24,7 +31,7 @@ export async function present(
   binding: Binding & { readonly at: Date },
   holder: Signer,
 ): Promise<string> {
-  const { jws, disclosures } = readSdJwt(credential)
+  const { jws, disclosures } = readSdJwt(asSdJwt(credential))
   const { disclosed } = revealClaims(jws.payload, disclosures)
   const [jwt = ''] = credential.split('~', 1)
   const shown = disclosed.filter(({ place }) =>
@@ -42,9 +49,4 @@ export async function present(
     (data) => holder.sign(data),
   )
   return bound + keyBinding
-}
-
-/** Whether `inner` is `outer` or lies below it. */
-function isWithin(inner: Place, outer: Place): boolean {
-  return outer.length <= inner.length && outer.every((step, at) => step === inner[at])
 }

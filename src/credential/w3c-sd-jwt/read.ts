@@ -15,9 +15,19 @@ export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
 /** Members of the payload that are about the securing and not about the subject. */
 const PROTOCOL_MEMBERS = new Set(['iss', 'iat', 'exp', 'nbf', 'jti', 'sub', 'aud', 'cnf', 'status', '_sd', '_sd_alg'])
 /** Never disclosed selectively: RFC 9901, Security Considerations; VC-JOSE-COSE, Securing with SD-JWT. */
-const ALWAYS_SHOWN = new Set([...PROTOCOL_MEMBERS, '@context', 'type', 'issuer', 'validFrom', 'validUntil'])
-for (const name of ['issuanceDate', 'expirationDate', 'credentialStatus', 'credentialSchema', 'relatedResource'])
-  ALWAYS_SHOWN.add(name)
+const ALWAYS_SHOWN = new Set([
+  ...PROTOCOL_MEMBERS,
+  '@context',
+  'type',
+  'issuer',
+  'validFrom',
+  'validUntil',
+  'issuanceDate',
+  'expirationDate',
+  'credentialStatus',
+  'credentialSchema',
+  'relatedResource',
+])
 
 /** Throws a MalformedError when the text is no SD-JWT at all. */
 export function read(presentation: string): Evidence {
@@ -40,7 +50,7 @@ export function read(presentation: string): Evidence {
       notBefore: [numericDate(payload, 'nbf'), isoDate(claims, 'validFrom'), isoDate(claims, 'issuanceDate')].flat(),
       notAfter: [numericDate(payload, 'exp'), isoDate(claims, 'validUntil'), isoDate(claims, 'expirationDate')].flat(),
     },
-    status: statusOf(payload, claims),
+    status: statusEntryOf(payload, claims),
   }
 }
 
@@ -59,8 +69,10 @@ function reveal(sdJwt: SdJwt): { readonly claims: JsonObject; readonly problem: 
 }
 
 /** At any depth, and inside `vc` as at the root: half a type or an issuer without its name is no better than none. */
-function mustBeShown([first, second]: Place): boolean {
-  return ALWAYS_SHOWN.has(String(first === 'vc' ? (second ?? 'type') : first))
+function mustBeShown(place: Place): boolean {
+  const [member] = place[0] === 'vc' ? place.slice(1) : place
+  // No member is left where it is `vc` itself, which has them all.
+  return member === undefined || ALWAYS_SHOWN.has(String(member))
 }
 
 function credentialOf(payload: JsonObject): JsonObject {
@@ -111,7 +123,7 @@ function holderOf(keyBinding: Jws, bound: string): HolderEvidence {
   }
 }
 
-function statusOf(payload: JsonObject, claims: JsonObject): JsonObject | undefined {
+function statusEntryOf(payload: JsonObject, claims: JsonObject): JsonObject | undefined {
   const status = Object.hasOwn(payload, 'status') ? own(payload, 'status') : own(claims, 'credentialStatus')
   if (status === undefined) return undefined
   return isObject(status) ? status : {}

@@ -1,8 +1,9 @@
 /**
- * What a W3C configuration may declare and what its dataset may hold.
+ * What a W3C configuration may declare, what its dataset may hold, and what a query may say of its types.
  * OpenID4VCI 1.0, appendix VC Signed as a JWT, Using JSON-LD; RFC 9901 for the names that belong to SD-JWT.
  */
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 
 /** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
@@ -46,6 +47,16 @@ export function checkDataset(dataset: JsonObject, configuration: JsonObject): vo
     )
   }
   refuseReserved(subject, 'credential_dataset.credentialSubject', MAX_DEPTH)
+}
+
+/** OpenID4VP 1.0, W3C Verifiable Credentials, Parameters in the `meta` parameter in Credential Query. */
+export function* metaMistakes(meta: JsonObject, path: string): Mistakes {
+  // Not unknown members but those of other formats: ignoring them would accept any type without a word.
+  for (const foreign of ['vct_values', 'doctype_value']) {
+    if (Object.hasOwn(meta, foreign)) yield `${path}.${foreign}: does not go with this format; use type_values`
+  }
+  const types = own(meta, 'type_values')
+  if (types !== undefined) yield* inList(types, `${path}.type_values`, (set, at) => inList(set, at, inText))
 }
 
 function refuseReserved(value: Json, path: string, left: number): void {

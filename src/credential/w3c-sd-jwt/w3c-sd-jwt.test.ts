@@ -36,21 +36,20 @@ describe('W3C credentials as SD-JWT', () => {
     signer = keySigner(privateKey, [])
   })
 
-  function issue(more: JsonObject = {}, credentialSubject: JsonObject = claims): Promise<string> {
-    const order = {
-      configuration: { ...configuration, ...more },
-      dataset: { credentialSubject },
-      issuer: 'https://issuer.example',
-      holderKey: signer.jwk,
-      issuedAt: new Date('2026-06-01T12:00:00.999Z'),
-      expiresAt: new Date('2027-06-01T00:00:00Z'),
-    }
-    return w3cSdJwt.issue(order, signer, randomBytes)
-  }
+  const orderOf = (more: JsonObject = {}, credentialSubject: JsonObject = claims) => ({
+    configuration: { ...configuration, ...more },
+    dataset: { credentialSubject },
+    issuer: 'https://issuer.example',
+    holderKey: signer.jwk,
+    issuedAt: new Date('2026-06-01T12:00:00.999Z'),
+    expiresAt: new Date('2027-06-01T00:00:00Z'),
+  })
+
+  const issue = (more: JsonObject = {}) => w3cSdJwt.issue(orderOf(more), signer, randomBytes)
 
   /** A credential with any header and payload, as somebody else might issue it. */
-  const foreign = (payload: JsonObject, header: JsonObject = { typ: 'vc+sd-jwt', alg: 'ES256' }) =>
-    writeJws(header, payload, (data) => signer.sign(data))
+  const foreign = async (payload: JsonObject, header: JsonObject = { typ: 'vc+sd-jwt', alg: 'ES256' }) =>
+    `${await writeJws(header, payload, (data) => signer.sign(data))}~`
 
   describe('a credential', () => {
     it('has the members of VCDM 2.0 and of JWT at the root of its payload', async () => {
@@ -110,9 +109,18 @@ describe('W3C credentials as SD-JWT', () => {
     })
   })
 
+  it('knows a credential that is not what was ordered', async () => {
+    const credential = await issue()
+    expect(w3cSdJwt.fulfils(orderOf(), credential)).toBe(true)
+    expect(w3cSdJwt.fulfils(orderOf({}, { ...claims, name: 'Bob' }), credential)).toBe(false)
+    expect(w3cSdJwt.fulfils(orderOf(), credential.split('~').toSpliced(1, 1).join('~'))).toBe(false)
+    expect(() => w3cSdJwt.fulfils(orderOf(), 'x')).toThrow(MalformedError)
+  })
+
   describe('a credential of somebody else', () => {
     it('may be a plain JWT, which is presented as it is', async () => {
-      const jwt = await foreign({ type: 'VerifiableCredential', credentialSubject: claims })
+      const jwt = (await foreign({ type: 'VerifiableCredential', credentialSubject: claims })).slice(0, -1)
+      expect(() => w3cSdJwt.read(jwt)).toThrow(/no tilde/)
       expect(w3cSdJwt.hold(jwt).claims).toEqual({ type: 'VerifiableCredential', credentialSubject: claims })
       const presentation = await w3cSdJwt.present(jwt, [], binding, signer)
       expect(presentation.split('~').slice(0, -1)).toEqual([jwt])
@@ -193,7 +201,9 @@ describe('W3C credentials as SD-JWT', () => {
       const disclosures = [toBase64url('["s","end"]')]
       while (disclosures.length < 1900) disclosures.push(toBase64url(`["s",${wide(disclosures.at(-1) ?? '')}]`))
       const subject = { deep: [{ '...': digestOf(disclosures.at(-1) ?? '') }] }
-      const evidence = w3cSdJwt.read([await foreign({ credentialSubject: subject }), ...disclosures, ''].join('~'))
+      const evidence = w3cSdJwt.read(
+        [(await foreign({ credentialSubject: subject })).slice(0, -1), ...disclosures, ''].join('~'),
+      )
       expect(evidence.disclosuresProblem).toMatch(/deeper than 32/)
     })
   })

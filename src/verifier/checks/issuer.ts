@@ -43,7 +43,7 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
       if ('problem' in sent) return fail(sent.problem)
       const found = findTrustPath(sent.certificates, trustAnchors, now, clockSkewSeconds)
       return 'problem' in found
-        ? fail(found.problem)
+        ? fail(`${found.problem}. ${howToTrust(sent.certificates[0])}`)
         : pass(`by way of ${found.path.map((each) => each.subjectText).join(', ')}`)
     },
   },
@@ -65,6 +65,12 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     },
   },
 ]
+
+/** What the integrating application can do about it. The name proves nothing, so the fingerprint is there to compare. */
+function howToTrust(leaf: Certificate | undefined): string {
+  const fingerprint = Buffer.from(leaf?.fingerprint ?? '', 'base64url').toString('hex')
+  return `To trust this issuer, put its certificate (SHA-256 ${fingerprint}) or that of its CA into issuerTrustAnchors and restart`
+}
 
 /** Each certificate costs time to read, whoever sent it. */
 const MAX_CHAIN = 10

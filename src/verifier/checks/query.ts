@@ -1,5 +1,4 @@
 /** Whether the credential is what was asked for. The wallet is not relied on: OpenID4VP 1.0, DCQL evaluated again. */
-import { isObject, own } from '../../codec/json.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { answerClaims, matchesType } from '../../protocol/dcql-match.ts'
 import { type Check, fail, pass } from './check.ts'
@@ -19,10 +18,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     asks: 'Is the credential of a type that was asked for?',
     spec: 'OpenID4VP 1.0, Parameters in the meta parameter (type_values)',
     level: 'MUST',
-    run({ types, claims }, { query: asked }) {
-      const contexts = [own(claims, '@context')].flat().filter((context) => typeof context === 'string')
-      const meta = isObject(asked.meta) ? asked.meta : {}
-      return matchesType(types, meta, contexts)
+    run(evidence, { query: asked }) {
+      return matchesType(evidence, asked.meta)
         ? pass()
         : fail('the types of the credential are none of meta.type_values')
     },

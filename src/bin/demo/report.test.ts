@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import type { Report } from '../../verifier/verification.ts'
+import { plain } from '../terminal.ts'
+import { createNarrator } from './narrator.ts'
+import { claimLines, reportLines } from './report.ts'
+
+const evil = '\u001b[2J\u202e'
+const report = {
+  checks: [{ id: 'a', asks: `Is ${evil} it?`, outcome: 'failed', detail: `no: ${evil}` }],
+  credentials: { [evil]: [{ checks: [], claims: { credentialSubject: { [evil]: [evil] } } }] },
+} as unknown as Report
+
+describe('what the demo shows of strangers', () => {
+  it('does not steer the terminal: reports and claims', () => {
+    for (const line of [...reportLines(report), ...claimLines(report)]) {
+      expect(plain(line.replaceAll('\n', ''))).toBe(line.replaceAll('\n', ''))
+    }
+    expect(claimLines(report).join()).toContain('\ufffd[2J')
+  })
+
+  it('does not steer the terminal: steps', () => {
+    let shown = ''
+    const narrator = createNarrator((text) => {
+      shown += text
+    })
+    narrator.step({ who: 'The wallet', what: `chose the ${evil}`, means: evil })
+    narrator.say('link', evil)
+    expect(shown).toContain('chose the \ufffd[2J')
+    expect(plain(shown.replaceAll('\n', ''))).toBe(shown.replaceAll('\n', ''))
+  })
+})

@@ -1,0 +1,20 @@
+/** Directories, made one by one: where nothing can be made, as in /proc, Node's recursive mkdir never ends. */
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Makes the directory and those above it, as far as they are not there. */
+export function makeDirectory(path: string, mode = 0o777): void {
+  if (isDirectory(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeDirectory(parent, mode)
+  try {
+    mkdirSync(path, { mode })
+  } catch (error) {
+    // Somebody else may have made it in between.
+    if (!isDirectory(path)) throw error
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}

@@ -1,0 +1,53 @@
+import { pino } from 'pino'
+import { describe, expect, it } from 'vitest'
+import { commonSettings, type ReadResult } from '../config/common.ts'
+import type { Files } from '../config/files.ts'
+import type { VerifierCollections } from '../verifier/collections.ts'
+import { openDatabase } from './effects.ts'
+import { makeFiles } from './init/files.ts'
+import { buildService } from './service.ts'
+import { type ConfigOf, type ServiceName, serviceNames, services } from './services.ts'
+
+const log = pino({ level: 'silent' })
+
+/** The configuration that `vouchsafe init` would write. */
+async function configOf<Name extends ServiceName>(service: Name): Promise<ConfigOf<Name>> {
+  const made = await makeFiles({ service, baseUrl: 'http://127.0.0.1:1', port: 1, displayName: 'Example' })
+  const texts = new Map(made.files.map(({ path, text }) => [path, text]))
+  const files: Files = { read: (path) => texts.get(path) ?? '', list: () => [] }
+  const settings: unknown = JSON.parse(files.read('conf/server.json'))
+  const result: ReadResult<ConfigOf<Name>> = services[service].read(settings, files, new Date())
+  if ('mistakes' in result) throw new Error(result.mistakes.join())
+  return result.config
+}
+
+describe('the table of services', () => {
+  it.each(serviceNames)('has what the %s says of itself', async (name) => {
+    const service = await buildService(
+      name,
+      await configOf(name),
+      await openDatabase(':memory:', services[name].migrations),
+      log,
+    )
+    const { info } = (await service.app.inject('/openapi')).json<{ info: { title: string } }>()
+    expect(info.title).toBe(services[name].title)
+    await service.close()
+  })
+
+  it('has settings of which each service shares some and keeps some', () => {
+    for (const name of serviceNames) {
+      const names = Object.keys(services[name].settings.properties)
+      expect(names).toEqual(expect.arrayContaining(Object.keys(commonSettings)))
+      expect(names.length).toBeGreaterThan(Object.keys(commonSettings).length)
+    }
+  })
+})
+
+describe('a service that cannot be built', () => {
+  it('closes its store, and says what it is itself', async () => {
+    const store = await openDatabase<VerifierCollections>(':memory:', services.verifier.migrations)
+    const unsound = { ...(await configOf('verifier')), chain: [] }
+    await expect(buildService('verifier', unsound, store, log)).rejects.toThrow(TypeError)
+    await expect(store.list('verification_query')).rejects.toThrow(/not open/)
+  })
+})

@@ -1,0 +1,77 @@
+/** The services, in one table: what differs between them, for whatever runs, makes or examines one. */
+import type { Logger } from 'pino'
+import type { CommonConfig, ReadResult, readShape, ServiceDefaults } from '../config/common.ts'
+import type { Files } from '../config/files.ts'
+import type { App } from '../http/app-type.ts'
+import { type IssuerCollections, issuerMigrations } from '../issuer/collections.ts'
+import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
+import type { Migration, Store } from '../store/store.ts'
+import { type VerifierCollections, verifierMigrations } from '../verifier/collections.ts'
+import {
+  readVerifierConfig,
+  type VerifierConfig,
+  VerifierSettings,
+  verifierDefaults,
+  verifierTitle,
+} from '../verifier/config.ts'
+
+interface Configs {
+  readonly issuer: IssuerConfig
+  readonly verifier: VerifierConfig
+}
+interface Collections {
+  readonly issuer: IssuerCollections
+  readonly verifier: VerifierCollections
+}
+
+export type ServiceName = keyof Configs
+export type ConfigOf<Name extends ServiceName> = Configs[Name]
+export type StoreOf<Name extends ServiceName> = Store<Collections[Name]>
+
+interface Kind<Config extends CommonConfig, C> {
+  /** The schema of its `server.json`. */
+  readonly settings: Parameters<typeof readShape>[0]
+  readonly read: (value: unknown, files: Files, at: Date) => ReadResult<Config>
+  readonly defaults: ServiceDefaults
+  /** Of its OpenAPI document. */
+  readonly title: string
+  readonly migrations: readonly Migration[]
+  /** Collections whose rows are of no use once they have expired. */
+  readonly purged: readonly (keyof C & string)[]
+  /** A server that does not listen yet. Its code is loaded with the first. */
+  readonly create: (config: Config, effects: Effects<C>) => Promise<App>
+}
+
+interface Effects<C> {
+  readonly store: Store<C>
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly log: Logger
+}
+
+export const services: { readonly [Name in ServiceName]: Kind<Configs[Name], Collections[Name]> } = {
+  issuer: {
+    settings: IssuerSettings,
+    read: readIssuerConfig,
+    defaults: issuerDefaults,
+    title: issuerTitle,
+    migrations: issuerMigrations,
+    purged: ['spent_nonce'],
+    create: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
+  },
+  verifier: {
+    settings: VerifierSettings,
+    read: readVerifierConfig,
+    defaults: verifierDefaults,
+    title: verifierTitle,
+    migrations: verifierMigrations,
+    purged: [],
+    create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
+  },
+}
+
+export const serviceNames = Object.keys(services) as readonly ServiceName[]
+
+export function isServiceName(word: string): word is ServiceName {
+  return Object.hasOwn(services, word)
+}

@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest'
+import { hanging, indented, wrap } from './terminal.ts'
+
+describe('wrapped text', () => {
+  it('is broken between words, of which a long one stands alone', () => {
+    expect(wrap('one two\nthree fourteen', 7)).toEqual(['one two', 'three', 'fourteen'])
+  })
+
+  it('has nothing in it that steers the terminal', () => {
+    const evil = 'red \u001b[31m \u202edlrow\u0007'
+    expect(hanging('- ', 2, evil)).toBe('- red \ufffd[31m \ufffddlrow\ufffd')
+    expect(indented(evil, ' ')).toBe(' red \ufffd[31m \ufffddlrow\ufffd')
+  })
+})
