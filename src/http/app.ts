@@ -111,6 +111,11 @@ function limitPipelining(app: App): void {
 
 function addHooks(app: App, { authenticate, log }: AppOptions, routes: Routes): void {
   app.addHook('onRequest', (request, reply, done) => {
+    // What was read together with the request for which the connection was ended.
+    if (request.raw.socket.destroyed) {
+      reply.hijack()
+      return
+    }
     addHeaders(request, reply)
     // Here and not in a handler for it, which would come after the body was read and refused.
     if (request.is404) {

@@ -1,0 +1,143 @@
+/** Attacks on memory, time and disk: what one stranger sends must not keep the others from being served. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createPublicKey } from 'node:crypto'
+import { openSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { toBase64url } from '../../src/codec/base64url.ts'
+import { digestOf, readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
+import { parseCertificate } from '../../src/keys/certificate.ts'
+import { verifySignature } from '../../src/keys/certificate-signature.ts'
+import { buildCommand, COMMAND, makeDirectory, run } from '../support/process.ts'
+
+describe('what is sent costs little to refuse', () => {
+  it('an RSA key with a long exponent, which makes each verification slow', () => {
+    const jwk = { kty: 'RSA', n: toBase64url(Buffer.alloc(384, 0xc1)), e: toBase64url(Buffer.alloc(384, 0xb3)) }
+    const key = createPublicKey({ key: jwk, format: 'jwk' })
+    const algorithm = { digest: 'sha256', keyType: 'rsa' } as Parameters<typeof verifySignature>[0]
+    const started = performance.now()
+    for (let i = 0; i < 100; i++)
+      expect(verifySignature(algorithm, key, Buffer.from('a'), Buffer.alloc(384, 1))).toBe(false)
+    expect(performance.now() - started).toBeLessThan(100)
+  })
+
+  it('a payload of more values than can be disclosed', () => {
+    const claims = { credentialSubject: { list: Array.from({ length: 3001 }, (_, i) => i) } }
+    expect(() => revealClaims(claims, [])).toThrow(/more than 3000 values/)
+    const disclosure = toBase64url(JSON.stringify(['salt', 'list', Array.from({ length: 3001 }, () => 0)]))
+    expect(() => revealClaims({ _sd: [digestOf(disclosure)] }, [disclosure])).toThrow(/more than 3000 values/)
+  })
+
+  it('more disclosures than anybody needs', () => {
+    expect(() => readSdJwt(`e30.e30.AA~${'e30~'.repeat(2001)}`)).toThrow(/more than 2000 disclosures/)
+  })
+
+  it('a certificate larger than any is', () => {
+    expect(() => parseCertificate(Buffer.alloc(16_385, 0x30))).toThrow(/larger than 16384 bytes/)
+  })
+})
+
+describe('a running service', () => {
+  const children: ChildProcess[] = []
+  const sockets: Socket[] = []
+  beforeAll(buildCommand)
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy()
+    for (const child of children.splice(0)) child.kill('SIGKILL')
+  })
+
+  const open = (port: number): Promise<Socket> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(socket))
+      sockets.push(socket)
+      socket.on('error', reject)
+    })
+
+  it('ends a connection that asks without reading, and keeps its memory', async () => {
+    const { port, child } = await started(children)
+    const before = memoryOf(child)
+    const closed = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const socket = await open(port)
+        socket.on('error', () => undefined)
+        socket.pause()
+        const ended = new Promise((resolve) => socket.once('close', resolve))
+        socket.write('GET /openapi HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2000))
+        // Reading is what notices the end; by then the server has long closed.
+        setTimeout(() => socket.resume(), 1000)
+        return ended
+      }),
+    )
+    expect(closed).toHaveLength(20)
+    expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200)
+    if (before !== undefined) expect((memoryOf(child) ?? 0) - before).toBeLessThan(150)
+  })
+
+  it('serves on when its log can no longer be written', async () => {
+    const port = await freePort()
+    const directory = await makeDirectory('issuer', { port })
+    const child = spawn(process.execPath, [COMMAND, 'issuer'], {
+      cwd: directory,
+      stdio: ['ignore', openSync('/dev/full', 'w'), 'ignore'],
+    })
+    children.push(child)
+    await answering(port)
+    for (let i = 0; i < 20; i++) expect((await fetch(`http://127.0.0.1:${port}/nowhere`)).status).toBe(404)
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+  })
+
+  it('stops, although a stranger holds back half of a request', async () => {
+    const { port, child, ended } = await started(children)
+    const socket = await open(port)
+    socket.on('error', () => undefined)
+    socket.write('POST /auth/token-endpoint HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n')
+    socket.write('Content-Length: 100\r\n\r\ngrant_type=')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    child.kill('SIGTERM')
+    expect(['stopped', 'stopping_hard']).toContain((await ended).stdout.match(/"event":"(stopp\w+)"[^\n]*\n$/)?.[1])
+  })
+})
+
+async function started(children: ChildProcess[]) {
+  const port = await freePort()
+  const directory = await makeDirectory('issuer')
+  const file = join(directory, 'conf', 'server.json')
+  writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), port }))
+  const { child, ended } = run(['issuer'], directory)
+  children.push(child)
+  await answering(port)
+  return { port, child, ended }
+}
+
+async function answering(port: number): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const response = await fetch(`http://127.0.0.1:${port}/health/live`).catch(() => undefined)
+    if (response?.ok) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('the service does not answer')
+}
+
+/** Megabytes, where the system tells. */
+function memoryOf({ pid }: ChildProcess): number | undefined {
+  try {
+    const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return kilobytes === undefined ? undefined : Number(kilobytes) / 1024
+  } catch {
+    return undefined
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}
