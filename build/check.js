@@ -3,7 +3,7 @@ import { install } from './install.js'
 import { step } from './step.js'
 
 install('test')
-step('format and lint', ['biome', 'ci', '--error-on-warnings', '.'])
+step('format and lint', ['biome', 'ci', '--error-on-warnings', '--colors=off', '.'])
 step('types', ['tsc', '--noEmit', '-p', '.'])
 if (process.argv.includes('--fast')) process.exit(0)
 step('lint with types', ['eslint', 'src', 'test', 'bench', 'build'])
