@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { App } from '../http/app-type.ts'
 import type { Store } from '../store/store.ts'
+import { otherServiceMistake, placeHint, readConfigFile } from './config-file.ts'
 import { createLog, files, now, openDatabase, random } from './effects.ts'
 import { defaultHost } from './network.ts'
 import { watchConnections } from './quiet-connections.ts'
@@ -72,26 +73,14 @@ function keepPurging<C>(store: Store<C>, collections: readonly (keyof C & string
   return () => clearInterval(timer)
 }
 
-/** The value of a configuration file, or the one mistake that it cannot be read. */
-export function readConfigFile(
-  configFile: string,
-): { readonly value: unknown } | { readonly mistakes: readonly string[] } {
-  let text: string
-  try {
-    text = files.read(configFile)
-  } catch {
-    return { mistakes: [`${configFile}: the file cannot be read; make one with: vouchsafe init issuer (or verifier)`] }
-  }
-  try {
-    return { value: JSON.parse(text) as unknown }
-  } catch (error) {
-    return { mistakes: [`${configFile}: it is not JSON: ${(error as Error).message}`] }
-  }
-}
-
 async function serve(name: ServiceName, configFile: string, log: Logger): Promise<void> {
   const { read, migrations } = services[name]
   const file = readConfigFile(configFile)
+  const other = 'value' in file ? otherServiceMistake(name, file.value) : undefined
+  if (other !== undefined) {
+    refuseToStart(log, configFile, [other])
+    return
+  }
   const result = 'mistakes' in file ? file : read(file.value, files, now())
   if ('mistakes' in result) {
     refuseToStart(log, configFile, result.mistakes)
@@ -173,8 +162,12 @@ function addressPort(app: App): number | undefined {
 }
 
 function refuseToStart(log: Logger, configFile: string, mistakes: readonly string[]): void {
-  log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${mistakes.length} mistake(s), not started`)
+  const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`
+  log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${count}, not started`)
   const lines = mistakes.map((mistake) => `  - ${plain(mistake.replaceAll('\n', ' '))}\n`)
-  process.stderr.write(`${configFile} cannot be used:\n${lines.join('')}`)
+  const hint = placeHint(configFile, mistakes)
+  process.stderr.write(
+    `${configFile} cannot be used:\n${lines.join('')}${hint === undefined ? '' : `${plain(hint)}\n`}`,
+  )
   process.exitCode = 2
 }

@@ -1,8 +1,9 @@
 /** Which stored credential answers a credential query, or why none does. OpenID4VP 1.0, DCQL. */
 import { own } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
+import { pathText } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
-import { answerClaims, matchesType } from '../protocol/dcql-match.ts'
+import { answerClaims, type ClaimsAnswer, matchesType } from '../protocol/dcql-match.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import { type Disclosure, disclosureFor } from './disclosure.ts'
 import { heldFormats } from './held-format.ts'
@@ -19,12 +20,19 @@ export function answerQuery(query: CredentialQuery, stored: readonly StoredCrede
   const problems: string[] = []
   for (const credential of stored.filter((each) => isWanted(query, each))) {
     const claims = answerClaims(query, credential.claims)
-    const problem = timeProblem(credential, now) ?? claims.missing ?? claims.mismatch
+    const problem = timeProblem(credential, now) ?? missingText(query, claims) ?? claims.mismatch
     if (problem === undefined) return { query, credential, ...disclosureFor(query, claims, credential) }
     problems.push(`${credential.name} (${credential.id}): ${problem}`)
   }
   if (problems.length > 0) return { query, problem: problems.join('; ') }
   return { query, problem: `the wallet has no credential of the type ${wantedTypes(query)}` }
+}
+
+/** Which claims the credential has not. */
+function missingText(query: CredentialQuery, { claims, missing }: ClaimsAnswer): string | undefined {
+  const absent = claims.filter(({ found }) => found.length === 0).map(({ path }) => pathText(path))
+  if (missing === undefined || absent.length === 0) return missing
+  return `${query.claim_sets ? 'no claim set is complete: ' : ''}it has no ${absent.join(', ')}`
 }
 
 export function isAnswered(answer: QueryAnswer): answer is Answered {

@@ -19,6 +19,7 @@ export interface Ask extends Pick<Step, 'what' | 'means' | 'spec'> {
 
 const LIMITS = { seconds: 10, bytes: 1024 * 1024 }
 const MAX_SERVER_TEXT = 500
+const GONE = 410
 const JSON_TYPE = 'application/json'
 
 /** The answer's body. Refuses with `unreachable`, `invalid_response`, or `refused` and what the other side said. */
@@ -109,8 +110,10 @@ function refuseUnreachable(url: string, error: unknown): never {
 function refuseLike(ask: Ask, status: number, text: string): never {
   const server = serverErrorOf(text)
   const said = server?.error_description ?? server?.error ?? 'it does not say why'
-  const how = [server?.error, `status ${status}`].filter(Boolean).join(', ')
-  const message = `${new URL(ask.url).origin} said no when the wallet ${ask.what}: ${said} (${how})`
+  const code = ` (${[server?.error, `status ${status}`].filter(Boolean).join(', ')})`
+  // What is used up or too late is the commonest no, and a person can do something about it.
+  const how = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}; ask for a new one`
+  const message = `${new URL(ask.url).origin} said no when the wallet ${ask.what}: ${said}${how}`
   throw new WalletError('refused', message, server ? { server } : {})
 }
 

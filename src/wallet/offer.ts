@@ -23,7 +23,10 @@ export async function readOffer(wallet: WalletContext, link: string): Promise<Cr
   const parameters = readLink(link, SCHEMES, 'credential offer')
   const [value, uri] = [parameters.get('credential_offer'), parameters.get('credential_offer_uri')]
   if ((value === undefined) === (uri === undefined)) {
-    return refuse('invalid_link', 'the link must have exactly one of credential_offer and credential_offer_uri')
+    return refuse(
+      'invalid_link',
+      'the link must have exactly one of credential_offer and credential_offer_uri; was it pasted without quotes?',
+    )
   }
   if (value !== undefined) {
     return offerOf(orRefuse('invalid_offer', 'the offer in the link cannot be read', () => parseJsonObject(value)))

@@ -194,7 +194,7 @@ describe('presenting', () => {
   })
 
   const unanswerable: readonly (readonly [string, object, RegExp])[] = [
-    ['a claim is missing', asking([claim('gpa')]), /Student card \(\w+\): .*there is no credentialSubject\.gpa/],
+    ['a claim is missing', asking([claim('gpa')]), /Student card \(\w+\): .*it has no credentialSubject\.gpa/],
     ['a claim has another value', asking([{ ...claim('given_name'), values: ['Bob'] }]), /expected "Bob"/],
     [
       'no credential has the type',

@@ -55,14 +55,19 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
 
 function readRequestLink(link: string): { readonly clientId: string; readonly requestUri: string } {
   const parameters = readLink(link, SCHEMES, 'presentation request')
-  const clientId = parameters.get('client_id') || refuse('invalid_link', 'the link has no client_id')
+  const clientId =
+    parameters.get('client_id') || refuse('invalid_link', 'the link has no client_id; was it pasted without quotes?')
   if (!clientId.startsWith(X509_HASH_PREFIX)) {
     refuse('unsupported', `the verifier identifies itself as ${clientId}, and this wallet knows x509_hash only`)
   }
   // request_uri_method=post is an offer that a wallet need not take up: OpenID4VP 1.0, Request URI Method post.
   const requestUri = parameters.get('request_uri')
-  if (requestUri === undefined)
-    refuse('invalid_link', 'the link has no request_uri; this wallet takes signed requests only')
+  if (requestUri === undefined) {
+    refuse(
+      'invalid_link',
+      'the link has no request_uri, and this wallet takes signed requests only; was it pasted without quotes?',
+    )
+  }
   return { clientId, requestUri: readAddress(requestUri, 'request_uri', 'invalid_link') }
 }
 

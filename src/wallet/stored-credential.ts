@@ -85,8 +85,7 @@ export async function listCredentials(
 /** The credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
 export async function findCredential(store: WalletStore, prefix: string): Promise<StoredCredential> {
   const [id, ...more] = (await store.list()).filter((name) => name.startsWith(prefix))
-  if (id === undefined || prefix === '')
-    return refuse('not_found', `the wallet has no credential ${prefix}; see: vouchsafe wallet list`)
+  if (id === undefined || prefix === '') return refuse('not_found', `the wallet has no credential ${prefix}`)
   if (more.length > 0) refuse('not_found', `${more.length + 1} credentials begin with ${prefix}; give more of the id`)
   const text = await store.read(id)
   const damaged = `credential ${id} is damaged and was left as it is`

@@ -200,8 +200,27 @@ const rows: readonly Row[] = [
     'issuer',
     async () => ({ port: await portOf(answering(200, { info: { title: 'Vouchsafe issuance service' } })) }),
     'port',
-    'note',
-    /probably this one/,
+    'warning',
+    /in use by a Vouchsafe issuance service; if it is not this one, change port and baseUrl/,
+  ],
+  [
+    'the other service at the address',
+    'issuer',
+    async () => {
+      const port = await portOf(answering(200, { info: { title: 'Vouchsafe verification service' } }))
+      return { baseUrl: `http://127.0.0.1:${port}` }
+    },
+    'baseUrl',
+    'problem',
+    /is answered by a Vouchsafe verification service, and not by a Vouchsafe issuance service/,
+  ],
+  [
+    'a local address at another port',
+    'issuer',
+    () => ({ port: 0xfff0, baseUrl: 'http://localhost:8079' }),
+    'baseUrl',
+    'warning',
+    /is port 8079, and the service listens on 65520/,
   ],
   [
     'a host that is no address of this machine',
@@ -429,9 +448,29 @@ describe('the command vouchsafe doctor', () => {
     const named = await vouchsafe(['doctor', 'verifier', '--json'], { cwd: it.directory })
     expect(JSON.parse(named.stdout)).toMatchObject({ service: 'verifier', ready: false })
     expect(named.stdout).toContain('"subject": "issuer"')
+    expect(named.stdout).toContain("this is an issuer's configuration, and not the verifier's")
+  })
+
+  it('says where paths begin when a file is missed from elsewhere', async () => {
+    const [cwd, elsewhere] = [temporaryDirectory(), temporaryDirectory()]
+    await vouchsafe(['init', 'issuer'], { cwd })
+    const args = ['--config', join(cwd, 'conf/server.json')]
+    const hint = `paths are relative to the working directory (${elsewhere}); run it from its own: cd ${cwd}`
+    for (const command of ['doctor', 'issuer']) {
+      const { status, stdout, stderr } = await vouchsafe([command, ...args], { cwd: elsewhere })
+      expect(status).toBe(2)
+      expect((stdout + stderr).replace(/\s+/g, ' ')).toContain(hint)
+    }
+    expect((await vouchsafe(['doctor', ...args], { cwd })).stdout).not.toContain('working directory')
   })
 
   it.each([
+    [['doctor', '--config', '.'], 'this is a directory'],
+    [
+      ['doctor', '--config', 'comma.json'],
+      "it is not JSON: Expected ',' or '}' after property value, line 2, column 12",
+    ],
+    [['doctor', '--config', 'word.json'], "it is not JSON: Unexpected token 'o', line 3, column 13"],
     [['doctor', '--config', 'none.json'], 'none.json: the file cannot be read'],
     [['doctor', '--config', 'broken.json'], 'broken.json: it is not JSON'],
     [['doctor', '--config', 'either.json'], 'it could be of either service'],
@@ -440,6 +479,8 @@ describe('the command vouchsafe doctor', () => {
     const cwd = temporaryDirectory()
     for (const [name, text] of [
       ['broken', '{'],
+      ['comma', '{\n"port": 80 "host": "a"}'],
+      ['word', '{\n"host": "somewhere.example",\n    "port": oops,\n"tls": {}}'],
       ['either', '{}'],
       ['list', '[]'],
     ]) {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { commandName, shellWord } from '../../src/bin/init/init.ts'
+import { commandName, shellWord } from '../../src/bin/command-line.ts'
 import type { Files } from '../../src/config/files.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { identifierProblem } from '../../src/keys/identifier.ts'
@@ -109,6 +109,24 @@ describe('the examples in conf/', () => {
     })
     const [apiKey = ''] = /[0-9a-f]{64}/.exec(readFileSync(join(cwd, 'conf/server.json'), 'utf8')) ?? []
     expect(JSON.parse(text.replace('<64 random characters>', apiKey))).toEqual(settingsIn(cwd))
+  })
+})
+
+describe('vouchsafe COMMAND --help', () => {
+  it.each(['issuer', 'verifier', 'demo', 'init', 'doctor', 'wallet'])('explains %s', async (command) => {
+    const { status, stdout, stderr } = await vouchsafe([command, '--help'])
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toContain(`  vouchsafe ${command} `)
+  })
+
+  it('is also what an unknown option ends with; --version is the version', async () => {
+    const { status, stderr } = await vouchsafe(['issuer', '--confg', 'x'])
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/^Unknown option '--confg'\n\nUsage:\n {2}vouchsafe issuer +\[--config FILE\]/)
+    expect((await vouchsafe(['demo', '--onec'])).stderr).toContain('[--once] [--home DIR] [--port-base PORT]')
+    const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
+    const { version } = JSON.parse(text) as { version: string }
+    expect((await vouchsafe(['--version'])).stdout).toBe(`${version}\n`)
   })
 })
 

@@ -78,7 +78,7 @@ describe('vouchsafe wallet', () => {
   })
 
   it('lists what it holds, and shows one by the beginning of its id', async () => {
-    expect((await run('list')).out).toContain('The wallet is empty')
+    expect((await run('list')).out).toContain(`vouchsafe wallet receive OFFER-URI --home ${home}\n`)
     const [first, second] = [await received(), await received()]
     const { out } = await run('list')
     expect(out.trim().split('\n')).toHaveLength(2)
@@ -140,6 +140,7 @@ describe('vouchsafe wallet', () => {
     [['show', 'nothing'], 'not_found', 1],
     [['receive', 'hello'], 'invalid_link', 1],
     [['present', 'https://shop.example'], 'invalid_link', 1],
+    [['present', 'haip-vp://?client_id=x509_hash:a'], 'invalid_link', 1],
     [['steal'], 'usage', 2],
     [['show'], 'usage', 2],
     [['list', 'all'], 'usage', 2],
@@ -157,6 +158,7 @@ describe('vouchsafe wallet', () => {
     await run('receive', link)
     const { json, exitCode } = await runJson('receive', link)
     expect(json).toMatchObject({ error: 'refused', server: { error: 'gone' } })
+    expect(json.message).toMatch(/: this credential offer has been used; ask for a new one$/)
     expect(exitCode).toBe(1)
     const { link: request } = await startVerification(services, {
       credentials: [
@@ -166,6 +168,8 @@ describe('vouchsafe wallet', () => {
     const { out, err } = await run('present', request)
     expect(out).toContain('Example Shop asks for a presentation.')
     expect(err).toContain('✗ the request cannot be answered, and nothing was sent: card: Student card')
+    expect(err).toMatch(/\): it has no credentialSubject\.gpa\. To tell the verifier: /)
+    expect(err).toContain(`vouchsafe wallet decline '${request}' --home ${home}\n`)
   })
 
   it('asks a person, and takes only yes for yes', async () => {
@@ -181,7 +185,9 @@ describe('vouchsafe wallet', () => {
       process.stdin.emit('data', 'n\n')
       const { err, exitCode } = await asked
       expect(err).toContain('Present this? [y/N]')
-      expect(err).toContain('Nothing was sent.')
+      expect(err).toContain(
+        `Nothing was sent. To tell the verifier: vouchsafe wallet decline '${link}' --home ${home}\n`,
+      )
       expect(exitCode).toBe(1)
       expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
       expect((await run('present', link, '--yes')).out).toContain('accepted it')

@@ -12,6 +12,7 @@ const CLAIMS = {
 } as const
 
 const ASKED = ['given_name', 'programme'] as const
+type Asked = Readonly<Record<(typeof ASKED)[number], string>>
 
 export const configuration = {
   format: 'jwt_vc_json-ld',
@@ -28,6 +29,9 @@ export const configuration = {
 export const dataset = {
   credentialSubject: Object.fromEntries(Object.entries(CLAIMS).map(([name, [, value]]) => [name, value])),
 }
+
+/** Of another student, for who goes on by hand: every claim that the query asks for. */
+export const newDataset = { credentialSubject: { given_name: 'Grace', programme: 'Physics' } satisfies Asked }
 
 export const dcqlQuery = {
   credentials: [

@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { WalletContext } from '../../wallet/context.ts'
+import { readWords } from '../command-line.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
 import { services as kinds } from '../services.ts'
@@ -67,7 +67,7 @@ export async function runDemo(args: string[]): Promise<void> {
 }
 
 function readOptions(args: string[]): Options {
-  const { values } = parseArgs({
+  const { values } = readWords('demo', {
     args,
     options: {
       once: { type: 'boolean', default: false },

@@ -1,12 +1,12 @@
 /** What the demo leaves running: fresh links for a wallet of one's own, and the calls to go on by hand. */
 import { join } from 'node:path'
+import { commandName, shellWord } from '../command-line.ts'
 import { certificateFile } from '../init/files.ts'
-import { commandName, shellWord } from '../init/init.ts'
 import { isLoopback } from '../network.ts'
 import { qrLines } from '../qr.ts'
 import { hanging, paint } from '../terminal.ts'
 import { accepted, call, type Started, startedOf } from './calls.ts'
-import { dataset } from './data.ts'
+import { dataset, newDataset } from './data.ts'
 import type { DemoService } from './services.ts'
 import type { Declared } from './walk.ts'
 
@@ -81,20 +81,20 @@ The services, and the API keys that applications call them with:
 
 A new offer, and what became of it (put in its session_id):
 
-  curl $ISSUER/issuance/oid4vci/new-session \\
+  curl -sS $ISSUER/issuance/oid4vci/new-session \\
     -H "Authorization: Bearer $ISSUER_KEY" ${json} \\
     -d '{"credential_configurations": ["${configurationId}"],
-         "credential_dataset": {"credentialSubject": {"given_name": "Grace"}}}'
-  curl $ISSUER/issuance/oid4vci/status/SESSION_ID \\
-    -H "Authorization: Bearer $ISSUER_KEY"
+         "credential_dataset": ${JSON.stringify(newDataset)}}'; echo
+  curl -sS $ISSUER/issuance/oid4vci/status/SESSION_ID \\
+    -H "Authorization: Bearer $ISSUER_KEY"; echo
 
 A new request, and its report (likewise):
 
-  curl $VERIFIER/presentation/oid4vp/new-session \\
+  curl -sS $VERIFIER/presentation/oid4vp/new-session \\
     -H "Authorization: Bearer $VERIFIER_KEY" ${json} \\
-    -d '{"verification_query_id": "${queryId}"}'
-  curl $VERIFIER/presentation/oid4vp/status/SESSION_ID \\
-    -H "Authorization: Bearer $VERIFIER_KEY"
+    -d '{"verification_query_id": "${queryId}"}'; echo
+  curl -sS $VERIFIER/presentation/oid4vp/status/SESSION_ID \\
+    -H "Authorization: Bearer $VERIFIER_KEY"; echo
 
 All they can do: $ISSUER/openapi and $VERIFIER/openapi
 The issuer's certificate, for another verifier to trust:

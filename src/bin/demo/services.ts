@@ -3,10 +3,11 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { CommonConfig } from '../../config/common.ts'
 import type { Files } from '../../config/files.ts'
+import { readConfigFile } from '../config-file.ts'
 import { createLog, files, now, openDatabase } from '../effects.ts'
 import { CONFIG_FILE, certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
 import { defaultHost, freePort, lanAddress } from '../network.ts'
-import { buildService, readConfigFile, type Service } from '../service.ts'
+import { buildService, type Service } from '../service.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, serviceNames, services } from '../services.ts'
 
 /** A service that listens. */

@@ -1,5 +1,6 @@
 /** Whether a service could listen where it should, and be found where it says. */
 import { addressMistakes } from '../../config/address.ts'
+import { isPrivateHost } from '../../protocol/private-host.ts'
 import { defaultHost, isLoopback, lanAddress, listenProblem } from '../network.ts'
 import type { Finding } from './finding.ts'
 
@@ -17,9 +18,9 @@ const LIMIT_MS = 3000
 export async function addressFindings(address: Address): Promise<Finding[]> {
   const { baseUrl } = address
   const usable = baseUrl !== undefined && addressMistakes(baseUrl).length === 0
-  const reached = usable ? await reach(baseUrl) : undefined
+  const reached = usable ? await reach(baseUrl, address.title) : undefined
   return [
-    ...(usable ? loopbackFindings(baseUrl, address.port) : []),
+    ...(usable ? [...loopbackFindings(baseUrl, address.port), ...mismatchFindings(baseUrl, address.port)] : []),
     ...(reached ? [reached] : []),
     ...(await portFindings(address, reached?.outcome === 'ok')),
   ]
@@ -34,13 +35,30 @@ function loopbackFindings(baseUrl: string, port: number | undefined): Finding[] 
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 
-async function reach(baseUrl: string): Promise<Finding> {
+/** Here, where there is rarely a proxy, both are the same port. */
+function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] {
+  const { protocol, hostname, port: named } = new URL(baseUrl)
+  const wanted = Number(named || (protocol === 'https:' ? 443 : 80))
+  if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === wanted) return []
+  const text = `${baseUrl} is port ${wanted}, and the service listens on ${port}: right only behind a proxy`
+  return [{ subject: 'baseUrl', outcome: 'warning', text }]
+}
+
+async function reach(baseUrl: string, title: string): Promise<Finding> {
   const url = `${baseUrl}/health/live`
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS), redirect: 'manual' })
-    return response.ok
+    if (!response.ok) {
+      return {
+        subject: 'baseUrl',
+        outcome: 'warning',
+        text: `${url} answers ${response.status}: something else is there`,
+      }
+    }
+    const there = (await titleAt(baseUrl)) ?? title
+    return there === title
       ? { subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }
-      : { subject: 'baseUrl', outcome: 'warning', text: `${url} answers ${response.status}: something else is there` }
+      : { subject: 'baseUrl', outcome: 'problem', text: `${baseUrl} is answered by a ${there}, and not by a ${title}` }
   } catch (error) {
     return { subject: 'baseUrl', ...unreached(new URL(baseUrl).hostname, url, error) }
   }
@@ -74,15 +92,18 @@ async function portFindings({ port, host, title }: Address, answers: boolean): P
     return found('problem', `the host ${at} is no address of this machine`)
   }
   if (problem !== 'EADDRINUSE') return found('problem', `${port}: nobody can listen there (${problem})`)
-  const running = (await titleAt(port)) ?? (answers ? title : undefined)
-  if (running === title) return found('note', `${port} is in use by a running ${title}, probably this one`)
+  const running = (await titleAt(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
+  if (running === title) {
+    const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
+    return found('warning', `${port} is in use by a ${title}; ${otherwise}`)
+  }
   return found('problem', `${port} is in use by ${running ? `a ${running}` : 'another program'}`)
 }
 
-/** What the OpenAPI document at the port says it describes. */
-async function titleAt(port: number): Promise<string | undefined> {
+/** What the OpenAPI document there says it describes. */
+async function titleAt(baseUrl: string): Promise<string | undefined> {
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/openapi`, { signal: AbortSignal.timeout(LIMIT_MS) })
+    const response = await fetch(`${baseUrl}/openapi`, { signal: AbortSignal.timeout(LIMIT_MS) })
     const { info } = (await response.json()) as { info?: { title?: unknown } }
     return typeof info?.title === 'string' ? info.title : undefined
   } catch {

@@ -1,10 +1,8 @@
 /** `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts. */
-import { parseArgs } from 'node:util'
-import { isObject } from '../../codec/json.ts'
-import { commonSettings } from '../../config/common.ts'
+import { readWords } from '../command-line.ts'
+import { otherServiceMistake, placeHint, readConfigFile, serviceOf } from '../config-file.ts'
 import { files, now } from '../effects.ts'
-import { readConfigFile } from '../service.ts'
-import { isServiceName, type ServiceName, serviceNames, services } from '../services.ts'
+import { isServiceName, type ServiceName } from '../services.ts'
 import { hanging, paint } from '../terminal.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
@@ -13,7 +11,7 @@ const COLOURS = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } 
 const OUTCOME_WIDTH = 11
 
 export async function runDoctor(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readWords('doctor', {
     args,
     allowPositionals: true,
     options: { config: { type: 'string', default: 'conf/server.json' }, json: { type: 'boolean', default: false } },
@@ -26,11 +24,26 @@ export async function runDoctor(args: string[]): Promise<void> {
       ? file.mistakes.map((text): Finding => ({ subject: 'configuration', outcome: 'problem', text }))
       : service === undefined
         ? [UNKNOWN_SERVICE]
-        : await diagnose(service, value, files, now())
+        : await findingsOf(service, value, values.config)
   const isReady = findings.every(({ outcome }) => outcome !== 'problem')
   const report = { service: service ?? null, config: values.config, ready: isReady, findings }
   process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report))
   if (!isReady) process.exitCode = 2
+}
+
+/** What the diagnosis finds, with what only the place and the kind of the file explain. */
+async function findingsOf(service: ServiceName, value: unknown, configFile: string): Promise<Finding[]> {
+  const findings = await diagnose(service, value, files, now())
+  const other = otherServiceMistake(service, value)?.replace(/^configuration: /, '')
+  const hint = placeHint(
+    configFile,
+    findings.map(({ text }) => text),
+  )
+  return [
+    ...(other === undefined ? [] : [{ subject: 'configuration', outcome: 'problem', text: other } as const]),
+    ...(hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint } as const]),
+    ...findings,
+  ]
 }
 
 const UNKNOWN_SERVICE: Finding = {
@@ -45,17 +58,6 @@ function namedService(positionals: readonly string[]): ServiceName | undefined {
   if (more.length === 0 && isServiceName(word)) return word
   if (word === 'engine') throw new Error('The execution engine comes in a later release; name issuer or verifier.')
   throw new Error('Say at most one service: vouchsafe doctor [issuer|verifier] [--config FILE] [--json]')
-}
-
-/** By the settings that only one service has. */
-function serviceOf(value: unknown): ServiceName | undefined {
-  if (!isObject(value)) return undefined
-  const names = serviceNames.filter((service) => ownSettings(service).some((name) => Object.hasOwn(value, name)))
-  return names.length === 1 ? names[0] : undefined
-}
-
-function ownSettings(service: ServiceName): string[] {
-  return Object.keys(services[service].settings.properties).filter((name) => !Object.hasOwn(commonSettings, name))
 }
 
 interface Report {

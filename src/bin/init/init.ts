@@ -3,8 +3,8 @@
  * comments, so the explanation is printed.
  */
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { addressMistakes } from '../../config/address.ts'
+import { commandName, readWords, shellWord } from '../command-line.ts'
 import { isLoopback, lanAddress } from '../network.ts'
 import { isServiceName, type ServiceName, services } from '../services.ts'
 import {
@@ -28,7 +28,7 @@ interface Written extends NewFiles {
 }
 
 export async function runInit(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readWords('init', {
     args,
     allowPositionals: true,
     options: { dir: { type: 'string', default: '.' }, 'base-url': { type: 'string' } },
@@ -44,17 +44,6 @@ export async function runInit(args: string[]): Promise<void> {
   if (existing.length > 0) refuseToOverwrite(service, directory, existing)
   writeFiles(directory, made)
   process.stdout.write(explain({ ...made, service, directory, baseUrl, port }))
-}
-
-/** The command as it was called: by its name where it is installed, by its file in a clone. */
-export function commandName(): string {
-  const [, file = ''] = process.argv
-  return file.endsWith('.cjs') ? `node ${shellWord(file)}` : 'vouchsafe'
-}
-
-/** A path as one word of a command line. */
-export function shellWord(path: string): string {
-  return /^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 function serviceOf(positionals: readonly string[]): ServiceName {

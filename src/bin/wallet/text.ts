@@ -38,7 +38,6 @@ export function details(stored: StoredCredential): string {
 
 /** One line for each credential. */
 export function listing(credentials: readonly StoredCredential[], now: Date): string {
-  if (credentials.length === 0) return 'The wallet is empty. Get a credential with: vouchsafe wallet receive OFFER-URI'
   const nameWidth = Math.max(...credentials.map((each) => plain(each.name).length))
   const issuerWidth = Math.max(...credentials.map((each) => issuerName(each).length))
   const lines = credentials.map((each) => {

@@ -10,6 +10,7 @@ import { refuse, WalletError } from '../../wallet/error.ts'
 import { decline, type PresentationPlan, present, readRequest } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
 import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
+import { commandName, shellWord, wordsProblem } from '../command-line.ts'
 import { now, random } from '../effects.ts'
 import { paint, plain } from '../terminal.ts'
 import { walletFiles } from './files.ts'
@@ -34,6 +35,8 @@ interface Command {
   readonly wallet: WalletContext
   /** The word after the command's name. */
   readonly subject: string
+  /** A command line of this wallet, to be copied. */
+  readonly line: (...words: readonly string[]) => string
   /** Shows something to a person at once; programs get one object in the end. */
   readonly say: (text: string) => void
   /** Shows `what`, and says whether to go on with it. Refuses with `not_agreed` where nobody can answer. */
@@ -77,12 +80,17 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined) throw new UsageError(`there is no command wallet ${word}`)
   if ((subject === undefined) !== (command.takes === undefined) || more.length > 0) {
-    throw new UsageError(`vouchsafe wallet ${word} takes ${command.takes ?? 'nothing after it'}`)
+    throw new UsageError(`${commandName()} wallet ${word} takes ${command.takes ?? 'nothing after it'}`)
   }
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
   const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home) }
-  return command.run({ wallet, subject: subject ?? '', say, agree })
+  return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree })
+}
+
+function lineWith(home: string | undefined): Command['line'] {
+  const place = home === undefined ? [] : ['--home', home]
+  return (...words) => `${commandName()} wallet ${[...words, ...place].map(shellWord).join(' ')}`
 }
 
 function readArgs(args: string[]) {
@@ -95,37 +103,42 @@ function readArgs(args: string[]) {
   try {
     return parseArgs({ args, options, allowPositionals: true })
   } catch (error) {
-    throw new UsageError((error as Error).message)
+    throw new UsageError(wordsProblem(error))
   }
 }
 
-async function runReceive({ wallet, subject, say }: Command): Promise<Outcome> {
+async function runReceive({ wallet, subject, line, say }: Command): Promise<Outcome> {
   const received = await receive(wallet, subject)
   say(received.map(card).join('\n\n'))
-  say(`\n${paint('green', '✓')} Received and kept. Show it with: vouchsafe wallet show ${received[0]?.id ?? ''}`)
+  say(`\n${paint('green', '✓')} Received and kept. Show it with: ${line('show', received[0]?.id ?? '')}`)
   return { json: { credentials: received.map(described) } }
 }
 
-async function runList({ wallet, say }: Command): Promise<Outcome> {
+async function runList({ wallet, line, say }: Command): Promise<Outcome> {
   const { credentials, unreadable } = await listCredentials(wallet.store)
-  if (credentials.length > 0 || unreadable.length === 0) say(listing(credentials, wallet.now()))
+  if (credentials.length > 0) say(listing(credentials, wallet.now()))
+  else if (unreadable.length === 0) say(`The wallet is empty. Get a credential with: ${line('receive', 'OFFER-URI')}`)
   for (const each of unreadable) say(damaged(each))
   return { json: { credentials: credentials.map(described), unreadable }, failed: unreadable.length > 0 }
 }
 
-async function runShow({ wallet, subject, say }: Command): Promise<Outcome> {
-  const stored = await findCredential(wallet.store, subject)
+async function runShow({ wallet, subject, line, say }: Command): Promise<Outcome> {
+  const stored = await findCredential(wallet.store, subject).catch((error: unknown) => {
+    const isMissing = error instanceof WalletError && error.code === 'not_found'
+    throw isMissing ? new WalletError('not_found', `${error.message}; see: ${line('list')}`) : error
+  })
   say(details(stored))
   return { json: { ...described(stored), hidable: hidablePlaces(stored) } }
 }
 
-async function runPresent({ wallet, subject, say, agree }: Command): Promise<Outcome> {
+async function runPresent({ wallet, subject, line, say, agree }: Command): Promise<Outcome> {
   const plan = await readRequest(wallet, subject)
-  // With a problem there is nothing to agree to, and `present` says what it is.
-  if (plan.problem !== undefined) say(planText(plan))
-  else if (!(await agree(planText(plan)))) {
-    refuse('not_agreed', 'Nothing was sent. To tell the verifier: vouchsafe wallet decline REQUEST-URI')
+  const declining = `To tell the verifier: ${line('decline', subject)}`
+  if (plan.problem !== undefined) {
+    say(planText(plan))
+    refuse('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
   }
+  if (!(await agree(planText(plan)))) refuse('not_agreed', `Nothing was sent. ${declining}`)
   const { redirect_uri: redirectUri } = await present(wallet, plan)
   say(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
   if (redirectUri !== undefined) say(`Go on at ${plain(redirectUri)}`)

@@ -1,0 +1,71 @@
+/** Command lines: what each command takes, how its words are read, and how one is shown so that it can be copied. */
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import type { ServiceName } from './services.ts'
+
+/** That of package.json, which an installed command need not have beside it; a test compares them. */
+export const VERSION = '0.1.0'
+
+export type CommandName = ServiceName | 'demo' | 'init' | 'doctor' | 'wallet'
+
+const USAGES: Readonly<Record<CommandName, string>> = {
+  issuer: '  vouchsafe issuer   [--config FILE]          issue credentials to wallets',
+  verifier: '  vouchsafe verifier [--config FILE]          verify what wallets present',
+  demo: `  vouchsafe demo [--once] [--home DIR] [--port-base PORT]
+                                              both services and a wallet, with generated keys`,
+  init: `  vouchsafe init issuer|verifier [--dir DIR] [--base-url URL]
+                                              write a key, a certificate and a configuration`,
+  doctor: `  vouchsafe doctor [issuer|verifier] [--config FILE] [--json]
+                                              say everything that is wrong with a configuration`,
+  wallet: `  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
+                   [--home DIR] [--json] [--yes]`,
+}
+
+const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
+
+/** Of every command. */
+export const USAGE = `vouchsafe - issue and verify digital credentials
+
+Services; ${CONFIG_NOTE}:
+${USAGES.issuer}
+${USAGES.verifier}
+
+Getting started and finding out:
+${USAGES.demo}
+${USAGES.init}
+${USAGES.doctor}
+
+The reference wallet; it keeps its key and credentials in DIR:
+${USAGES.wallet}
+
+Of any command: --help; of this one: --version
+`
+
+export function usageOf(command: CommandName): string {
+  const note = USAGES[command].includes('FILE') ? `\n${CONFIG_NOTE}.\n` : ''
+  return `Usage:\n${USAGES[command]}\n${note}`
+}
+
+/** The words after a command. Throws what is wrong with them, and the usage. */
+export function readWords<T extends ParseArgsConfig>(command: CommandName, config: T): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    throw new Error(`${wordsProblem(error)}\n\n${usageOf(command).trimEnd()}`)
+  }
+}
+
+/** What Node says of them, without its advice on words that begin with a hyphen. */
+export function wordsProblem(error: unknown): string {
+  return (error as Error).message.replace(/\.?\s+To specify a positional argument.*$/s, '')
+}
+
+/** The command as it was called: by its name where it is installed, by its file in a clone. */
+export function commandName(): string {
+  const [, file = ''] = process.argv
+  return file.endsWith('.cjs') ? `node ${shellWord(file)}` : 'vouchsafe'
+}
+
+/** A path as one word of a command line. */
+export function shellWord(path: string): string {
+  return /^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}

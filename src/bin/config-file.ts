@@ -1,0 +1,79 @@
+/** A configuration file, before anybody looks at what is in it. */
+import { basename, dirname, resolve } from 'node:path'
+import { isObject } from '../codec/json.ts'
+import { commonSettings } from '../config/common.ts'
+import { commandName, shellWord } from './command-line.ts'
+import { files } from './effects.ts'
+import { type ServiceName, serviceNames, services } from './services.ts'
+
+/** How many characters V8 shows before one that it does not expect. */
+const CONTEXT = 10
+
+/** The value of a configuration file, or the one mistake that it cannot be read. */
+export function readConfigFile(
+  configFile: string,
+): { readonly value: unknown } | { readonly mistakes: readonly string[] } {
+  let text: string
+  try {
+    text = files.read(configFile)
+  } catch (error) {
+    return { mistakes: [`${configFile}: ${unread(configFile, error as NodeJS.ErrnoException)}`] }
+  }
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch (error) {
+    return { mistakes: [`${configFile}: it is not JSON: ${jsonProblem(text, error as Error)}`] }
+  }
+}
+
+function unread(configFile: string, { code }: NodeJS.ErrnoException): string {
+  if (code === 'EISDIR')
+    return `this is a directory; name the file in it, as in ${configFile.replace(/\/$/, '')}/server.json`
+  if (code === 'EACCES') return 'the file cannot be read: it may not be read by this user'
+  return `the file cannot be read; make one with: ${commandName()} init issuer (or verifier)`
+}
+
+/** With the line and the column, as far as it says where. */
+function jsonProblem(text: string, { message }: Error): string {
+  const [, said = message, at] = /^(.*?) (?:in JSON )?at position (\d+)/s.exec(message) ?? []
+  if (at !== undefined) return `${said}, ${lineAndColumn(text, Number(at))}`
+  if (message.endsWith('end of JSON input')) return `${message}, ${lineAndColumn(text, text.length)}`
+  // Of a token that it does not expect, V8 shows only the characters around.
+  const [, token = message, around = ''] =
+    /^(Unexpected token .+?), \.\.\."(.*)"(?:\.\.\.)? is not valid JSON$/s.exec(message) ?? []
+  const start = text.indexOf(around)
+  if (around === '' || start !== text.lastIndexOf(around)) return message
+  return `${token}, ${lineAndColumn(text, start + CONTEXT)}`
+}
+
+function lineAndColumn(text: string, position: number): string {
+  const before = text.slice(0, position).split('\n')
+  return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
+}
+
+/** By the settings that only one service has. */
+export function serviceOf(value: unknown): ServiceName | undefined {
+  if (!isObject(value)) return undefined
+  const names = serviceNames.filter((service) => ownSettings(service).some((name) => Object.hasOwn(value, name)))
+  return names.length === 1 ? names[0] : undefined
+}
+
+function ownSettings(service: ServiceName): string[] {
+  return Object.keys(services[service].settings.properties).filter((name) => !Object.hasOwn(commonSettings, name))
+}
+
+/** What is said first of a configuration that is the other service's. */
+export function otherServiceMistake(name: ServiceName, value: unknown): string | undefined {
+  const other = serviceOf(value)
+  if (other === undefined || other === name) return undefined
+  return `configuration: this is ${other === 'issuer' ? 'an' : 'a'} ${other}'s configuration, and not the ${name}'s`
+}
+
+/** Where to start instead when a file is missed and the working directory may be why. */
+export function placeHint(configFile: string, mistakes: readonly string[]): string | undefined {
+  const directory = dirname(resolve(configFile))
+  const place = basename(directory) === 'conf' ? dirname(directory) : directory
+  const missed = mistakes.some((mistake) => /no such file|directory or a file in it cannot be read/.test(mistake))
+  if (!missed || place === process.cwd()) return undefined
+  return `paths are relative to the working directory (${process.cwd()}); run it from its own: cd ${shellWord(place)}`
+}
