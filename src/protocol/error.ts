@@ -23,7 +23,6 @@ export const statusOf = {
   unauthorized: 401,
   not_found: 404,
   method_not_allowed: 405,
-  invalid_state: 409,
   gone: 410,
   request_too_large: 413,
   unsupported_media_type: 415,
