@@ -8,6 +8,7 @@ import { formatOf } from '../src/credential/formats.ts'
 import { toDidJwk } from '../src/keys/jwk.ts'
 import { signedBy } from '../src/keys/signature.ts'
 import type { Signer } from '../src/keys/signer.ts'
+import { configuration, dataset } from '../test/support/wire.ts'
 import { openConnection } from './connection.ts'
 import { type Flow, must, type Step } from './flow.ts'
 import { API_KEY, BASE_URL } from './workplace.ts'
@@ -16,27 +17,6 @@ export const FORMAT = 'jwt_vc_json-ld'
 export const authorization = { authorization: `Bearer ${API_KEY}` }
 export const json = { 'content-type': 'application/json' }
 export const form = { 'content-type': 'application/x-www-form-urlencoded' }
-
-export const dataset = {
-  credentialSubject: {
-    given_name: 'Ada',
-    family_name: 'Lovelace',
-    address: { city: 'London' },
-    degrees: ['BSc', 'MSc'],
-  },
-}
-
-export const configuration = {
-  format: FORMAT,
-  credential_definition: {
-    '@context': ['https://www.w3.org/ns/credentials/v2'],
-    type: ['VerifiableCredential', 'StudentCard'],
-  },
-  credential_metadata: {
-    display: [{ name: 'Student card', locale: 'en-GB', background_color: '#102030', text_color: '#ffffff' }],
-    claims: [{ path: ['credentialSubject', 'given_name'], display: [{ name: 'Given name', locale: 'en-GB' }] }],
-  },
-}
 
 /** Each request of the flow, and how its path begins. */
 export const ISSUANCE_STEPS = [

@@ -6,8 +6,9 @@ import { formatOf } from '../src/credential/formats.ts'
 import { thumbprint } from '../src/keys/jwk.ts'
 import { signedBy } from '../src/keys/signature.ts'
 import type { Signer } from '../src/keys/signer.ts'
+import { configuration, dataset } from '../test/support/wire.ts'
 import { type Flow, must, type Step } from './flow.ts'
-import { authorization, configuration, create, dataset, FORMAT, form, get, json, object } from './issuance-flow.ts'
+import { authorization, create, FORMAT, form, get, json, object } from './issuance-flow.ts'
 import { BASE_URL } from './workplace.ts'
 
 const query = {

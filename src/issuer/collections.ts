@@ -14,6 +14,8 @@ export interface StoredConfiguration {
 export type IssuerCollections = {
   credential_configuration: StoredConfiguration
   issuance_session: IssuanceSession
+  /** By session: what its credentials are filled with. Apart, since only the credential request reads it, and nothing changes it. */
+  issuance_dataset: JsonObject
   /** By nonce; kept until the nonce would have expired anyway. */
   spent_nonce: Record<string, never>
 }
@@ -23,7 +25,9 @@ export type IssuerStore = Store<IssuerCollections>
 export const issuerMigrations: readonly Migration[] = [
   {
     id: 'issuer-0001',
-    statements: ['credential_configuration', 'issuance_session', 'spent_nonce'].flatMap(createCollection),
+    statements: ['credential_configuration', 'issuance_session', 'issuance_dataset', 'spent_nonce'].flatMap(
+      createCollection,
+    ),
   },
 ]
 

@@ -34,7 +34,8 @@ export async function requestCredential(
   if (await context.store.get('spent_nonce', nonce)) refuseNonce()
   // Refuses before anything is signed; what it gives is made again with the session as it is then.
   recordIssued(open.session, configurationId, now)
-  const order = orderOf(context, { configuration, dataset: open.session.dataset, holderKey, now })
+  const dataset = await datasetOf(context, sessionId)
+  const order = orderOf(context, { configuration, dataset, holderKey, now })
   const credential = await issueChecked(context, order)
   await spendAndRecord(context, open, { configurationId, nonce, spentUntil, now })
   return { credentials: [{ credential }] }
@@ -62,6 +63,11 @@ async function requestedConfiguration(
     refuse('insufficient_scope', 'the access token is for other credential configurations')
   }
   return { configurationId: id, configuration }
+}
+
+async function datasetOf({ store }: IssuerContext, sessionId: string): Promise<JsonObject> {
+  const row = await store.get('issuance_dataset', sessionId)
+  return row?.value ?? refuse('credential_request_denied', 'the data of this session is gone; start a new one')
 }
 
 /** The one key proof of a request, in the form of the final specification or in that of draft 15. */

@@ -2,14 +2,16 @@
 import { toBase64url } from '../codec/base64url.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
-import { type ClaimPath, pathText, selectClaims } from '../protocol/claim-path.ts'
+import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
+import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { formatOfConfiguration, offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
 
 const LIFETIME_SECONDS = 600
+
 /**
  * Starts a session for the dataset. Refuses with `invalid_request`, naming the path, an unknown configuration and
  * a dataset that one of them cannot be filled with.
@@ -32,8 +34,11 @@ export async function startSession(context: IssuerContext, request: NewSession) 
   const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
-  const value: IssuanceSession = { configurationIds, dataset, createdAt, expiresAt, issued: [] }
-  await context.store.commit([{ insert: 'issuance_session', id: sessionId, value }])
+  const value: IssuanceSession = { configurationIds, createdAt, expiresAt, issued: [] }
+  await context.store.commit([
+    { insert: 'issuance_session', id: sessionId, value },
+    { insert: 'issuance_dataset', id: sessionId, value: dataset },
+  ])
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   return {
     session_id: sessionId,
@@ -57,7 +62,8 @@ function countBelow(value: Json): number {
 }
 
 function refuseUnlessComplete(dataset: JsonObject, configuration: JsonObject): void {
-  const { credential_metadata: metadata } = configuration as { credential_metadata?: { claims?: Claim[] } }
+  // It had this shape when it was posted.
+  const { credential_metadata: metadata } = configuration as CredentialConfiguration
   for (const { path, mandatory } of metadata?.claims ?? []) {
     if (mandatory === true && 'problem' in selectClaims(dataset, path)) {
       refuse(
@@ -66,9 +72,4 @@ function refuseUnlessComplete(dataset: JsonObject, configuration: JsonObject): v
       )
     }
   }
-}
-
-interface Claim {
-  readonly path: ClaimPath
-  readonly mandatory?: boolean
 }

@@ -2,12 +2,10 @@
  * The issuance session: data, and the transitions between its states as functions on it. What is stored is facts;
  * the state is derived from them and the time, so that no clock has to write it.
  */
-import type { JsonObject } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
 
 export interface IssuanceSession {
   readonly configurationIds: readonly string[]
-  readonly dataset: JsonObject
   /** Times are milliseconds since the epoch. */
   readonly createdAt: number
   readonly expiresAt: number

@@ -171,6 +171,15 @@ describe('a response that answers the query', () => {
     expect(Object.keys(report.credentials)).toEqual(['a', 'b'])
   })
 
+  it('with one credential for each of many queries, more than one query may have', async () => {
+    const ids = Array.from({ length: 25 }, (_, i) => `q${i}`)
+    const { code } = await respond({ credentials: ids.map((id) => query(id)) }, async (request) => {
+      const shown = await show(request)
+      return Object.fromEntries(ids.map((id) => [id, [shown]]))
+    })
+    expect(code).toBe(200)
+  })
+
   describe('with credential sets', () => {
     const dcql = {
       credentials: [query('a'), query('b'), query('c')],

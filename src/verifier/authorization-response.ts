@@ -18,7 +18,7 @@ import {
 } from './session.ts'
 import { checksOf, type VpResponse, verify } from './verification.ts'
 
-/** Each costs some signatures to verify, whoever sent it. */
+/** For one credential query that takes several. Each costs some signatures to verify, whoever sent it. */
 const MAX_PRESENTATIONS = 20
 const MAX_ERROR_LENGTH = 500
 
@@ -57,11 +57,11 @@ function readVpToken({ vp_token: text, state }: ResponseForm): VpResponse {
   const token = parseToken(text)
   const entries = Object.entries(token).map(([id, presentations]) => {
     if (!Array.isArray(presentations)) return refuse('invalid_request', 'each member of vp_token must be an array')
+    if (presentations.length > MAX_PRESENTATIONS) {
+      refuse('invalid_request', `a member of vp_token has more than ${MAX_PRESENTATIONS} presentations`)
+    }
     return [id, presentations.map(textOrRefuse)] as const
   })
-  if (entries.reduce((count, [, { length }]) => count + length, 0) > MAX_PRESENTATIONS) {
-    refuse('invalid_request', `vp_token has more than ${MAX_PRESENTATIONS} presentations`)
-  }
   return { vpToken: new Map(entries), state: state || undefined }
 }
 

@@ -9,7 +9,9 @@ import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { refuseUnlessOpen, type VerificationSession } from './session.ts'
 
-/** The request object, the same at every call until the session is over. Refuses with `not_found` or `gone`. */
+const FORMATS = presentationFormats()
+
+/** The request object, with the same payload at every call until the session is over. Refuses with `not_found` or `gone`. */
 export async function getRequestObject(context: VerifierContext, sessionId: string): Promise<string> {
   const { signer, clientId } = context
   const { value: session } = await findSession(context.store, sessionId)
@@ -39,6 +41,6 @@ function payloadOf(
     iat: Math.floor(session.createdAt / 1000),
     exp: Math.floor(session.expiresAt / 1000),
     dcql_query: dcqlQuery,
-    client_metadata: { ...config.clientMetadata, vp_formats_supported: presentationFormats() },
+    client_metadata: { ...config.clientMetadata, vp_formats_supported: FORMATS },
   }
 }

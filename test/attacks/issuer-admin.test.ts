@@ -346,7 +346,7 @@ describe('a mistake of the integrating application', () => {
   it('keeps a dataset with minus zero issuable', async () => {
     const started = await newSession(rawDataset('{"a":-0,"b":-0.0}'))
     const { session_id: sessionId } = (await started.json()) as { session_id: string }
-    expect(JSON.stringify(await services.issuerStore.get('issuance_session', sessionId))).toContain('"a":0')
+    expect(JSON.stringify(await services.issuerStore.get('issuance_dataset', sessionId))).toContain('"a":0')
   })
 
   it('starts sessions that do not know each other, with ids of 192 random bits', async () => {
