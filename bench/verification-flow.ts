@@ -74,7 +74,7 @@ export function verificationFlow(target: VerificationTarget, { holder, credentia
     const presentation = await w3c().present(
       credential,
       [['credentialSubject', 'given_name']],
-      { ...binding, at: new Date() },
+      { ...binding, responseUri: '', encryptionKeyThumbprint: undefined, transactionData: [], at: new Date() },
       holder,
     )
     await step('response', {

@@ -34,6 +34,9 @@ const PACKAGES: Record<string, readonly string[]> = {
   typebox: ['config', 'protocol', 'http', 'issuer', 'verifier'],
   pino: ['bin', 'http', 'issuer', 'verifier'],
   qr: ['bin'],
+  '@scure/base': ['keys'],
+  cborg: ['codec'],
+  jose: ['keys'],
   '@photostructure/sqlite': ['store'],
 }
 

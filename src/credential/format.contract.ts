@@ -27,7 +27,14 @@ export interface FormatFixture {
 }
 
 const ISSUER = 'https://issuer.example'
-const binding = { nonce: 'the nonce', audience: 'x509_hash:us', at: new Date('2026-06-01T12:00:00Z') }
+const binding = {
+  nonce: 'the nonce',
+  audience: 'x509_hash:us',
+  responseUri: 'https://verifier.example/response',
+  encryptionKeyThumbprint: undefined,
+  transactionData: [],
+  at: new Date('2026-06-01T12:00:00Z'),
+}
 const validity = { issuedAt: new Date('2026-06-01T00:00:00Z'), expiresAt: new Date('2027-06-01T00:00:00Z') }
 
 /** The same claims in every run: `issue` is what is tried, not luck. */
@@ -210,7 +217,9 @@ function problemsOf(evidence: Evidence, issuerKey: KeyObject): string[] {
     !evidence.issuer.signedBy(issuerKey) && 'not signed by the issuer',
     disclosuresProblem,
     holder ? holder.problem : 'no holder',
-    'problem' in boundKey ? boundKey.problem : !holder?.signedBy(boundKey.jwk) && 'not signed by the bound key',
+    'problem' in boundKey
+      ? boundKey.problem
+      : !holder?.signedBy(boundKey.jwk, binding) && 'not signed by the bound key',
     holder?.nonce !== binding.nonce && 'nonce',
     holder?.audience !== binding.audience && 'audience',
     holder?.issuedAt?.getTime() !== binding.at.getTime() && 'time',

@@ -5,6 +5,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import type { Place } from '../codec/sd-jwt.ts'
+import type { Algorithm } from '../keys/algorithm.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
@@ -22,10 +23,17 @@ export interface Order {
   readonly expiresAt: Date
 }
 
-/** What a presentation is bound to. OpenID4VP 1.0, Preventing Replay. */
+/** What a presentation is bound to. OpenID4VP 1.0, Preventing Replay, and the sections of the formats. */
 export interface Binding {
   readonly nonce: string
+  /** The verifier's full client identifier. */
   readonly audience: string
+  /** Where the response goes. */
+  readonly responseUri: string
+  /** RFC 7638 thumbprint (SHA-256) of the key that the response is encrypted to; undefined when it is not encrypted. */
+  readonly encryptionKeyThumbprint: Uint8Array | undefined
+  /** The `transaction_data` that this presentation has to approve, each as the text of the request; mostly none. */
+  readonly transactionData: readonly string[]
 }
 
 /** What a presentation says, taken apart and not judged: the checks in `verifier/checks` judge it. */
@@ -45,8 +53,10 @@ export interface Evidence {
   readonly boundKey: { readonly jwk: PublicJwk; readonly thumbprint: string } | { readonly problem: string }
   /** What is wrong with the disclosures. `claims` then holds only what the issuer signed in the clear. */
   readonly disclosuresProblem: string | undefined
-  /** The claims as a tree, rooted as DCQL paths are; protocol members left out. */
+  /** The claims as a tree, rooted as DCQL paths are. */
   readonly claims: JsonObject
+  /** Members at the root of `claims` that are about the securing and not about the subject: a report leaves them out. */
+  readonly envelope: readonly string[]
   readonly types: readonly string[]
   readonly validity: Validity
   /** Where the issuer publishes whether the credential still holds. */
@@ -64,10 +74,12 @@ export interface Instant {
   readonly at: Date | undefined
 }
 
+/** What a format's proof does not say by itself, its `unasked` names; it then answers undefined or false there. */
 export interface HolderEvidence {
-  /** Why this is no key binding at all (its type, its algorithm), or undefined. */
+  /** Why this is no proof of a holder at all (its type, its algorithm), or undefined. */
   readonly problem: string | undefined
-  signedBy(key: PublicJwk): boolean
+  /** `binding` is ours, for formats whose signature covers what both sides know and neither sends. */
+  signedBy(key: PublicJwk, binding: Binding): boolean
   readonly nonce: string | undefined
   readonly audience: string | undefined
   readonly issuedAt: Date | undefined
@@ -75,12 +87,16 @@ export interface HolderEvidence {
   readonly validity: Validity
   /** Whether it was made for exactly these disclosures. */
   readonly coversPresentation: boolean
+  /** Whether it approves exactly these, each the text of the request. OpenID4VP 1.0, Transaction Data. */
+  approves(transactionData: readonly string[]): boolean
 }
 
 /** A credential in a wallet: with every claim, and of this format without doubt. */
 export interface HeldCredential extends Evidence {
   /** The first of its ends. */
   readonly expiresAt: Date | undefined
+  /** Where it has claims that can be hidden, parents before children. */
+  readonly hidable: readonly Place[]
 }
 
 export interface CredentialFormat {
@@ -88,12 +104,18 @@ export interface CredentialFormat {
   readonly ids: readonly string[]
   /** What `vp_formats_supported` says of it. OpenID4VP 1.0, Additional Parameters to the Authorization Request. */
   readonly presentationAlgorithms: JsonObject
+  /** Checks (by id) that have nothing to ask of this format, and why, for the report. */
+  readonly unasked: Readonly<Record<string, string>>
+  /** The algorithm of issuer signatures, as this format's metadata names it. OpenID4VCI 1.0, Credential Format Profiles. */
+  signingAlgorithm(alg: Algorithm): string | number
   /** Refuses with `invalid_request`, naming the path, a configuration that this format could not issue. */
   checkConfiguration(configuration: JsonObject): void
   /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */
   checkDataset(dataset: JsonObject, configuration: JsonObject): void
-  /** What is wrong with the `meta` of a query for this format, in sentences that begin with the path. */
-  metaMistakes(meta: JsonObject, path: string): Mistakes
+  /** What is wrong with a credential query for this format (its `meta`, its paths), in sentences that begin with the path. */
+  queryMistakes(query: JsonObject, path: string): Mistakes
+  /** Whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each format. */
+  matchesMeta(credential: Pick<Evidence, 'types' | 'claims'>, meta: JsonObject): boolean
   issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
   /** Whether the credential reads, as a wallet reads it, as what was ordered. Throws like `hold`. */
   fulfils(order: Order, credential: string): boolean

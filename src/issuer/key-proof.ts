@@ -5,7 +5,9 @@
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { importPublicKey, type PublicJwk, readDidJwk, readPublicJwk } from '../keys/jwk.ts'
+import { joseAlgorithms } from '../keys/algorithm.ts'
+import { readDid } from '../keys/did.ts'
+import { importPublicKey, type PublicJwk, readPublicJwk } from '../keys/jwk.ts'
 import { signedBy } from '../keys/signature.ts'
 import { refuse } from '../protocol/error.ts'
 
@@ -30,7 +32,8 @@ export function verifyKeyProof(
   const { header, payload } = jws
   if (own(header, 'typ') !== 'openid4vci-proof+jwt')
     refuse('invalid_proof', 'typ of the key proof must be openid4vci-proof+jwt')
-  if (own(header, 'alg') !== 'ES256') refuse('invalid_proof', 'alg of the key proof must be ES256')
+  if (!joseAlgorithms.includes(ownString(header, 'alg') ?? ''))
+    refuse('invalid_proof', `alg of the key proof must be one of ${joseAlgorithms.join(', ')}`)
   const holderKey = orRefuse(() => headerKey(header))
   refuseUnlessSigned(jws, holderKey)
   const audiences = [own(payload, 'aud')].flat()
@@ -50,10 +53,15 @@ function headerKey(header: JsonObject): PublicJwk {
     refuse('invalid_proof', `${unsupported} in the header of a key proof is not yet supported`)
   const [kid, jwk] = [own(header, 'kid'), own(header, 'jwk')]
   if ((kid === undefined) === (jwk === undefined)) {
-    refuse('invalid_proof', 'the header of the key proof must name its key by exactly one of kid (a did:jwk) or jwk')
+    refuse(
+      'invalid_proof',
+      'the header of the key proof must name its key by exactly one of kid (a did:jwk or did:key) or jwk',
+    )
   }
   if (jwk !== undefined) return readPublicJwk(jwk)
-  return typeof kid === 'string' ? readDidJwk(kid) : refuse('invalid_proof', 'kid of the key proof must be a did:jwk')
+  return typeof kid === 'string'
+    ? readDid(kid)
+    : refuse('invalid_proof', 'kid of the key proof must be a did:jwk or did:key')
 }
 
 function refuseUnlessSigned(jws: Jws, holderKey: PublicJwk): void {

@@ -4,6 +4,8 @@
  * own URL derives from: that of a session, or the base.
  */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
+import { joseAlgorithms } from '../keys/algorithm.ts'
+import type { Signer } from '../keys/signer.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
@@ -60,24 +62,28 @@ async function shownConfigurations(
   if (sessionId === undefined) {
     const all = await context.store.list('credential_configuration')
     return Object.fromEntries(
-      all.filter(({ value }) => !value.removed).map(({ id, value }) => [id, shown(value.configuration)]),
+      all
+        .filter(({ value }) => !value.removed)
+        .map(({ id, value }) => [id, shown(value.configuration, context.signer)]),
     )
   }
   const { configurationIds } = await findSession(context.store, sessionId)
   const configurations = await Promise.all(configurationIds.map((id) => context.configuration(id)))
-  return Object.fromEntries(configurationIds.map((id, index) => [id, shown(configurations[index] ?? {})]))
+  return Object.fromEntries(
+    configurationIds.map((id, index) => [id, shown(configurations[index] ?? {}, context.signer)]),
+  )
 }
 
 /** A configuration as a wallet sees it: what was posted, what follows from our keys, and `mandatory` spelled out. */
-function shown(configuration: JsonObject): JsonObject {
+function shown(configuration: JsonObject, signer: Signer): JsonObject {
   const posted = Object.entries(configuration).filter(([name]) => !INTERNAL_MEMBERS.includes(name))
   const metadata = own(configuration, 'credential_metadata')
   return {
     ...Object.fromEntries(posted),
     ...(isObject(metadata) ? { credential_metadata: { ...metadata, ...shownClaims(metadata) } } : {}),
-    cryptographic_binding_methods_supported: ['jwk', 'did:jwk'],
-    credential_signing_alg_values_supported: ['ES256'],
-    proof_types_supported: { jwt: { proof_signing_alg_values_supported: ['ES256'] } },
+    cryptographic_binding_methods_supported: ['jwk', 'did:jwk', 'did:key'],
+    credential_signing_alg_values_supported: [signer.alg],
+    proof_types_supported: { jwt: { proof_signing_alg_values_supported: [...joseAlgorithms] } },
   }
 }
 

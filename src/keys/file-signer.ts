@@ -1,11 +1,13 @@
 /** A signer whose key is in a file, and what else is derived from that key. */
-import { createPrivateKey, createPublicKey, createSecretKey, hkdfSync, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, createPublicKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
+import { algorithmOf } from './algorithm.ts'
 import type { Certificate } from './certificate.ts'
 import { readPublicJwk, thumbprint } from './jwk.ts'
+import { signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
-/** The private key in a PEM text. Throws a MalformedError that says what it is instead of an EC P-256 key. */
+/** The private key in a PEM text. Throws a MalformedError that says what it is instead of a key that signs here. */
 export function readPrivateKey(pem: string): KeyObject {
   if (pem.includes('ENCRYPTED')) malformed('it is encrypted with a passphrase, which is not supported')
   let key: KeyObject
@@ -14,24 +16,24 @@ export function readPrivateKey(pem: string): KeyObject {
   } catch {
     return malformed('it holds no private key in PEM')
   }
-  const { namedCurve } = key.asymmetricKeyDetails ?? {}
-  if (namedCurve !== 'prime256v1') {
-    malformed(
-      `it holds a key of type ${namedCurve ?? key.asymmetricKeyType ?? 'unknown'}, and only EC P-256 is supported`,
-    )
+  if (algorithmOf(key) === undefined) {
+    const kind = key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? 'unknown'
+    malformed(`it holds a key of type ${kind}, and only EC on P-256, P-384 or P-521 and Ed25519 are supported`)
   }
   return key
 }
 
-/** ES256 with `key`; `chain` are its certificates, its own first, or none for a wallet. */
+/** Signs with `key`, by its algorithm; `chain` are its certificates, its own first, or none for a wallet. */
 export function keySigner(key: KeyObject, chain: readonly Certificate[]): Signer {
+  const alg = algorithmOf(key)
+  if (alg === undefined) throw new TypeError('the key is of a kind that signs nothing here')
   const jwk = readPublicJwk(createPublicKey(key).export({ format: 'jwk' }))
   return {
-    alg: 'ES256',
+    alg,
     jwk,
     kid: thumbprint(jwk),
     x5c: sentChain(chain),
-    sign: (data) => Promise.resolve(sign('sha256', data, { key, dsaEncoding: 'ieee-p1363' })),
+    sign: (data) => Promise.resolve(signBytes(key, data)),
   }
 }
 

@@ -1,10 +1,9 @@
-import { createHash, generateKeyPair } from 'node:crypto'
-import { promisify } from 'node:util'
+import { createHash } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { importPublicKey, type PublicJwk, readDidJwk, readPublicJwk, thumbprint, toDidJwk } from './jwk.ts'
+import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from './jwk.ts'
 
 // RFC 7517 appendix A.1, the EC key.
 const key: PublicJwk = {
@@ -34,7 +33,7 @@ describe('a public key as JSON', () => {
     ['an empty object', {}],
     ['an RSA key', { kty: 'RSA', n: 'AQAB', e: 'AQAB' }],
     ['a shared secret', { kty: 'oct' }],
-    ['an Edwards key', { kty: 'OKP', crv: 'Ed25519', x: key.x }],
+    ['a key to agree on secrets with', { kty: 'OKP', crv: 'X25519', x: key.x }],
     ['another curve', { ...key, crv: 'P-384' }],
     ['the curve of Bitcoin', { ...key, crv: 'secp256k1' }],
     ['a curve in small letters', { ...key, crv: 'p-256' }],
@@ -66,49 +65,4 @@ describe('a public key as JSON', () => {
     const text = `{"crv":"P-256","kty":"EC","x":"${key.x}","y":"${key.y}"}`
     expect(thumbprint(readPublicJwk({ ...key, kid: 'x' }))).toBe(createHash('sha256').update(text).digest('base64url'))
   })
-})
-
-describe('did:jwk', () => {
-  let made: PublicJwk
-  beforeAll(async () => {
-    const { publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-    made = readPublicJwk(publicKey.export({ format: 'jwk' }))
-  })
-  const did = (value: unknown) => `did:jwk:${toBase64url(JSON.stringify(value))}`
-
-  it('carries a key, as itself and as the address of its one key', () => {
-    expect(readDidJwk(toDidJwk(made))).toEqual(made)
-    expect(readDidJwk(`${toDidJwk(made)}#0`)).toEqual(made)
-  })
-
-  it('is read as in the example of the did:jwk specification', () => {
-    const example =
-      'did:jwk:eyJjcnYiOiJQLTI1NiIsImt0eSI6IkVDIiwieCI6ImFjYklRaXVNczNpOF91c3pFakoydHBUdFJNNEVVM3l6OTFQSDZDZEgyVjAiLCJ5' +
-      'IjoiX0tjeUxqOXZXTXB0bm1LdG00NkdxRHo4d2Y3NEk1TEtncmwyR3pIM25TRSJ9'
-    expect(readDidJwk(example)).toEqual({
-      crv: 'P-256',
-      kty: 'EC',
-      x: 'acbIQiuMs3i8_uszEjJ2tpTtRM4EU3yz91PH6CdH2V0',
-      y: '_KcyLj9vWMptnmKtm46GqDz8wf74I5LKgrl2GzH3nSE',
-    })
-  })
-
-  it.each<[string, string]>([
-    ['nothing', ''],
-    ['another method', 'did:key:zDnaerx9CtbPJ1q36T5Ln5wYt3MQYeGRG5ehnPAmxcf5mDZpv'],
-    ['another scheme', did(key).replace('did:', 'DID:')],
-    ['without a key', 'did:jwk:'],
-    ['with another fragment', `${did(key)}#1`],
-    ['with an empty fragment', `${did(key)}#`],
-    ['with a fragment twice', `${did(key)}#0#0`],
-    ['with padding', `${did(key)}=`],
-    ['with a path', `${did(key)}/0`],
-    ['with a query', `${did(key)}?a=b`],
-    ['no JSON', 'did:jwk:AAAA'],
-    ['an array', did([key])],
-    ['a private key', did({ ...key, d: key.x })],
-    ['a key of another kind', did({ kty: 'RSA' })],
-    ['something before it', ` ${did(key)}`],
-    ['a line behind it', `${did(key)}\n`],
-  ])('is refused when it is %s', (_, text) => expect(() => readDidJwk(text)).toThrow(MalformedError))
 })

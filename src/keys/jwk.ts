@@ -1,17 +1,29 @@
-/** Public keys as JSON: which we take, their thumbprint, and the DIDs that carry one. RFC 7517, RFC 7638, did:jwk. */
+/** Public keys as JSON: which we take, and their thumbprint. RFC 7517, RFC 7518 section 6.2, RFC 8037 section 2, RFC 7638. */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
-import { fromBase64url, toBase64url } from '../codec/base64url.ts'
-import { isObject, type JsonObject, ownString, parseJsonObject } from '../codec/json.ts'
+import { fromBase64url } from '../codec/base64url.ts'
+import { isObject, type JsonObject, ownString } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
+import { algorithms } from './algorithm.ts'
 
-/** A P-256 public key. More curves come with the algorithms that use them. */
-export type PublicJwk = { readonly kty: 'EC'; readonly crv: 'P-256'; readonly x: string; readonly y: string }
+/** A public key on one of the curves of `algorithm.ts`, with nothing beside it. */
+export type PublicJwk = EcJwk | OkpJwk
+interface EcJwk {
+  readonly kty: 'EC'
+  readonly crv: 'P-256' | 'P-384' | 'P-521'
+  readonly x: string
+  readonly y: string
+}
+interface OkpJwk {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly x: string
+}
 
 const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
 
 /**
  * The public part of `value`, and nothing else of it. Throws a MalformedError when it holds a private key
- * (OpenID4VCI 1.0, Verifying Proof: the header key must not be one) or is not a P-256 key.
+ * (OpenID4VCI 1.0, Verifying Proof: the header key must not be one) or is on no curve that we take.
  */
 export function readPublicJwk(value: unknown): PublicJwk {
   if (!isObject(value)) return malformed('the key is not a JSON object')
@@ -19,8 +31,12 @@ export function readPublicJwk(value: unknown): PublicJwk {
   if (leaked !== undefined)
     malformed(`the key is a private one (it has the member ${leaked}); send the public key only`)
   const { kty, crv } = value
-  if (kty !== 'EC' || crv !== 'P-256') malformed('the key is not an EC key on the curve P-256')
-  return { kty: 'EC', crv: 'P-256', x: coordinate(value, 'x'), y: coordinate(value, 'y') }
+  if (kty === 'OKP' && crv === 'Ed25519') return { kty, crv, x: member(value, 'x', 32) }
+  const size = Object.values(algorithms).find((each) => each.crv === crv)?.size
+  if (kty === 'EC' && size !== undefined && (crv === 'P-256' || crv === 'P-384' || crv === 'P-521')) {
+    return { kty, crv, x: member(value, 'x', size), y: member(value, 'y', size) }
+  }
+  return malformed('the key is none of EC on P-256, P-384 or P-521, or OKP on Ed25519')
 }
 
 /** The key, ready to verify with. Throws a MalformedError when the point is not on the curve. */
@@ -28,31 +44,18 @@ export function importPublicKey(jwk: PublicJwk): KeyObject {
   try {
     return createPublicKey({ key: { ...jwk }, format: 'jwk' })
   } catch {
-    return malformed('the key is not a point on the curve P-256')
+    return malformed(`the key is not a point on the curve ${jwk.crv}`)
   }
 }
 
 /** RFC 7638, base64url of SHA-256. */
 export function thumbprint(jwk: PublicJwk): string {
-  const canonical = `{"crv":"${jwk.crv}","kty":"${jwk.kty}","x":"${jwk.x}","y":"${jwk.y}"}`
-  return hash('sha256', canonical, 'base64url')
+  const y = jwk.kty === 'EC' ? `,"y":"${jwk.y}"` : ''
+  return hash('sha256', `{"crv":"${jwk.crv}","kty":"${jwk.kty}","x":"${jwk.x}"${y}}`, 'base64url')
 }
 
-/** `did:jwk:<base64url of the key>`. */
-export function toDidJwk(jwk: PublicJwk): string {
-  return `did:jwk:${toBase64url(JSON.stringify(jwk))}`
-}
-
-/** The key inside a `did:jwk:` identifier or its `#0` URL. Throws a MalformedError when there is none. */
-export function readDidJwk(did: string): PublicJwk {
-  const [, encoded, fragment] = /^did:jwk:([^#]+)(#.*)?$/.exec(did) ?? []
-  if (encoded === undefined) return malformed('the key identifier is not a did:jwk')
-  if (fragment !== undefined && fragment !== '#0') malformed('a did:jwk has one key, and its fragment is #0')
-  return readPublicJwk(parseJsonObject(fromBase64url(encoded).toString('utf8')))
-}
-
-function coordinate(value: JsonObject, name: 'x' | 'y'): string {
+function member(value: JsonObject, name: 'x' | 'y', size: number): string {
   const text = ownString(value, name) ?? malformed(`the key has no ${name}`)
-  if (fromBase64url(text).length !== 32) malformed(`the ${name} of the key is not 32 bytes`)
+  if (fromBase64url(text).length !== size) malformed(`the ${name} of the key is not ${size} bytes`)
   return text
 }

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { keySigner } from './file-signer.ts'
 import { importPublicKey } from './jwk.ts'
-import { signedBy, verifyEs256 } from './signature.ts'
+import { signedBy, verifySignature } from './signature.ts'
 
 const pairOn = (namedCurve: string) => promisify(generateKeyPair)('ec', { namedCurve })
 /** The order of P-256. */
@@ -78,9 +78,9 @@ describe('ES256', () => {
       sign('sha256', data, privateKey),
       sign('sha512', data, { key: privateKey, dsaEncoding: 'ieee-p1363' }),
     ]
-    expect(verifyEs256(publicKey, data, good)).toBe(true)
+    expect(verifySignature(publicKey, data, good)).toBe(true)
     for (const signature of wrong) {
-      expect(verifyEs256(publicKey, data, signature)).toBe(false)
+      expect(verifySignature(publicKey, data, signature)).toBe(false)
       const text = `${data.toString()}.${signature.toString('base64url')}`
       await expect(compactVerify(text, publicKey)).rejects.toThrow()
     }
@@ -93,7 +93,7 @@ describe('ES256', () => {
       fc.property(fc.nat(data.length - 1), fc.nat(7), (at, bit) => {
         const changed = Buffer.from(data)
         changed[at] = (changed[at] ?? 0) ^ (1 << bit)
-        expect(verifyEs256(publicKey, changed, signature)).toBe(false)
+        expect(verifySignature(publicKey, changed, signature)).toBe(false)
       }),
       { numRuns: 50 },
     )
@@ -102,14 +102,13 @@ describe('ES256', () => {
   it('is not by a key of another kind, whatever the signature; and nothing is thrown', async () => {
     const data = Buffer.from('data')
     const rsa = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
-    const edwards = await promisify(generateKeyPair)('ed25519', undefined)
-    for (const pair of [await pairOn('P-384'), await pairOn('secp256k1'), rsa, edwards]) {
-      const signature = sign(pair === edwards ? null : 'sha256', data, {
+    for (const pair of [await pairOn('P-384'), await pairOn('secp256k1'), rsa]) {
+      const signature = sign('sha256', data, {
         key: pair.privateKey,
         dsaEncoding: 'ieee-p1363',
       })
-      expect(verifyEs256(pair.publicKey, data, signature)).toBe(false)
-      expect(verifyEs256(pair.publicKey, data, signature.subarray(0, 64))).toBe(false)
+      expect(verifySignature(pair.publicKey, data, signature)).toBe(false)
+      expect(verifySignature(pair.publicKey, data, signature.subarray(0, 64))).toBe(false)
     }
   })
 

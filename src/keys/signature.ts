@@ -1,22 +1,36 @@
 /**
- * Signatures over bytes, for JWS now and COSE later. Verified by `node:crypto`: an ES256 verification costs half of what
- * the JOSE library needs here (docs/decisions/0004), and the two agree in `signature.test.ts`. RFC 7518 section 3.4.
+ * Signatures over bytes, for JWS and COSE alike. By `node:crypto`: an ES256 verification costs half of what the JOSE library
+ * needs here (docs/decisions/0004), and the two agree in `signature.test.ts`. RFC 7518 section 3.4, RFC 8037 section 3.1.
  */
-import { type KeyObject, verify } from 'node:crypto'
+import { type KeyObject, sign, verify } from 'node:crypto'
 import { own } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
+import { type AlgorithmDetails, algorithmOf, algorithms } from './algorithm.ts'
 
-/** Whether `signature` (r and s, 64 bytes) over `data` is by `key`. Never throws. */
-export function verifyEs256(key: KeyObject, data: Uint8Array, signature: Uint8Array): boolean {
-  if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1' || signature.length !== 64) return false
+/** Whether `signature` (for ECDSA r and s, each as long as a coordinate) over `data` is by `key`. Never throws. */
+export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uint8Array): boolean {
+  const algorithm = algorithmOf(key)
+  if (algorithm === undefined) return false
+  const { digest, size } = algorithms[algorithm]
+  if (signature.length !== 2 * size) return false
   try {
-    return verify('sha256', data, { key, dsaEncoding: 'ieee-p1363' }, signature)
+    return verify(digest, data, { key, dsaEncoding: 'ieee-p1363' }, signature)
   } catch {
     return false
   }
 }
 
-/** Whether the JWS says ES256 and its signature is by `key`. The caller chose the key; the header chooses nothing. */
+/** The raw signature over `data` by a private key that has an algorithm. */
+export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
+  const algorithm = algorithmOf(key)
+  if (algorithm === undefined) throw new TypeError('the key is of a kind that signs nothing here')
+  return sign(algorithms[algorithm].digest, data, { key, dsaEncoding: 'ieee-p1363' })
+}
+
+/** Whether the JWS names the algorithm of `key` and its signature is by it. The caller chose the key; the header chooses nothing. */
 export function signedBy(jws: Jws, key: KeyObject): boolean {
-  return own(jws.header, 'alg') === 'ES256' && verifyEs256(key, jws.signed, jws.signature)
+  const algorithm = algorithmOf(key)
+  if (algorithm === undefined) return false
+  const { jose }: AlgorithmDetails = algorithms[algorithm]
+  return jose.some((name) => name === own(jws.header, 'alg')) && verifySignature(key, jws.signed, jws.signature)
 }

@@ -1,16 +1,17 @@
 /**
  * Who signs: bytes in, bytes out, so that a file, an HSM or a cloud key serve JWS and COSE alike.
  */
+import type { Algorithm } from './algorithm.ts'
 import type { PublicJwk } from './jwk.ts'
 
 export interface Signer {
-  readonly alg: 'ES256'
+  readonly alg: Algorithm
   /** The public key, to publish. */
   readonly jwk: PublicJwk
   /** What names the key: its thumbprint. RFC 7638. */
   readonly kid: string
   /** The certificates that go out with a signature, the key's own first; empty for a wallet's key. RFC 7515 section 4.1.6. */
   readonly x5c: readonly string[]
-  /** The raw signature (r and s, 64 bytes) over `data`. */
+  /** The raw signature (r and s, for ECDSA) over `data`. */
   sign(data: Uint8Array): Promise<Uint8Array>
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { type ClaimPath, pathText, selectClaims } from './claim-path.ts'
 import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
-import { answerClaims, answerCredentials, chooseCredentials, matchesType } from './dcql-match.ts'
+import { answerClaims, answerCredentials, chooseCredentials } from './dcql-match.ts'
 
 const student: JsonObject = {
   name: 'Anna',
@@ -158,59 +158,6 @@ describe('selection, for any credential and path', () => {
       { numRuns: 5000, seed: 11 },
     )
     expect(found).toBeGreaterThan(500)
-  })
-})
-
-const V1 = 'https://www.w3.org/2018/credentials/v1'
-const V2 = 'https://www.w3.org/ns/credentials/v2'
-const EXPANDED = 'https://www.w3.org/2018/credentials#VerifiableCredential'
-
-describe('types', () => {
-  const types = ['VerifiableCredential', 'DegreeCredential']
-  it.each<[string, boolean, JsonObject, readonly string[]]>([
-    ['no constraint', true, {}, []],
-    ['all types, raw', true, { type_values: [['VerifiableCredential', 'DegreeCredential']] }, []],
-    ['any order and fewer', true, { type_values: [['DegreeCredential']] }, []],
-    ['one of two alternatives', true, { type_values: [['Passport'], ['DegreeCredential']] }, []],
-    ['expanded by version 2', true, { type_values: [[EXPANDED, 'DegreeCredential']] }, [V2]],
-    ['expanded by version 1', true, { type_values: [[EXPANDED]] }, [V1, 'https://example.org/context']],
-    ['expanded, but no context says so', false, { type_values: [[EXPANDED]] }, ['https://example.org/context']],
-    [
-      'a type that no context defines stays as it is',
-      false,
-      { type_values: [['https://www.w3.org/2018/credentials#DegreeCredential']] },
-      [V2],
-    ],
-    ['one type too many', false, { type_values: [['VerifiableCredential', 'Passport']] }, [V2]],
-    [
-      'halves of two alternatives',
-      false,
-      {
-        type_values: [
-          ['DegreeCredential', 'X'],
-          ['VerifiableCredential', 'Y'],
-        ],
-      },
-      [],
-    ],
-    ['another case', false, { type_values: [['degreecredential']] }, []],
-    ['an unreadable constraint is not met', false, { type_values: 'DegreeCredential' }, []],
-    ['nor is an empty alternative', false, { type_values: [[]] }, []],
-    ['an inherited constraint is none', true, JSON.parse('{"__proto__": {"type_values": [["X"]]}}') as JsonObject, []],
-  ])('%s: %s', (_, expected, meta, contexts) => {
-    expect(matchesType({ types, claims: { '@context': [...contexts] } }, meta)).toBe(expected)
-  })
-
-  it('a context expands only the types that the credential has', () => {
-    const credential = { types: ['DegreeCredential'], claims: { '@context': V2 } }
-    expect(matchesType(credential, { type_values: [[EXPANDED]] })).toBe(false)
-    expect(matchesType({ ...credential, types }, { type_values: [[EXPANDED]] })).toBe(true)
-  })
-
-  it('presentations are expanded too', () => {
-    const meta = { type_values: [['https://www.w3.org/2018/credentials#VerifiablePresentation']] }
-    const claims = { '@context': [V2, { other: 'context' }, 7] }
-    expect(matchesType({ types: ['VerifiablePresentation'], claims }, meta)).toBe(true)
   })
 })
 

@@ -3,7 +3,7 @@
  * JSON credentials. OpenID4VP 1.0, Selecting Claims and Credentials. Sentences name paths and what was expected, never the
  * value of a claim.
  */
-import { type Json, type JsonObject, own } from '../codec/json.ts'
+import type { Json, JsonObject } from '../codec/json.ts'
 import type { Place } from '../codec/sd-jwt.ts'
 import { type ClaimPath, pathText, selectClaims } from './claim-path.ts'
 import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
@@ -33,16 +33,6 @@ export interface ClaimsAnswer {
 
 export type CredentialChoice = { readonly ids: readonly string[] } | { readonly problem: string }
 
-const CREDENTIALS = 'https://www.w3.org/2018/credentials#'
-
-/** What the contexts we know make of a type. */
-const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
-  ['https://www.w3.org/ns/credentials/v2', 'https://www.w3.org/2018/credentials/v1'].map((context) => [
-    context,
-    new Map(['VerifiableCredential', 'VerifiablePresentation'].map((type) => [type, `${CREDENTIALS}${type}`])),
-  ]),
-)
-
 const MAX_NAMED = 5
 
 /** An id that no claim has: a query that was not validated must not pass for that. */
@@ -51,25 +41,6 @@ const UNKNOWN: ClaimAnswer = {
   found: [],
   matching: [],
   missing: 'the query does not define a claim it wants',
-}
-
-/** Whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`. */
-export function matchesType(
-  { types, claims }: { readonly types: readonly string[]; readonly claims: JsonObject },
-  meta: JsonObject,
-): boolean {
-  const wanted = own(meta, 'type_values')
-  if (wanted === undefined) return true
-  // As the credential says it and as its contexts expand it: people write the first, the specification means the second.
-  const names = new Set<Json>(types)
-  for (const context of [own(claims, '@context')].flat()) {
-    const known = typeof context === 'string' ? expansions.get(context) : undefined
-    for (const [type, expanded] of known ?? []) if (types.includes(type)) names.add(expanded)
-  }
-  return (
-    Array.isArray(wanted) &&
-    wanted.some((set) => Array.isArray(set) && set.length > 0 && set.every((type) => names.has(type)))
-  )
 }
 
 /**

@@ -6,6 +6,7 @@ import { refuse } from '../protocol/error.ts'
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
+import { responseUriOf } from './request-object.ts'
 import type { ResponseForm } from './schemas.ts'
 import {
   finish,
@@ -33,7 +34,7 @@ export async function receiveResponse(context: VerifierContext, sessionId: strin
   refuseForeignState(form, session, query)
   const outcome = form.error
     ? walletOutcome(form, form.error)
-    : verifiedOutcome(context, session, query, readVpToken(form))
+    : verifiedOutcome(context, { sessionId, session, query }, readVpToken(form))
   const value = finish(session, outcome, context.now())
   const failed = await context.store.commit([{ update: 'verification_session', id: sessionId, version, value }])
   // A session changes once, so that whoever was faster has finished it.
@@ -90,15 +91,20 @@ function walletOutcome({ error_description: description }: ResponseForm, error: 
 
 function verifiedOutcome(
   context: VerifierContext,
-  session: VerificationSession,
-  query: DcqlQuery,
+  asked: { readonly sessionId: string; readonly session: VerificationSession; readonly query: DcqlQuery },
   response: VpResponse,
 ): Outcome {
+  const { sessionId, session, query } = asked
   const report = verify(response, {
     query,
     state: session.state,
-    nonce: session.nonce,
-    audience: session.clientId,
+    binding: {
+      nonce: session.nonce,
+      audience: session.clientId,
+      responseUri: responseUriOf(context.config, sessionId),
+      encryptionKeyThumbprint: undefined,
+      transactionData: [],
+    },
     sessionStart: new Date(session.createdAt),
     now: context.now(),
     clockSkewSeconds: context.config.clockSkewSeconds,

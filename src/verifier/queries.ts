@@ -1,6 +1,6 @@
 /** Verification queries: stored once, used by any number of sessions. */
 import { toBase64url } from '../codec/base64url.ts'
-import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { type JsonObject, ownString } from '../codec/json.ts'
 import { formatOf, laterFormats, supportedFormats } from '../credential/formats.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
@@ -39,6 +39,5 @@ function* inFormat(credential: JsonObject, at: string): Mistakes {
   const format = formatOf(id)
   const wrong = laterFormats.includes(id) ? `${id} is not yet supported` : 'must be a known credential format'
   if (format === undefined) yield `${at}.format: ${wrong}; supported: ${supportedFormats.join(', ')}`
-  const meta = own(credential, 'meta')
-  if (isObject(meta)) yield* format?.metaMistakes(meta, `${at}.meta`) ?? []
+  yield* format?.queryMistakes(credential, at) ?? []
 }

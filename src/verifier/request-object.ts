@@ -24,6 +24,11 @@ export async function getRequestObject(context: VerifierContext, sessionId: stri
   return writeJws(header, payload, (data) => signer.sign(data))
 }
 
+/** Where the wallet of a session sends its response. */
+export function responseUriOf({ baseUrl }: VerifierContext['config'], sessionId: string): string {
+  return `${baseUrl}/presentation/oid4vp/authorization-response/${sessionId}`
+}
+
 function payloadOf(
   { config }: VerifierContext,
   sessionId: string,
@@ -33,7 +38,7 @@ function payloadOf(
   return {
     response_type: 'vp_token',
     response_mode: 'direct_post',
-    response_uri: `${config.baseUrl}/presentation/oid4vp/authorization-response/${sessionId}`,
+    response_uri: responseUriOf(config, sessionId),
     client_id: session.clientId,
     nonce: session.nonce,
     state: session.state,

@@ -39,7 +39,7 @@ export interface VpResponse {
   readonly state: string | undefined
 }
 
-export type VerificationContext = Omit<PresentationContext, 'query'> & {
+export type VerificationContext = Omit<PresentationContext, 'query' | 'format'> & {
   readonly query: DcqlQuery
   readonly state: string
 }
@@ -64,16 +64,18 @@ export function checksOf({ checks, credentials }: Pick<Report, 'checks' | 'crede
 }
 
 function verifyPresentation(text: string, query: CredentialQuery, context: VerificationContext): CredentialReport {
-  const reading = read(formatOf(query.format), text)
+  const format = formatOf(query.format)
+  // Nothing else is stored: a format that we cannot read is refused when the query is posted.
+  if (format === undefined) throw new Error(`there is no format ${query.format}`)
+  const reading = read(format, text)
   const evidence = 'evidence' in reading ? reading.evidence : undefined
-  const asked: PresentationContext = { ...context, query }
+  const asked: PresentationContext = { ...context, query, format }
   const checks = [...runChecks(readingChecks, reading, asked), ...runChecks(evidenceChecks, evidence, asked)]
   const described = evidence && allHold(checks) ? describe(evidence) : {}
   return { format: query.format, ...described, checks }
 }
 
-function read(format: CredentialFormat | undefined, text: string): Reading {
-  if (format === undefined) return { problem: 'this release cannot read the format that was asked for' }
+function read(format: CredentialFormat, text: string): Reading {
   try {
     return { evidence: format.read(text) }
   } catch (error) {
@@ -89,11 +91,15 @@ function describe(evidence: Evidence): Omit<CredentialReport, 'format' | 'checks
   return {
     ...(issuer === undefined ? {} : { issuer }),
     type: evidence.types,
-    claims: evidence.claims,
+    claims: shownClaims(evidence),
     ...('thumbprint' in evidence.boundKey ? { holder_key_thumbprint: evidence.boundKey.thumbprint } : {}),
     ...(from ? { valid_from: from.toISOString() } : {}),
     ...(until ? { valid_until: until.toISOString() } : {}),
   }
+}
+
+function shownClaims({ claims, envelope }: Evidence): JsonObject {
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => !envelope.includes(name)))
 }
 
 function earliest(times: readonly Date[]): Date | undefined {

@@ -1,9 +1,9 @@
 /** Which stored credential answers a credential query, or why none does. OpenID4VP 1.0, DCQL. */
-import { own } from '../codec/json.ts'
+import { type JsonObject, own } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
 import { pathText } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
-import { answerClaims, type ClaimsAnswer, matchesType } from '../protocol/dcql-match.ts'
+import { answerClaims, type ClaimsAnswer } from '../protocol/dcql-match.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import { type Disclosure, disclosureFor } from './disclosure.ts'
 import { heldFormats } from './held-format.ts'
@@ -55,7 +55,7 @@ function queryProblem(query: CredentialQuery): string | undefined {
   if (Object.hasOwn(query, 'trusted_authorities')) {
     return 'it wants credentials of certain authorities only (trusted_authorities), which this wallet does not support'
   }
-  const [mistake] = format.metaMistakes(query.meta, 'meta')
+  const [mistake] = format.queryMistakes(query as unknown as JsonObject, 'query')
   return mistake
 }
 
@@ -70,7 +70,8 @@ function wantedTypes({ meta, format }: CredentialQuery): string {
 }
 
 function isWanted({ format, meta }: CredentialQuery, stored: StoredCredential): boolean {
-  return formatOf(format)?.ids.includes(stored.format) === true && matchesType(stored, meta)
+  const plugin = formatOf(format)
+  return plugin?.ids.includes(stored.format) === true && plugin.matchesMeta(stored, meta)
 }
 
 function timeProblem({ validFrom, expiresAt }: StoredCredential, now: Date): string | undefined {

@@ -1,7 +1,7 @@
 /** Asking for a credential: a fresh nonce, a proof that we hold the key, the request. OpenID4VCI 1.0, Credential Endpoint. */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
-import { toDidJwk } from '../keys/jwk.ts'
+import { toDidJwk } from '../keys/did.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { AccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'

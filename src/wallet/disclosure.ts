@@ -1,6 +1,6 @@
 /** What a presentation would show of a credential, and what it keeps. OpenID4VP 1.0, Selecting Claims; RFC 9901. */
 import type { Json } from '../codec/json.ts'
-import { asSdJwt, type Place, readSdJwt, revealClaims } from '../codec/sd-jwt.ts'
+import type { Place } from '../codec/sd-jwt.ts'
 import { isWithin } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
 import type { ClaimAnswer, ClaimsAnswer } from '../protocol/dcql-match.ts'
@@ -27,7 +27,7 @@ export interface Disclosure {
 
 /** The least that answers the query: `answer` is what the credential has for it. */
 export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, stored: StoredCredential): Disclosure {
-  const hidable = hidablePlaces(stored)
+  const { hidable } = stored
   const places = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), hidable)]
   const shown = new Set(hidable.filter((place) => places.some((wanted) => isShownFor(place, wanted))))
   const disclosed: DisclosedClaim[] = []
@@ -38,12 +38,6 @@ export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, stor
     else disclosed.push({ place, value, because: reasonFor(place, answer.disclose, covers.length === 0) })
   }
   return { places, disclosed, hidden }
-}
-
-/** Where the credential has claims that can be hidden, parents before children. */
-export function hidablePlaces({ credential }: StoredCredential): readonly Place[] {
-  const { jws, disclosures } = readSdJwt(asSdJwt(credential))
-  return revealClaims(jws.payload, disclosures).disclosed.map(({ place }) => place)
 }
 
 /** Every single value in the tree, and empty objects and arrays. */

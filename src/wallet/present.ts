@@ -74,7 +74,14 @@ async function presentationOf(wallet: WalletContext, request: AuthorizationReque
   const { query, credential, places } = answer
   const format = heldFormat(credential.format)
   // OpenID4VP 1.0, Preventing Replay: the audience is the client identifier in full.
-  const binding: Binding & { at: Date } = { nonce: request.nonce, audience: request.clientId, at: wallet.now() }
+  const binding: Binding & { readonly at: Date } = {
+    nonce: request.nonce,
+    audience: request.clientId,
+    responseUri: request.responseUri,
+    encryptionKeyThumbprint: undefined,
+    transactionData: [],
+    at: wallet.now(),
+  }
   const presentation = await format.present(credential.credential, places, binding, credential.holder)
   // The verifier's own question, asked of what is about to leave.
   const { missing, mismatch } = answerClaims(query, format.read(presentation).claims)

@@ -9,11 +9,11 @@ import { readJws, writeJws } from '../codec/jws.ts'
 import type { Order } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
 import { readPemCertificates } from '../keys/certificate.ts'
+import { readDid } from '../keys/did.ts'
 import { keySigner } from '../keys/file-signer.ts'
-import { type PublicJwk, readDidJwk } from '../keys/jwk.ts'
+import type { PublicJwk } from '../keys/jwk.ts'
 import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
-import { hidablePlaces } from './disclosure.ts'
 import type { WalletErrorCode } from './error.ts'
 import { receive } from './receive.ts'
 
@@ -395,7 +395,7 @@ describe('a credential with one thing wrong', () => {
     )
     const [stored] = await receive(wallet, (await startIssuance(services)).link)
     expect(stored?.credential).not.toContain('~')
-    expect(stored && hidablePlaces(stored)).toEqual([])
+    expect(stored?.hidable).toEqual([])
   })
 
   const rows: readonly (readonly [string, (made: Made) => Made | Promise<Made>, RegExp])[] = [
@@ -640,7 +640,7 @@ describe('receiving', () => {
 function proofKey({ body }: RequestInit): PublicJwk {
   const { proofs } = JSON.parse(body as string) as { proofs: { jwt: string[] } }
   const kid = own(readJws(proofs.jwt[0] ?? '').header, 'kid')
-  return readDidJwk(kid as string)
+  return readDid(kid as string)
 }
 
 function changed(part: string): string {

@@ -2,6 +2,7 @@
 import { createHash, type KeyObject } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
+import type { Place } from '../codec/sd-jwt.ts'
 import { formatOf } from '../credential/formats.ts'
 import { keySigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -25,6 +26,8 @@ export interface StoredCredential {
   readonly receivedAt: Date
   readonly validFrom: Date | undefined
   readonly expiresAt: Date | undefined
+  /** Where it has claims that can be hidden, parents before children. */
+  readonly hidable: readonly Place[]
   /** As it was issued. */
   readonly credential: string
   /** Signs with the key it is bound to. */
@@ -98,7 +101,7 @@ function readStored(id: string, text: string): StoredCredential {
   if (idOf(credential) !== id) malformed('the credential is not the one that was stored under this id')
   const format = ownString(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
-  const { claims, types, expiresAt, issuer, boundKey, validity } = plugin.hold(credential)
+  const { claims, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
   const holder = signerOf(own(record, 'holder_key'))
   if ('problem' in boundKey || boundKey.thumbprint !== holder.kid) malformed('its key is not the one it is bound to')
   const starts = validity.notBefore.flatMap(({ at }) => at?.getTime() ?? [])
@@ -114,6 +117,7 @@ function readStored(id: string, text: string): StoredCredential {
     receivedAt: dateOf(own(record, 'received_at')),
     validFrom: starts.length > 0 ? new Date(Math.max(...starts)) : undefined,
     expiresAt,
+    hidable,
     credential,
     holder,
   }

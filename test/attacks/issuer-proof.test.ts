@@ -6,7 +6,7 @@ import { createHmac, generateKeyPair, sign as signWith } from 'node:crypto'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
-import { toDidJwk } from '../../src/keys/jwk.ts'
+import { toDidJwk } from '../../src/keys/did.ts'
 import {
   dump,
   expectHarmless,

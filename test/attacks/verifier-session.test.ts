@@ -354,8 +354,7 @@ describe('attacks on the session of a verification', () => {
       for (const more of [{}, { kid: '1', alg: 'ES256', use: 'sig', key_ops: ['verify'] }]) {
         const session = await started()
         const forgery = await makeForgery(world, session.request)
-        const { kty, crv, x, y } = world.holder.jwk
-        forgery.payload.cnf = { jwk: { kty, crv, x, y, ...more } }
+        forgery.payload.cnf = { jwk: { ...world.holder.jwk, ...more } }
         const form = { ...session.form, vp_token: JSON.stringify({ card: [await putTogether(forgery)] }) }
         expect((await session.post(form)).status).toBe(200)
       }

@@ -8,7 +8,16 @@ import type { CredentialReport, Report } from '../../src/verifier/verification.t
 import { verify } from '../../src/verifier/verification.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { ISSUER_URL, VERIFIER_URL } from '../support/services.ts'
-import { dcqlQuery, keyProof, postForm, redeem, startIssuance, startVerification, statusOf } from '../support/wire.ts'
+import {
+  bindingTo,
+  dcqlQuery,
+  keyProof,
+  postForm,
+  redeem,
+  startIssuance,
+  startVerification,
+  statusOf,
+} from '../support/wire.ts'
 import type { Attack } from './attack.ts'
 import { credentialAttacks } from './verifier-credential.ts'
 import { holderAttacks } from './verifier-holder.ts'
@@ -53,7 +62,11 @@ describe('attacks on the verification service', () => {
     const text = await putTogether(await makeForgery(world, request))
     const { checks } = verify(
       { vpToken: new Map([['card', [text]]]), state: 'the state of another session' },
-      { ...strangerContext(world), state: request.state, nonce: request.nonce, audience: request.client_id },
+      {
+        ...strangerContext(world),
+        state: request.state,
+        binding: bindingTo(request.nonce, request.client_id, world.services.clock.now),
+      },
     )
     expect(outcomesOf({ checks })).toEqual(expected(responseChecks, { fails: beforeVerification }))
   })

@@ -11,8 +11,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
+import { matchesTypeValues } from '../../src/credential/w3c-types.ts'
 import type { CredentialQuery, DcqlQuery } from '../../src/protocol/dcql.ts'
-import { answerClaims, answerCredentials, matchesType } from '../../src/protocol/dcql-match.ts'
+import { answerClaims, answerCredentials } from '../../src/protocol/dcql-match.ts'
 import { ProtocolError } from '../../src/protocol/error.ts'
 import { readNewQuery } from '../../src/verifier/queries.ts'
 
@@ -182,7 +183,7 @@ function answers(query: DcqlQuery, credential: JsonObject, type: string[]): Answ
 
 function answersOurs(query: CredentialQuery, credential: JsonObject, type: string[]): boolean {
   const { missing, mismatch } = answerClaims(query, credential)
-  return missing === undefined && mismatch === undefined && matchesType({ types: type, claims: {} }, query.meta)
+  return missing === undefined && mismatch === undefined && matchesTypeValues({ types: type, claims: {} }, query.meta)
 }
 
 it('a credential answers both or neither, where paths are of own names and indices', () => {

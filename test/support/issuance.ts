@@ -1,7 +1,7 @@
 /** An issuance taken up to the step that a test then takes wrongly, and what must hold after a refusal. */
 import { expect } from 'vitest'
 import { writeJws } from '../../src/codec/jws.ts'
-import { toDidJwk } from '../../src/keys/jwk.ts'
+import { toDidJwk } from '../../src/keys/did.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { ISSUER_URL, type Services } from './services.ts'
 import {

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import type { Place } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
+import { toDidJwk } from '../../src/keys/did.ts'
 import { keySigner } from '../../src/keys/file-signer.ts'
-import { toDidJwk } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { PRE_AUTHORIZED_GRANT } from '../../src/protocol/grant.ts'
 import { API_KEY, ISSUER_URL, makeKey, type Services, VERIFIER_URL } from './services.ts'
@@ -180,6 +180,11 @@ export async function startVerification(
   return { sessionId, link, request: JSON.parse(payload) as RequestObject }
 }
 
+/** What a presentation is bound to, where its format looks at nonce and audience only. */
+export function bindingTo(nonce: string, audience: string, at: Date) {
+  return { nonce, audience, responseUri: '', encryptionKeyThumbprint: undefined, transactionData: [], at }
+}
+
 /** A presentation of `credential` that shows `places`, made for the request. */
 export function presentationOf(
   credential: string,
@@ -188,7 +193,7 @@ export function presentationOf(
   at: { readonly now: Date; readonly places?: readonly Place[] },
 ): Promise<string> {
   const places = at.places ?? [['credentialSubject', 'given_name']]
-  const binding = { nonce: request.nonce, audience: request.client_id, at: at.now }
+  const binding = bindingTo(request.nonce, request.client_id, at.now)
   const format =
     formatOf('jwt_vc_json-ld') ??
     (() => {

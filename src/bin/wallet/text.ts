@@ -3,7 +3,7 @@ import type { Json } from '../../codec/json.ts'
 import type { Place } from '../../codec/sd-jwt.ts'
 import { isWithin, pathText } from '../../protocol/claim-path.ts'
 import { type Answered, chosenAnswers } from '../../wallet/answer.ts'
-import { hidablePlaces, leavesOf } from '../../wallet/disclosure.ts'
+import { leavesOf } from '../../wallet/disclosure.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
 import { columns, indented, paint, plain, timeText } from '../terminal.ts'
@@ -21,7 +21,7 @@ export function card(stored: StoredCredential): string {
 
 /** A credential in full, with what its holder may hide. */
 export function details(stored: StoredCredential): string {
-  const hidable = hidablePlaces(stored)
+  const { hidable } = stored
   const rows = ownClaims(stored).map(({ place, value }) => {
     const mark = hidable.some((cover) => isWithin(place, cover)) ? '○' : '●'
     return [`${mark} ${label(stored, place)}`, shorten(valueText(value))] as const

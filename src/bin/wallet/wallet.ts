@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { WalletContext } from '../../wallet/context.ts'
-import { hidablePlaces } from '../../wallet/disclosure.ts'
 import { refuse, WalletError } from '../../wallet/error.ts'
 import { decline, type PresentationPlan, present, readRequest } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
@@ -128,7 +127,7 @@ async function runShow({ wallet, subject, line, say }: Command): Promise<Outcome
     throw isMissing ? new WalletError('not_found', `${error.message}; see: ${line('list')}`) : error
   })
   say(details(stored))
-  return { json: { ...described(stored), hidable: hidablePlaces(stored) } }
+  return { json: { ...described(stored), hidable: stored.hidable } }
 }
 
 async function runPresent({ wallet, subject, line, say, agree }: Command): Promise<Outcome> {

@@ -10,12 +10,15 @@ import type { Binding, HeldCredential, Order } from '../format.ts'
 import { read } from './read.ts'
 
 export function hold(credential: string): HeldCredential {
-  const evidence = read(asSdJwt(credential))
+  const sdJwt = asSdJwt(credential)
+  const evidence = read(sdJwt)
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formats.length === 0) malformed('its type is not vc+sd-jwt')
   const ends = evidence.validity.notAfter.flatMap(({ at }) => at ?? [])
+  const { jws, disclosures } = readSdJwt(sdJwt)
   return {
     ...evidence,
+    hidable: revealClaims(jws.payload, disclosures).disclosed.map(({ place }) => place),
     expiresAt: ends.length > 0 ? new Date(Math.min(...ends.map((at) => at.getTime()))) : undefined,
   }
 }

@@ -45,6 +45,7 @@ export function read(presentation: string): Evidence {
     boundKey: boundKeyOf(payload),
     disclosuresProblem: problem,
     claims,
+    envelope: [],
     types: stringsOf(own(claims, 'type')),
     validity: {
       notBefore: [numericDate(payload, 'nbf'), isoDate(claims, 'validFrom'), isoDate(claims, 'issuanceDate')].flat(),
@@ -120,6 +121,7 @@ function holderOf(keyBinding: Jws, bound: string): HolderEvidence {
     issuedAt: typeof issuedAt === 'number' ? new Date(issuedAt * 1000) : undefined,
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     coversPresentation: own(payload, 'sd_hash') === digestOf(bound),
+    approves: (transactionData) => transactionData.length === 0,
   }
 }
 

@@ -50,7 +50,10 @@ export function checkDataset(dataset: JsonObject, configuration: JsonObject): vo
 }
 
 /** OpenID4VP 1.0, W3C Verifiable Credentials, Parameters in the `meta` parameter in Credential Query. */
-export function* metaMistakes(meta: JsonObject, path: string): Mistakes {
+export function* queryMistakes(query: JsonObject, at: string): Mistakes {
+  const meta = own(query, 'meta')
+  if (!isObject(meta)) return
+  const path = `${at}.meta`
   // Not unknown members but those of other formats: ignoring them would accept any type without a word.
   for (const foreign of ['vct_values', 'doctype_value']) {
     if (Object.hasOwn(meta, foreign)) yield `${path}.${foreign}: does not go with this format; use type_values`

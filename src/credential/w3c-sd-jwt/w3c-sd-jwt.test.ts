@@ -18,7 +18,14 @@ const configuration = {
   format: 'jwt_vc_json-ld',
   credential_definition: { '@context': [V2], type: ['VerifiableCredential', 'StudentCard'] },
 }
-const binding = { nonce: 'n', audience: 'a', at: new Date('2026-06-01T12:00:00Z') }
+const binding = {
+  nonce: 'n',
+  audience: 'a',
+  responseUri: '',
+  encryptionKeyThumbprint: undefined,
+  transactionData: [],
+  at: new Date('2026-06-01T12:00:00Z'),
+}
 const claims = { name: 'Ada', degrees: ['BSc', { title: 'MSc', year: 1835 }], address: { city: 'London' } }
 
 describe('W3C credentials as SD-JWT', () => {

@@ -29,9 +29,9 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: NEEDS,
     applies,
-    run({ holder: proof, boundKey }) {
+    run({ holder: proof, boundKey }, { binding }) {
       if (proof === undefined || 'problem' in boundKey) return cannotAsk('there is no key binding')
-      return proof.signedBy(boundKey.jwk)
+      return proof.signedBy(boundKey.jwk, binding)
         ? pass()
         : fail('the signature of the key binding is not by the bound key, or its algorithm is not supported')
     },
@@ -43,8 +43,8 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: NEEDS,
     applies,
-    run: ({ holder: proof }, { nonce }) =>
-      proof?.nonce === nonce ? pass() : fail('the nonce of the key binding is not the one of the request'),
+    run: ({ holder: proof }, { binding }) =>
+      proof?.nonce === binding.nonce ? pass() : fail('the nonce of the key binding is not the one of the request'),
   },
   {
     id: 'holder.audience',
@@ -53,8 +53,10 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: NEEDS,
     applies,
-    run: ({ holder: proof }, { audience }) =>
-      proof?.audience === audience ? pass() : fail(`the audience of the key binding is not ${audience}`),
+    run: ({ holder: proof }, { binding }) =>
+      proof?.audience === binding.audience
+        ? pass()
+        : fail(`the audience of the key binding is not ${binding.audience}`),
   },
   {
     id: 'holder.fresh',

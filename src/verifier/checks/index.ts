@@ -20,7 +20,12 @@ export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
   ...holder,
   ...validity,
   ...query,
-]
+].map(unlessUnasked)
 
 /** For documents and tests: each check with its id, question, citation and level. */
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
+
+/** A format says which questions make no sense of it: what it has no place for, it cannot get wrong. */
+function unlessUnasked(check: Check<Evidence, PresentationContext>): Check<Evidence, PresentationContext> {
+  return { ...check, applies: (context) => context.format.unasked[check.id] ?? check.applies?.(context) ?? true }
+}

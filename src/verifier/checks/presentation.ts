@@ -1,5 +1,5 @@
 /** What the checks of one presentation are asked with, and the question that comes before all others. */
-import type { Evidence } from '../../credential/format.ts'
+import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
 import { type Check, fail, pass } from './check.ts'
@@ -7,8 +7,8 @@ import { type Check, fail, pass } from './check.ts'
 /** What was asked for, and what is trusted. Nothing in here comes from the wallet. */
 export interface PresentationContext {
   readonly query: CredentialQuery
-  readonly nonce: string
-  readonly audience: string
+  readonly format: CredentialFormat
+  readonly binding: Binding
   readonly sessionStart: Date
   readonly now: Date
   readonly clockSkewSeconds: number

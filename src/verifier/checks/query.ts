@@ -1,6 +1,6 @@
 /** Whether the credential is what was asked for. The wallet is not relied on: OpenID4VP 1.0, DCQL evaluated again. */
 import type { Evidence } from '../../credential/format.ts'
-import { answerClaims, matchesType } from '../../protocol/dcql-match.ts'
+import { answerClaims } from '../../protocol/dcql-match.ts'
 import { type Check, fail, pass } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
 
@@ -16,12 +16,12 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'query.type',
     asks: 'Is the credential of a type that was asked for?',
-    spec: 'OpenID4VP 1.0, Parameters in the meta parameter (type_values)',
+    spec: 'OpenID4VP 1.0, Parameters in the meta parameter',
     level: 'MUST',
-    run(evidence, { query: asked }) {
-      return matchesType(evidence, asked.meta)
+    run(evidence, { query: asked, format }) {
+      return format.matchesMeta(evidence, asked.meta)
         ? pass()
-        : fail('the types of the credential are none of meta.type_values')
+        : fail('the credential is of none of the types that meta asks for')
     },
   },
   {

@@ -1,0 +1,31 @@
+/** The types of W3C credentials, as they stand there and as their contexts expand them. */
+import { type Json, type JsonObject, own } from '../codec/json.ts'
+
+const CREDENTIALS = 'https://www.w3.org/2018/credentials#'
+
+/** What the contexts we know make of a type. */
+const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
+  ['https://www.w3.org/ns/credentials/v2', 'https://www.w3.org/2018/credentials/v1'].map((context) => [
+    context,
+    new Map(['VerifiableCredential', 'VerifiablePresentation'].map((type) => [type, `${CREDENTIALS}${type}`])),
+  ]),
+)
+
+/** Whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`. */
+export function matchesTypeValues(
+  { types, claims }: { readonly types: readonly string[]; readonly claims: JsonObject },
+  meta: JsonObject,
+): boolean {
+  const wanted = own(meta, 'type_values')
+  if (wanted === undefined) return true
+  // As the credential says it and as its contexts expand it: people write the first, the specification means the second.
+  const names = new Set<Json>(types)
+  for (const context of [own(claims, '@context')].flat()) {
+    const known = typeof context === 'string' ? expansions.get(context) : undefined
+    for (const [type, expanded] of known ?? []) if (types.includes(type)) names.add(expanded)
+  }
+  return (
+    Array.isArray(wanted) &&
+    wanted.some((set) => Array.isArray(set) && set.length > 0 && set.every((type) => names.has(type)))
+  )
+}

@@ -1,0 +1,74 @@
+/**
+ * The DIDs that carry their key themselves, so that nothing is fetched: `did:jwk` and `did:key`.
+ * Their method specifications; Multicodec for the kinds of keys, base58-btc by Multibase.
+ */
+import { ECDH } from 'node:crypto'
+import { base58 } from '@scure/base'
+import { fromBase64url, toBase64url } from '../codec/base64url.ts'
+import { parseJsonObject } from '../codec/json.ts'
+import { malformed } from '../codec/malformed.ts'
+import { algorithms } from './algorithm.ts'
+import { type PublicJwk, readPublicJwk } from './jwk.ts'
+
+/** The longest that a key of ours can become, with room: base58 takes time with the square of its length. */
+const MAX_DID_KEY = 512
+/** Multicodec prefixes as they stand in the bytes. */
+const CODECS = [
+  { prefix: [0x80, 0x24], algorithm: 'ES256' },
+  { prefix: [0x81, 0x24], algorithm: 'ES384' },
+  { prefix: [0x82, 0x24], algorithm: 'ES512' },
+  { prefix: [0xed, 0x01], algorithm: 'EdDSA' },
+] as const
+/** `jwk_jcs-pub`: the key as JSON. */
+const JWK_CODEC = [0xd1, 0xd6, 0x03]
+
+/** `did:jwk:<base64url of the key>`. */
+export function toDidJwk(jwk: PublicJwk): string {
+  return `did:jwk:${toBase64url(JSON.stringify(jwk))}`
+}
+
+/** The DID that a DID URL begins with. */
+export function didOf(url: string): string {
+  return url.split('#', 1)[0] ?? url
+}
+
+/** The key inside a `did:jwk` or `did:key`, or its one DID URL. Throws a MalformedError when there is none. */
+export function readDid(url: string): PublicJwk {
+  const [, method, id = '', fragment] = /^did:(jwk|key):([^#]+)(#.*)?$/.exec(url) ?? []
+  if (method === undefined) return malformed('the key identifier is neither a did:jwk nor a did:key')
+  const only = method === 'jwk' ? '#0' : `#${id}`
+  if (fragment !== undefined && fragment !== only) malformed(`a did:${method} has one key, and its fragment is ${only}`)
+  return method === 'jwk' ? readPublicJwk(parseJsonObject(fromBase64url(id).toString('utf8'))) : readDidKey(id)
+}
+
+function readDidKey(id: string): PublicJwk {
+  if (!id.startsWith('z') || id.length > MAX_DID_KEY) malformed('a did:key begins with z, which stands for base58')
+  const bytes = decode(id.slice(1))
+  const startsWith = (prefix: readonly number[]): boolean => prefix.every((byte, at) => bytes[at] === byte)
+  if (startsWith(JWK_CODEC)) return readPublicJwk(parseJsonObject(bytes.subarray(JWK_CODEC.length).toString('utf8')))
+  const codec = CODECS.find(({ prefix }) => startsWith(prefix))
+  if (codec === undefined) return malformed('the did:key holds a key of a kind that is not supported')
+  const { crv, namedCurve, size } = algorithms[codec.algorithm]
+  const key = bytes.subarray(codec.prefix.length)
+  if (crv === 'Ed25519') return readPublicJwk({ kty: 'OKP', crv, x: toBase64url(key) })
+  const point = uncompress(key, namedCurve, size)
+  return { kty: 'EC', crv, x: toBase64url(point.subarray(1, 1 + size)), y: toBase64url(point.subarray(1 + size)) }
+}
+
+function decode(text: string): Buffer {
+  try {
+    return Buffer.from(base58.decode(text))
+  } catch {
+    return malformed('the did:key is not base58')
+  }
+}
+
+/** SEC 1 section 2.3.4: from a compressed point to 4, x, y. */
+function uncompress(key: Buffer, namedCurve: string, size: number): Buffer {
+  if (key.length !== size + 1) malformed('the key of the did:key has not the length of its kind')
+  try {
+    return ECDH.convertKey(key, namedCurve, undefined, undefined, 'uncompressed') as Buffer
+  } catch {
+    return malformed('the key of the did:key is not a point on its curve')
+  }
+}
