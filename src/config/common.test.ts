@@ -35,12 +35,14 @@ beforeAll(async () => {
   const { privateKey: key } = await generate('ec', { namedCurve: 'P-256' })
   const { privateKey: other } = await generate('ec', { namedCurve: 'P-256' })
   const { privateKey: p384 } = await generate('ec', { namedCurve: 'P-384' })
+  const { privateKey: k256 } = await generate('ec', { namedCurve: 'secp256k1' })
   const { privateKey: rsa } = await generate('rsa', { modulusLength: 2048 })
   const pem = (each: KeyObject) => each.export({ type: 'pkcs8', format: 'pem' }) as string
   texts.set('key.pem', pem(key))
   texts.set('sec1.pem', key.export({ type: 'sec1', format: 'pem' }) as string)
   texts.set('other.pem', pem(other))
   texts.set('p384.pem', pem(p384))
+  texts.set('k256.pem', pem(k256))
   texts.set('rsa.pem', pem(rsa))
   const encrypted = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const
   texts.set('encrypted.pem', key.export(encrypted) as string)
@@ -203,8 +205,9 @@ describe.each([
     ['public.pem', /^signing\.keyFile: it holds no private key/],
     ['encrypted.pem', /^signing\.keyFile: it is encrypted/],
     ['old.pem', /^signing\.keyFile: it is encrypted/],
-    ['rsa.pem', /^signing\.keyFile: it holds a key of type rsa, and only EC P-256/],
-    ['p384.pem', /^signing\.keyFile: it holds a key of type secp384r1/],
+    ['rsa.pem', /^signing\.keyFile: it holds a key of type rsa, and only EC on P-256, P-384 or P-521 and Ed25519/],
+    ['k256.pem', /^signing\.keyFile: it holds a key of type secp256k1/],
+    ['p384.pem', /^signing\.keyFile: the key is not the one of the first certificate/],
     ['other.pem', /^signing\.keyFile: the key is not the one of the first certificate \(CN=Uni\)/],
   ])('refuses the key file %s', (file, mistake) => {
     expect(mistakesOf(signing(file, 'cert.pem'))).toEqual([expect.stringMatching(mistake)])

@@ -42,7 +42,8 @@ export function readDid(url: string): PublicJwk {
 }
 
 function readDidKey(id: string): PublicJwk {
-  if (!id.startsWith('z') || id.length > MAX_DID_KEY) malformed('a did:key begins with z, which stands for base58')
+  if (id.length > MAX_DID_KEY) malformed(`the did:key is longer than ${MAX_DID_KEY} characters`)
+  if (!id.startsWith('z')) malformed('the key of a did:key begins with z, which stands for base58')
   const bytes = decode(id.slice(1))
   const startsWith = (prefix: readonly number[]): boolean => prefix.every((byte, at) => bytes[at] === byte)
   if (startsWith(JWK_CODEC)) return readPublicJwk(parseJsonObject(bytes.subarray(JWK_CODEC.length).toString('utf8')))

@@ -1,9 +1,22 @@
-import { createHash } from 'node:crypto'
+import { createHash, createPublicKey, generateKeyPair, type KeyObject, verify } from 'node:crypto'
+import { promisify } from 'node:util'
 import { calculateJwkThumbprint } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
+import { type Algorithm, algorithmOf, algorithms } from './algorithm.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from './jwk.ts'
+
+/** Points of order 1, 2, 4 and 8 on Curve25519 in its Edwards form: `y` as it is written, and above the prime. */
+const SMALL_ORDER = [
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+]
 
 // RFC 7517 appendix A.1, the EC key.
 const key: PublicJwk = {
@@ -12,6 +25,10 @@ const key: PublicJwk = {
   x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
   y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
 }
+
+// RFC 8037 appendix A.2.
+const ed25519: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
+const zeros = (bytes: number) => toBase64url(Buffer.alloc(bytes))
 
 describe('a public key as JSON', () => {
   it('is read without what else is said of it', () => {
@@ -37,6 +54,15 @@ describe('a public key as JSON', () => {
     ['another curve', { ...key, crv: 'P-384' }],
     ['the curve of Bitcoin', { ...key, crv: 'secp256k1' }],
     ['a curve in small letters', { ...key, crv: 'p-256' }],
+    ['P-384 with coordinates of P-521', { ...key, crv: 'P-384', x: zeros(66), y: zeros(66) }],
+    ['P-521 with coordinates without their first zero', { ...key, crv: 'P-521', x: zeros(65), y: zeros(65) }],
+    ['Ed25519 that says EC', { ...ed25519, kty: 'EC' }],
+    ['P-256 that says OKP', { ...key, kty: 'OKP' }],
+    ['Ed448', { kty: 'OKP', crv: 'Ed448', x: zeros(57) }],
+    ['Ed25519 in 31 bytes', { ...ed25519, x: zeros(31) }],
+    ['Ed25519 in 33 bytes', { ...ed25519, x: zeros(33) }],
+    ['Ed25519 without x', { kty: 'OKP', crv: 'Ed25519' }],
+    ['Ed25519 with its private part', { ...ed25519, d: ed25519.x }],
     ['no x', { ...key, x: undefined }],
     ['a number for x', { ...key, x: 1 }],
     ['an x that is short', { ...key, x: key.x.slice(0, 40) }],
@@ -54,6 +80,36 @@ describe('a public key as JSON', () => {
     for (const change of [{ y: key.x }, { x: zero }, { x: zero, y: zero }, { x: large }, { y: large }]) {
       expect(() => importPublicKey({ ...key, ...change })).toThrow(MalformedError)
     }
+  })
+
+  it.each(Object.keys(algorithms) as Algorithm[])('is read, with the thumbprint of jose, for %s', async (algorithm) => {
+    const { namedCurve, crv } = algorithms[algorithm]
+    const generate = promisify(generateKeyPair)
+    const { publicKey } = await (namedCurve === undefined ? generate('ed25519') : generate('ec', { namedCurve }))
+    const exported = publicKey.export({ format: 'jwk' })
+    const jwk = readPublicJwk({ ...exported, kid: 'a', alg: algorithm })
+    expect(jwk).toEqual(exported)
+    expect(jwk.crv).toBe(crv)
+    const spki = (each: KeyObject) => each.export({ type: 'spki', format: 'der' }).toString('hex')
+    expect(spki(importPublicKey(jwk))).toBe(spki(publicKey))
+    expect(thumbprint(jwk)).toBe(await calculateJwkThumbprint({ ...jwk }))
+    expect(algorithmOf(importPublicKey(jwk))).toBe(algorithm)
+  })
+
+  it('has the thumbprint of RFC 8037 appendix A.3', () =>
+    expect(thumbprint(ed25519)).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'))
+
+  it.each(SMALL_ORDER)('is refused when anybody can sign for it: Ed25519 %s', (hex) => {
+    const bytes = Buffer.from(hex, 'hex')
+    const x = toBase64url(bytes)
+    // That it is such a key: a signature nobody made holds for one text in eight, at the least.
+    const open = createPublicKey({ key: { ...ed25519, x }, format: 'jwk' })
+    const forgeries = SMALL_ORDER.map((point) => Buffer.concat([Buffer.from(point, 'hex'), Buffer.alloc(32)]))
+    const texts = Array.from({ length: 64 }, (_, at) => Buffer.from([at]))
+    expect(texts.some((text) => forgeries.some((forgery) => verify(null, text, open, forgery)))).toBe(true)
+    expect(() => readPublicJwk({ ...ed25519, x })).toThrow(/anybody/)
+    bytes[31] = (bytes[31] ?? 0) ^ 0x80
+    expect(() => readPublicJwk({ ...ed25519, x: toBase64url(bytes) })).toThrow(/anybody/)
   })
 
   it('has the thumbprint that jose computes, whatever the order of its members', async () => {

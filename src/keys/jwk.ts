@@ -19,6 +19,16 @@ interface OkpJwk {
   readonly x: string
 }
 
+/** The points of small order on Ed25519, in every way to write them: `node:crypto` takes them, and forgeries with them. RFC 7748 section 7. */
+const SMALL_ORDER = [
+  `01${'00'.repeat(31)}`,
+  `ec${'ff'.repeat(30)}7f`,
+  '00'.repeat(32),
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+]
 const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
 
 /**
@@ -31,7 +41,7 @@ export function readPublicJwk(value: unknown): PublicJwk {
   if (leaked !== undefined)
     malformed(`the key is a private one (it has the member ${leaked}); send the public key only`)
   const { kty, crv } = value
-  if (kty === 'OKP' && crv === 'Ed25519') return { kty, crv, x: member(value, 'x', 32) }
+  if (kty === 'OKP' && crv === 'Ed25519') return { kty, crv, x: ed25519Point(value) }
   const size = Object.values(algorithms).find((each) => each.crv === crv)?.size
   if (kty === 'EC' && size !== undefined && (crv === 'P-256' || crv === 'P-384' || crv === 'P-521')) {
     return { kty, crv, x: member(value, 'x', size), y: member(value, 'y', size) }
@@ -52,6 +62,15 @@ export function importPublicKey(jwk: PublicJwk): KeyObject {
 export function thumbprint(jwk: PublicJwk): string {
   const y = jwk.kty === 'EC' ? `,"y":"${jwk.y}"` : ''
   return hash('sha256', `{"crv":"${jwk.crv}","kty":"${jwk.kty}","x":"${jwk.x}"${y}}`, 'base64url')
+}
+
+function ed25519Point(value: JsonObject): string {
+  const x = member(value, 'x', 32)
+  const y = Buffer.from(x, 'base64url')
+  // The first bit is the sign of the other coordinate.
+  y[31] = (y[31] ?? 0) & 0x7f
+  if (SMALL_ORDER.includes(y.toString('hex'))) malformed('the key is one that anybody can sign for')
+  return x
 }
 
 function member(value: JsonObject, name: 'x' | 'y', size: number): string {

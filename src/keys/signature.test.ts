@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { CompactSign, compactVerify, generateKeyPair as generateJoseKeyPair } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readJws, writeJws } from '../codec/jws.ts'
+import { type Algorithm, type AlgorithmDetails, algorithmOf, algorithms, joseAlgorithms } from './algorithm.ts'
 import { keySigner } from './file-signer.ts'
 import { importPublicKey } from './jwk.ts'
 import { signedBy, verifySignature } from './signature.ts'
@@ -126,4 +127,107 @@ describe('ES256', () => {
     const jws = readJws(await writeJws({ alg: 'ES256', jwk, kid: 'x', jku: 'https://a.example' }, {}, signed))
     expect(signedBy(jws, other)).toBe(false)
   })
+})
+
+describe.each(Object.keys(algorithms) as Algorithm[])('%s', (algorithm) => {
+  const { jose, size, digest }: AlgorithmDetails = algorithms[algorithm]
+  let privateKey: KeyObject
+  let publicKey: KeyObject
+  let others: readonly { readonly privateKey: KeyObject; readonly publicKey: KeyObject }[]
+  const pairFor = (name: Algorithm) => {
+    const { namedCurve } = algorithms[name]
+    return namedCurve === undefined ? promisify(generateKeyPair)('ed25519') : pairOn(namedCurve)
+  }
+  beforeAll(async () => {
+    privateKey = (await pairFor(algorithm)).privateKey
+    publicKey = createPublicKey(privateKey)
+    others = await Promise.all((Object.keys(algorithms) as Algorithm[]).map(pairFor))
+  })
+  const signed = (data: Uint8Array) => keySigner(privateKey, []).sign(data)
+
+  it('is the algorithm of its keys, and signs in two coordinates', async () => {
+    expect(algorithmOf(privateKey)).toBe(algorithm)
+    expect(algorithmOf(publicKey)).toBe(algorithm)
+    for (let each = 0; each < 20; each++) expect((await signed(Buffer.from([each]))).length).toBe(2 * size)
+  })
+
+  it.each(jose)('agrees with jose in both directions under the name %s', async (alg) => {
+    const text = await writeJws({ alg }, { sub: 'ü' }, signed)
+    const { payload } = await compactVerify(text, publicKey)
+    expect(JSON.parse(Buffer.from(payload).toString())).toEqual({ sub: 'ü' })
+    const theirs = await new CompactSign(Buffer.from('{"sub":"x"}')).setProtectedHeader({ alg }).sign(privateKey)
+    expect(signedBy(readJws(theirs), publicKey)).toBe(true)
+    for (const other of others) {
+      expect(signedBy(readJws(theirs), other.publicKey)).toBe(false)
+      await expect(compactVerify(text, other.publicKey)).rejects.toThrow()
+    }
+  })
+
+  it('is under no name of another algorithm, though the signature is right', async () => {
+    for (const alg of [...joseAlgorithms, 'none', 'ES256K', 'Ed448', algorithm.toLowerCase()]) {
+      const jws = readJws(await writeJws({ alg }, {}, signed))
+      expect([alg, signedBy(jws, publicKey)]).toEqual([alg, jose.includes(alg)])
+    }
+  })
+
+  it('is by its own key, and by that of no other algorithm', async () => {
+    const data = Buffer.from('data')
+    for (const other of others) {
+      const signature = await keySigner(other.privateKey, []).sign(data)
+      expect(verifySignature(other.publicKey, data, signature)).toBe(true)
+      expect(verifySignature(publicKey, data, signature)).toBe(false)
+      expect(verifySignature(other.publicKey, data, await signed(data))).toBe(false)
+    }
+  })
+
+  it('is of one length, and over every bit of data and signature', async () => {
+    const data = Buffer.from('some bytes that are signed')
+    const good = Buffer.from(await signed(data))
+    const inDer = digest === undefined ? Buffer.alloc(70) : sign(digest, data, privateKey)
+    for (const wrong of [
+      Buffer.alloc(0),
+      Buffer.alloc(2 * size),
+      good.subarray(1),
+      good.subarray(0, -1),
+      Buffer.concat([good, Buffer.alloc(1)]),
+      Buffer.concat([Buffer.alloc(1), good]),
+      inDer,
+    ]) {
+      expect(verifySignature(publicKey, data, wrong)).toBe(false)
+    }
+    const flipped = (bytes: Buffer, at: number, bit: number) => {
+      const changed = Buffer.from(bytes)
+      changed[at] = (changed[at] ?? 0) ^ (1 << bit)
+      return changed
+    }
+    fc.assert(
+      fc.property(fc.nat(data.length - 1), fc.nat(good.length - 1), fc.nat(7), (at, inSignature, bit) => {
+        expect(verifySignature(publicKey, flipped(data, at, bit), good)).toBe(false)
+        expect(verifySignature(publicKey, data, flipped(good, inSignature, bit))).toBe(false)
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+it('verifies the example of RFC 8037 appendix A.4', () => {
+  const signed = Buffer.from('eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc')
+  const signature = Buffer.from(
+    'hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg',
+    'base64url',
+  )
+  const key = importPublicKey({ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' })
+  expect(verifySignature(key, signed, signature)).toBe(true)
+})
+
+it('takes no Ed25519 signature whose second half is above the order: it could be written in two ways', async () => {
+  const pair = await promisify(generateKeyPair)('ed25519')
+  const data = Buffer.from('data')
+  const good = Buffer.from(await keySigner(pair.privateKey, []).sign(data))
+  const order = 2n ** 252n + 27742317777372353535851937790883648493n
+  const littleEndian = (bytes: Buffer) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+  const above = (littleEndian(good.subarray(32)) + order).toString(16).padStart(64, '0')
+  const second = Buffer.concat([good.subarray(0, 32), Buffer.from(above, 'hex').reverse()])
+  expect(verifySignature(pair.publicKey, data, good)).toBe(true)
+  expect(verifySignature(pair.publicKey, data, second)).toBe(false)
 })

@@ -17,7 +17,11 @@ it.each<[string, object, RegExp]>([
     { format: 'mso_mdoc' },
     /^it wants the format mso_mdoc; this wallet holds .*vc\+sd-jwt$/,
   ],
-  ['the meta of another format', { meta: { vct_values: ['Card'] } }, /^query\.meta\.vct_values: does not go with this format/],
+  [
+    'the meta of another format',
+    { meta: { vct_values: ['Card'] } },
+    /^query\.meta\.vct_values: does not go with this format/,
+  ],
   ['types that are none', { meta: { type_values: 'Card' } }, /^query\.meta\.type_values: must be a non-empty array$/],
   ['certain authorities', { trusted_authorities: [{ type: 'aki', values: ['x'] }] }, /trusted_authorities/],
 ])('a wallet does not answer a query for %s', (_, change, problem) => {

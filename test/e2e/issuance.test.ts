@@ -143,9 +143,11 @@ describe('issuance', () => {
         [id]: {
           ...rest,
           credential_metadata: { ...metadata, claims },
-          cryptographic_binding_methods_supported: ['jwk', 'did:jwk'],
+          cryptographic_binding_methods_supported: ['jwk', 'did:jwk', 'did:key'],
           credential_signing_alg_values_supported: ['ES256'],
-          proof_types_supported: { jwt: { proof_signing_alg_values_supported: ['ES256'] } },
+          proof_types_supported: {
+            jwt: { proof_signing_alg_values_supported: ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] },
+          },
         },
       },
     }

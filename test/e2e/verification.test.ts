@@ -78,6 +78,7 @@ describe('a request object', () => {
     const key = await importX509(services.files.get('verifier.pem') ?? '', 'ES256')
     const { payload } = await compactVerify(jwt, key)
     const created = Math.floor(services.clock.now.getTime() / 1000)
+    const algs = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
     expect(JSON.parse(new TextDecoder().decode(payload))).toEqual({
       response_type: 'vp_token',
       response_mode: 'direct_post',
@@ -92,10 +93,7 @@ describe('a request object', () => {
       client_metadata: {
         client_name: 'Example Shop',
         vp_formats_supported: Object.fromEntries(
-          ['jwt_vc_json-ld', 'vc+sd-jwt'].map((id) => [
-            id,
-            { 'sd-jwt_alg_values': ['ES256'], 'kb-jwt_alg_values': ['ES256'] },
-          ]),
+          ['jwt_vc_json-ld', 'vc+sd-jwt'].map((id) => [id, { 'sd-jwt_alg_values': algs, 'kb-jwt_alg_values': algs }]),
         ),
       },
     })

@@ -13,6 +13,7 @@ import type { App } from '../../src/http/app-type.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
+import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -25,9 +26,10 @@ export const ISSUER_URL = 'http://issuer.localhost'
 export const VERIFIER_URL = 'http://verifier.localhost'
 
 /** A key as Node has it, made without the synchronous generator, which can hang on Node 20. */
-export async function makeKey(): Promise<KeyObject> {
-  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-  return privateKey
+export async function makeKey(algorithm: Algorithm = 'ES256'): Promise<KeyObject> {
+  const generate = promisify(generateKeyPair)
+  const { namedCurve } = algorithms[algorithm]
+  return (await (namedCurve === undefined ? generate('ed25519') : generate('ec', { namedCurve }))).privateKey
 }
 
 export interface Clock {

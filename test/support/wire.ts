@@ -4,6 +4,7 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import type { Place } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
+import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import { keySigner } from '../../src/keys/file-signer.ts'
 import type { Signer } from '../../src/keys/signer.ts'
@@ -46,8 +47,8 @@ export const dcqlQuery = {
 
 export const authorization = { authorization: `Bearer ${API_KEY}` }
 
-export async function holderSigner(): Promise<Signer> {
-  return keySigner(await makeKey(), [])
+export async function holderSigner(algorithm: Algorithm = 'ES256'): Promise<Signer> {
+  return keySigner(await makeKey(algorithm), [])
 }
 
 /** Calls a service as the integrating application does. */
