@@ -1,0 +1,151 @@
+/**
+ * Encrypted messages: compact JWE to a key on P-256, with everything looked at that can be before any cryptography. The
+ * cryptography is the JOSE library's, and so is the randomness of the sender's key. RFC 7516; RFC 7518 section 4.6.
+ */
+import type { KeyObject } from 'node:crypto'
+import { CompactEncrypt, compactDecrypt } from 'jose'
+import { fromBase64url } from '../codec/base64url.ts'
+import { isObject, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
+import { malformed, within } from '../codec/malformed.ts'
+import { importPublicKey, type PublicJwk, readPublicJwk } from './jwk.ts'
+
+export type JweAlgorithm = (typeof jweAlgorithms)[number]
+export type JweEncryption = (typeof jweEncryptions)[number]
+
+/** For metadata: what we encrypt with and decrypt. HAIP 1.0, OpenID for Verifiable Presentations, wants both encryptions. */
+export const jweAlgorithms = ['ECDH-ES'] as const
+export const jweEncryptions = ['A128GCM', 'A256GCM'] as const
+
+/** A key to encrypt to, and what its owner says of it. */
+export interface EncryptionKey {
+  readonly jwk: PublicJwk
+  readonly alg: JweAlgorithm
+  /** Goes into the header, so that the owner knows which key it is. */
+  readonly kid: string | undefined
+}
+
+export interface Encryption extends EncryptionKey {
+  readonly enc: JweEncryption
+  /** Only where both sides agreed on it. */
+  readonly zip?: 'DEF' | undefined
+}
+
+export interface Decryption {
+  /** Our private key of that name, or undefined when there is none. */
+  readonly keyOf: (kid: string | undefined) => KeyObject | undefined
+  readonly algs: readonly JweAlgorithm[]
+  readonly encs: readonly JweEncryption[]
+  /** Of the text, and of what is in it, inflated. */
+  readonly maxBytes: number
+  /** Where both sides agreed on it; a compressed message is refused otherwise. */
+  readonly zip?: 'DEF' | undefined
+}
+
+const MAX_HEADER = 8192
+const MAX_KID = 256
+/** Of base64url: `apu` and `apv` enter the derivation of the key and mean nothing to us. */
+const MAX_PARTY = 1024
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** A JWE of `payload`, which is the text of a JSON object. */
+export async function encryptJwe(payload: string, { jwk, alg, enc, kid, zip }: Encryption): Promise<string> {
+  return new CompactEncrypt(Buffer.from(payload))
+    .setProtectedHeader({ alg, enc, ...(kid === undefined ? {} : { kid }), ...(zip === undefined ? {} : { zip }) })
+    .encrypt(importPublicKey(jwk))
+}
+
+/**
+ * The JSON object in a JWE, which nobody signed. Throws a MalformedError that says why for whatever is not so: size, form,
+ * header, key, content.
+ */
+export async function decryptJwe(text: string, decryption: Decryption): Promise<JsonObject> {
+  const { maxBytes, zip } = decryption
+  if (text.length > maxBytes) malformed(`it is larger than ${maxBytes} bytes`)
+  const header = readHeader(text)
+  const key = readKey(header, decryption)
+  const options = {
+    keyManagementAlgorithms: [...decryption.algs],
+    contentEncryptionAlgorithms: [...decryption.encs],
+    maxDecompressedLength: zip === undefined ? 0 : maxBytes,
+  }
+  const { plaintext } = await compactDecrypt(text, key, options).catch(() =>
+    malformed(`it cannot be decrypted with the key of its kid${zip ? ', or not inflated within the limit' : ''}`),
+  )
+  return within('its content, which must be an unsigned JSON object', () =>
+    parseJsonObject(Buffer.from(plaintext).toString('utf8')),
+  )
+}
+
+/**
+ * A public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES on P-256, not
+ * for encryption, or private. OpenID4VP 1.0, Encrypted Responses; OpenID4VCI 1.0, Encrypted Messages: `alg` is required.
+ */
+export function readEncryptionKey(value: unknown): EncryptionKey {
+  const jwk = readPublicJwk(value)
+  const { alg, kid, use } = value as JsonObject
+  if (jwk.crv !== 'P-256') malformed(`the key is on ${jwk.crv}, and only P-256 is supported`)
+  if (alg !== 'ECDH-ES') malformed('the alg of the key is not ECDH-ES')
+  if (use !== undefined && use !== 'enc') malformed('the use of the key is not enc')
+  if (kid !== undefined && !isKid(kid)) malformed(`the kid of the key is not a text of up to ${MAX_KID} characters`)
+  importPublicKey(jwk)
+  return { jwk, alg: 'ECDH-ES', kid }
+}
+
+function readHeader(text: string): JsonObject {
+  const parts = text.split('.', 6)
+  const [header, encryptedKey, iv, ciphertext, tag] = parts
+  if (parts.length !== 5 || header === undefined || iv === undefined || ciphertext === undefined || tag === undefined) {
+    return malformed('a JWE has five parts separated by dots')
+  }
+  if (header.length > MAX_HEADER) malformed(`the header is longer than ${MAX_HEADER} characters`)
+  // RFC 7516 section 5.2 step 10: the key is agreed on and not sent.
+  if (encryptedKey !== '') malformed('it brings a key, and with ECDH-ES there is none')
+  wantBytes('the initialization vector', iv, IV_BYTES)
+  wantBytes('the authentication tag', tag, TAG_BYTES)
+  within('the ciphertext', () => fromBase64url(ciphertext))
+  return within('the header', () => parseJsonObject(fromBase64url(header).toString('utf8')))
+}
+
+/** The key that the header leads to, when all of the header is as it should be. */
+function readKey(header: JsonObject, { keyOf, algs, encs, zip }: Decryption): KeyObject {
+  // RFC 7516 section 4.1.13: an extension that must be understood and is not.
+  if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
+  const compressed = own(header, 'zip')
+  if (compressed !== undefined && compressed !== zip) malformed('it is compressed (zip), and that was not agreed on')
+  wantOneOf(header, 'alg', algs)
+  wantOneOf(header, 'enc', encs)
+  for (const party of ['apu', 'apv']) wantParty(header, party)
+  const kid = own(header, 'kid')
+  if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
+  within('epk', () => wantPoint(own(header, 'epk')))
+  return keyOf(kid) ?? malformed('its kid is not that of the key it has to be encrypted to')
+}
+
+function wantOneOf(header: JsonObject, name: 'alg' | 'enc', allowed: readonly string[]): void {
+  if (!allowed.some((each) => each === own(header, name))) malformed(`${name} is not ${allowed.join(' or ')}`)
+}
+
+function wantParty(header: JsonObject, name: string): void {
+  const value = own(header, name)
+  if (value === undefined) return
+  if (typeof value !== 'string' || value.length > MAX_PARTY) {
+    malformed(`${name} is not a text of up to ${MAX_PARTY} characters`)
+  }
+  within(name, () => fromBase64url(value))
+}
+
+function wantPoint(value: unknown): void {
+  if (!isObject(value)) malformed('it is missing, or not a JSON object')
+  const jwk = readPublicJwk(value)
+  if (jwk.crv !== 'P-256') malformed('it is not on P-256')
+  importPublicKey(jwk)
+}
+
+function wantBytes(what: string, text: string, size: number): void {
+  if (within(what, () => fromBase64url(text)).length !== size) malformed(`${what} is not ${size} bytes`)
+}
+
+function isKid(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_KID
+}
