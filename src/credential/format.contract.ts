@@ -94,6 +94,17 @@ export function formatContract({ format, configuration, dataset, root, reserved 
     expect(evidence.holder).toMatchObject({ nonce: binding.nonce, audience: binding.audience, issuedAt: binding.at })
   })
 
+  it('is what a query asks for with the meta of its configuration, and not with that of a type nobody has', async () => {
+    const meta = format.metaOf(configuration)
+    const held = format.hold(await issue(example))
+    expect(Object.keys(meta)).toHaveLength(1)
+    expect(format.matchesMeta(held, meta)).toBe(true)
+    expect(format.matchesMeta(held, {})).toBe(true)
+    expect([...format.queryMistakes({ meta }, 'query')]).toEqual([])
+    const other = JSON.parse(JSON.stringify(meta), (_, value: Json) => (typeof value === 'string' ? 'other' : value))
+    expect(format.matchesMeta(held, other as JsonObject)).toBe(false)
+  })
+
   it('is issued once: two credentials with the same claims have nothing concealed in common', async () => {
     const [one, other] = [await issue(example), await issue(example)]
     const parts = new Set(one.split('~').slice(1).filter(Boolean))

@@ -41,7 +41,10 @@ export interface Evidence {
   /** The formats this may be by its own type header; the query decides whether one of them was asked for. */
   readonly formats: readonly string[]
   readonly issuer: {
-    /** Who the credential says issued it; one entry for each member that says so, empty where it is no text. */
+    /**
+     * Who the credential says issued it: one entry for each member that says so, empty where it is no text or is missing
+     * and must not be. None where the format leaves it to the certificate.
+     */
     readonly identifiers: readonly string[]
     /** The certificates it came with (DER), the issuer's own first. They prove nothing by themselves. */
     readonly chain: readonly Uint8Array[]
@@ -112,8 +115,12 @@ export interface CredentialFormat {
   checkConfiguration(configuration: JsonObject): void
   /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */
   checkDataset(dataset: JsonObject, configuration: JsonObject): void
+  /** The claims of a dataset that was checked, rooted as they will be in the credential. */
+  claimsOf(dataset: JsonObject): JsonObject
   /** What is wrong with a credential query for this format (its `meta`, its paths), in sentences that begin with the path. */
   queryMistakes(query: JsonObject, path: string): Mistakes
+  /** The `meta` with which a query asks for exactly what this configuration, ours or an issuer's, issues. */
+  metaOf(configuration: JsonObject): JsonObject
   /** Whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each format. */
   matchesMeta(credential: Pick<Evidence, 'types' | 'claims'>, meta: JsonObject): boolean
   issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>

@@ -28,8 +28,9 @@ export async function startSession(context: IssuerContext, request: NewSession) 
         `credential_configurations[${index}]: there is no credential configuration ${id}`,
       )
     }
-    formatOfConfiguration(configuration).checkDataset(dataset, configuration)
-    refuseUnlessComplete(dataset, configuration)
+    const format = formatOfConfiguration(configuration)
+    format.checkDataset(dataset, configuration)
+    refuseUnlessComplete(format.claimsOf(dataset), configuration)
   }
   const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
@@ -61,11 +62,11 @@ function countBelow(value: Json): number {
   return Object.values(value).reduce((count: number, member) => count + 1 + countBelow(member), 0)
 }
 
-function refuseUnlessComplete(dataset: JsonObject, configuration: JsonObject): void {
+function refuseUnlessComplete(claims: JsonObject, configuration: JsonObject): void {
   // It had this shape when it was posted.
   const { credential_metadata: metadata } = configuration as CredentialConfiguration
   for (const { path, mandatory } of metadata?.claims ?? []) {
-    if (mandatory === true && 'problem' in selectClaims(dataset, path)) {
+    if (mandatory === true && 'problem' in selectClaims(claims, path)) {
       refuse(
         'invalid_request',
         `${pathText(['credential_dataset', ...path])}: this claim is mandatory in a credential configuration`,

@@ -1,5 +1,5 @@
 /** Which stored credential answers a credential query, or why none does. OpenID4VP 1.0, DCQL. */
-import { type JsonObject, own } from '../codec/json.ts'
+import type { JsonObject } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
 import { pathText } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
@@ -7,6 +7,7 @@ import { answerClaims, type ClaimsAnswer } from '../protocol/dcql-match.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import { type Disclosure, disclosureFor } from './disclosure.ts'
 import { heldFormats } from './held-format.ts'
+import { metaText } from './meta-text.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 export type Answered = Disclosure & { readonly query: CredentialQuery; readonly credential: StoredCredential }
@@ -25,7 +26,7 @@ export function answerQuery(query: CredentialQuery, stored: readonly StoredCrede
     problems.push(`${credential.name} (${credential.id}): ${problem}`)
   }
   if (problems.length > 0) return { query, problem: problems.join('; ') }
-  return { query, problem: `the wallet has no credential of the type ${wantedTypes(query)}` }
+  return { query, problem: `the wallet has no credential of the type ${metaText(query.meta) ?? query.format}` }
 }
 
 /** Which claims the credential has not. */
@@ -57,16 +58,6 @@ function queryProblem(query: CredentialQuery): string | undefined {
   }
   const [mistake] = format.queryMistakes(query as unknown as JsonObject, 'query')
   return mistake
-}
-
-/** The types that the query wants, for people. */
-function wantedTypes({ meta, format }: CredentialQuery): string {
-  const sets = own(meta, 'type_values')
-  const names = (Array.isArray(sets) ? sets : []).map((set) => {
-    const types = (Array.isArray(set) ? set : []).filter((type) => typeof type === 'string')
-    return types.filter((type) => type !== 'VerifiableCredential').join(' + ') || 'VerifiableCredential'
-  })
-  return names.join(' or ') || format
 }
 
 function isWanted({ format, meta }: CredentialQuery, stored: StoredCredential): boolean {

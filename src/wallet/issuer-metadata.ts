@@ -6,6 +6,7 @@ import type { WalletContext } from './context.ts'
 import { refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { heldFormat } from './held-format.ts'
+import { metaText } from './meta-text.ts'
 
 export interface IssuerMetadata {
   readonly credentialIssuer: string
@@ -20,7 +21,8 @@ export interface IssuerMetadata {
 export interface OfferedCredential {
   readonly configurationId: string
   readonly format: string
-  readonly types: readonly string[]
+  /** Which credentials of the format it is: as a query would ask for it. */
+  readonly meta: JsonObject
   /** How the key proof names its key. */
   readonly bindingMethod: BindingMethod
   readonly name: string
@@ -70,16 +72,14 @@ export function readOfferedCredential(issuer: IssuerMetadata, configurationId: s
     return refuse('invalid_metadata', `the offer has a credential ${configurationId} that the issuer does not describe`)
   }
   const format = ownString(configuration, 'format') ?? ''
-  heldFormat(format)
-  const definition = member(configuration, 'credential_definition')
-  const types = stringsOf(member(definition, 'type'))
+  const meta = heldFormat(format).metaOf(configuration)
   const metadata = member(configuration, 'credential_metadata')
   return {
     configurationId,
     format,
-    types,
+    meta,
     bindingMethod: readBindingMethod(configuration),
-    name: displayName(metadata) ?? types.findLast((type) => type !== 'VerifiableCredential') ?? configurationId,
+    name: displayName(metadata) ?? metaText(meta) ?? configurationId,
     claimNames: claimNames(member(metadata, 'claims')),
   }
 }

@@ -9,6 +9,7 @@ import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import { orRefuse, refuse } from './error.ts'
 import { heldFormat } from './held-format.ts'
 import type { OfferedCredential } from './issuer-metadata.ts'
+import { metaText } from './meta-text.ts'
 
 /** Refuses with `invalid_credential`, and says what is wrong. */
 export function checkReceived(credential: string, offered: OfferedCredential, holder: Signer, now: Date): void {
@@ -48,13 +49,15 @@ function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
   return issuer.signedBy(leaf.publicKey) ? undefined : `its signature is not by the key of ${leaf.subjectText}`
 }
 
-function contentProblem({ issuer, types, holder }: Evidence, offered: OfferedCredential): string | undefined {
+function contentProblem(evidence: Evidence, offered: OfferedCredential): string | undefined {
+  const { issuer, holder } = evidence
   const [identifier, ...others] = issuer.identifiers
-  // Empty where it is there and no text.
-  if (!identifier) return 'it does not say who issued it (iss)'
+  // None at all where the format leaves it to the certificate.
+  if (identifier === '') return 'it does not say who issued it (iss)'
   if (others.some((other) => other !== identifier)) return 'it names two different issuers'
-  const missing = offered.types.find((type) => !types.includes(type))
-  if (missing !== undefined) return `it is not of the type ${missing} that was offered`
+  if (!heldFormat(offered.format).matchesMeta(evidence, offered.meta)) {
+    return `it is not of the type ${metaText(offered.meta)} that was offered`
+  }
   return holder === undefined ? undefined : 'it carries a key binding, which only a holder can make'
 }
 

@@ -4,7 +4,7 @@
  */
 import { joseAlgorithms } from '../../keys/algorithm.ts'
 import type { CredentialFormat } from '../format.ts'
-import { matchesTypeValues } from '../w3c-types.ts'
+import { matchesTypeValues, typeValuesOf } from '../w3c-types.ts'
 import { issue } from './issue.ts'
 import { fulfils, hold, present } from './present.ts'
 import { IDS, read } from './read.ts'
@@ -17,7 +17,9 @@ export const w3cSdJwt: CredentialFormat = {
   signingAlgorithm: (alg) => alg,
   checkConfiguration,
   checkDataset,
+  claimsOf: (dataset) => dataset,
   queryMistakes,
+  metaOf: typeValuesOf,
   matchesMeta: matchesTypeValues,
   issue,
   fulfils,

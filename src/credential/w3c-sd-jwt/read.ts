@@ -37,7 +37,7 @@ export function read(presentation: string): Evidence {
   return {
     formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
     issuer: {
-      identifiers: [own(payload, 'iss'), issuerOf(claims)].flatMap(identifier),
+      identifiers: identifiersOf(own(payload, 'iss'), issuerOf(claims)),
       chain: chainOf(header),
       signedBy: (key) => signedBy(sdJwt.jws, key),
     },
@@ -92,10 +92,10 @@ function issuerOf(claims: JsonObject): Json | undefined {
   return isObject(issuer) ? own(issuer, 'id') : issuer
 }
 
-/** What is there and is no text is a name that equals no other. */
-function identifier(value: Json | undefined): string[] {
-  if (value === undefined) return []
-  return [typeof value === 'string' ? value : '']
+/** What is there and is no text is a name that equals no other, and so is an issuer that is nowhere. */
+function identifiersOf(...named: readonly (Json | undefined)[]): string[] {
+  const identifiers = named.filter((name) => name !== undefined)
+  return identifiers.length === 0 ? [''] : identifiers.map((name) => (typeof name === 'string' ? name : ''))
 }
 
 function boundKeyOf(payload: JsonObject): Evidence['boundKey'] {

@@ -54,7 +54,8 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     run({ issuer: { chain, identifiers } }, { parseCertificate }) {
       const [identifier] = identifiers
-      if (!identifier) return fail('the credential names no issuer')
+      if (identifier === undefined) return pass('the credential names no issuer beside its certificate')
+      if (identifier === '') return fail('the credential names no issuer')
       if (identifiers.some((other) => other !== identifier)) return fail('iss and issuer of the credential differ')
       const leaf = leafOf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')
