@@ -55,6 +55,8 @@ export interface ServiceDefaults {
   readonly port: number
   /** The embedded database, relative to the working directory. */
   readonly databaseFile: string
+  /** What its certificate must be good for. */
+  readonly signs: 'credential' | 'request'
 }
 
 export interface CommonConfig {
@@ -113,7 +115,7 @@ export function readCommon(
   defaults: ServiceDefaults,
   now: Date,
 ): ReadResult<CommonConfig> {
-  const signing = settings.signing && readKeyAndCertificates('signing', settings.signing, files, now)
+  const signing = settings.signing && readKeyAndCertificates(defaults.signs, settings.signing, files, now)
   const tls = settings.tls && readKeyAndCertificates('tls', settings.tls, files, now)
   const mistakes = [
     ...shapeMistakes,

@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, leafProblem, readPemCertificates } from '../keys/certificate.ts'
+import type { Purpose } from '../keys/certificate-purpose.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
 import type { Files } from './files.ts'
 
@@ -26,13 +27,14 @@ export interface ReadKey {
   readonly certificatePem: string
 }
 
-/** The key and its chain, or everything that is wrong with them. `where` is `signing` or `tls`. */
+/** The key and its chain, or everything that is wrong with them, for what `purpose` asks of them: `tls`, or of `signing`. */
 export function readKeyAndCertificates(
-  where: 'signing' | 'tls',
+  purpose: Purpose,
   setting: KeyAndCertificates,
   files: Files,
   now: Date,
 ): ReadKey | { readonly mistakes: readonly string[] } {
+  const where = purpose === 'tls' ? 'tls' : 'signing'
   const mistakes: string[] = []
   const attempt = <T>(path: string, read: () => T): T | undefined => {
     try {
@@ -54,19 +56,19 @@ export function readKeyAndCertificates(
     text === undefined ? undefined : attempt(`certificateFiles[${index}]`, () => readPemCertificates(text)),
   )
   const [leaf] = chains[0] ?? []
-  if (key && leaf) mistakes.push(...fitMistakes(where, key, leaf, now))
+  if (key && leaf) mistakes.push(...fitMistakes(key, leaf, now, purpose).map((mistake) => `${where}.${mistake}`))
   if (keyText === undefined || key === undefined || mistakes.length > 0) return { mistakes }
   return { key, chain: chains.flatMap((chain) => chain ?? []), keyPem: keyText, certificatePem: texts.join('\n') }
 }
 
-function fitMistakes(where: string, key: KeyObject, leaf: Certificate, now: Date): string[] {
-  const problem = leafProblem(leaf, now, 0)
+function fitMistakes(key: KeyObject, leaf: Certificate, now: Date, purpose: Purpose): string[] {
+  const problem = leafProblem(leaf, now, 0, purpose)
   // Not KeyObject.equals: on keys of two types it leaves an error behind, which the next key that is read is blamed for.
   const spki = (each: KeyObject): Buffer => each.export({ type: 'spki', format: 'der' })
   const fits = spki(createPublicKey(key)).equals(spki(leaf.publicKey))
   return [
-    ...(fits ? [] : [`${where}.keyFile: the key is not the one of the first certificate (${leaf.subjectText})`]),
-    ...(problem === undefined ? [] : [`${where}.certificateFiles[0]: ${problem}`]),
+    ...(fits ? [] : [`keyFile: the key is not the one of the first certificate (${leaf.subjectText})`]),
+    ...(problem === undefined ? [] : [`certificateFiles[0]: ${problem}`]),
   ]
 }
 

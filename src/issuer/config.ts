@@ -47,7 +47,7 @@ export interface IssuerConfig extends CommonConfig {
 /** Of its OpenAPI document. */
 export const issuerTitle = 'Vouchsafe issuance service'
 
-export const issuerDefaults: ServiceDefaults = { port: 8079, databaseFile: 'data/issuer.db' }
+export const issuerDefaults: ServiceDefaults = { port: 8079, databaseFile: 'data/issuer.db', signs: 'credential' }
 
 /** The configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {

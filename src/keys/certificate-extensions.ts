@@ -40,6 +40,7 @@ export const EXTENSION = {
   basicConstraints: '2.5.29.19',
   nameConstraints: '2.5.29.30',
   authorityKeyIdentifier: '2.5.29.35',
+  extendedKeyUsage: '2.5.29.37',
 } as const
 
 export interface CertificateExtensions {
@@ -53,9 +54,13 @@ export interface CertificateExtensions {
   readonly hasSubjectAltName: boolean
   /** Extensions without which the certificate must not be used, and which we do not process. Dotted OIDs. */
   readonly unknownCritical: readonly string[]
-  /** Base64url, as is the next. A hint for finding issuers, and no more. */
-  readonly subjectKeyId: string | undefined
-  readonly authorityKeyId: string | undefined
+  /** The purposes, as dotted OIDs; undefined when the certificate does not say. What follows is in certificate-purpose.ts. */
+  readonly extendedKeyUsage: readonly string[] | undefined
+  readonly extendedKeyUsageIsCritical: boolean
+  /** A hint for finding issuers, as is the next, and no more. */
+  readonly subjectKeyIdentifier: Buffer | undefined
+  /** The KeyIdentifier alone: what `trusted_authorities` of the type `aki` names. OpenID4VP 1.0, Authority Key Identifier. */
+  readonly authorityKeyIdentifier: Buffer | undefined
 }
 
 interface Extension {
@@ -69,6 +74,7 @@ const PROCESSED: readonly string[] = [
   EXTENSION.subjectAltName,
   EXTENSION.basicConstraints,
   EXTENSION.authorityKeyIdentifier,
+  EXTENSION.extendedKeyUsage,
 ]
 const DNS_NAME = contextTag(2, 'primitive')
 const URI = contextTag(6, 'primitive')
@@ -84,10 +90,10 @@ export function readExtensions(extensions: DerValue | undefined): CertificateExt
     uris: names.filter(({ tag }) => tag === URI).map(({ content }) => content.toString('latin1')),
     hasSubjectAltName: found.has(EXTENSION.subjectAltName),
     unknownCritical: [...found].filter(([oid, { critical }]) => mustBeKnown(oid, critical)).map(([oid]) => oid),
-    subjectKeyId: inside(found, EXTENSION.subjectKeyIdentifier, (value) =>
-      readOctetString(value).toString('base64url'),
-    ),
-    authorityKeyId: inside(found, EXTENSION.authorityKeyIdentifier, authorityKeyId),
+    extendedKeyUsage: inside(found, EXTENSION.extendedKeyUsage, extendedKeyUsage),
+    extendedKeyUsageIsCritical: found.get(EXTENSION.extendedKeyUsage)?.critical ?? false,
+    subjectKeyIdentifier: inside(found, EXTENSION.subjectKeyIdentifier, (value) => Buffer.from(readOctetString(value))),
+    authorityKeyIdentifier: inside(found, EXTENSION.authorityKeyIdentifier, keyIdentifier),
   }
 }
 
@@ -134,6 +140,11 @@ function keyUsage(value: DerValue): ReadonlySet<KeyUsage> {
   return usages.size === 0 ? malformed('it allows no usage at all') : usages
 }
 
+function extendedKeyUsage(value: DerValue): readonly string[] {
+  const purposes = readSequence(value).map(readOid)
+  return purposes.length === 0 ? malformed('it names no purpose') : purposes
+}
+
 /** Every name of every kind; the text of the kinds we use is checked, so that no name hides a NUL or a blank. */
 function generalNames(value: DerValue): readonly DerValue[] {
   const names = readSequence(value)
@@ -146,7 +157,7 @@ function generalNames(value: DerValue): readonly DerValue[] {
   return names
 }
 
-function authorityKeyId(value: DerValue): string | undefined {
-  const keyId = takeOptional(readSequence(value), contextTag(0, 'primitive'))
-  return keyId?.content.toString('base64url')
+function keyIdentifier(value: DerValue): Buffer | undefined {
+  const identifier = takeOptional(readSequence(value), contextTag(0, 'primitive'))
+  return identifier && Buffer.from(identifier.content)
 }

@@ -36,6 +36,7 @@ import {
   readPemCertificates,
 } from './certificate.ts'
 import { writeName } from './certificate-name.ts'
+import { EXTENDED_KEY_USAGE, type Purpose } from './certificate-purpose.ts'
 import {
   basicConstraints,
   type CertificateContent,
@@ -223,8 +224,9 @@ describe('what a certificate says', () => {
     expect(certificate.uris).toEqual(['https://university.example'])
     expect(certificate.hasSubjectAltName).toBe(true)
     expect(certificate.unknownCritical).toEqual([])
-    expect(certificate.subjectKeyId).toBe(certificate.authorityKeyId)
-    expect(certificate.subjectKeyId).toHaveLength(27)
+    expect(certificate.subjectKeyIdentifier).toEqual(certificate.authorityKeyIdentifier)
+    expect(certificate.subjectKeyIdentifier).toHaveLength(20)
+    expect(certificate.extendedKeyUsage).toBeUndefined()
   })
 
   test('a certificate that says little is said to say little', () => {
@@ -233,8 +235,8 @@ describe('what a certificate says', () => {
     expect(certificate.keyUsage).toBeUndefined()
     expect(certificate.hasSubjectAltName).toBe(false)
     expect(certificate.dnsNames).toEqual([])
-    expect(certificate.subjectKeyId).toBeUndefined()
-    expect(certificate.authorityKeyId).toBeUndefined()
+    expect(certificate.subjectKeyIdentifier).toBeUndefined()
+    expect(certificate.authorityKeyIdentifier).toBeUndefined()
   })
 
   test('a CA has a path length, and 0 is not the same as none', () => {
@@ -325,6 +327,12 @@ describe('extensions that must be understood', () => {
       [extension('2.5.29.15', true, writeBitString(Buffer.of(0)))],
       /2\.5\.29\.15: .*no usage/,
     ],
+    [
+      'an extended key usage for nothing',
+      [extension('2.5.29.37', false, writeSequence())],
+      /2\.5\.29\.37: .*no purpose/,
+    ],
+    ['a number as a purpose', [extension('2.5.29.37', true, writeSequence(writeInteger(1)))], /2\.5\.29\.37: /],
     ['an empty SubjectAltName', [extension('2.5.29.17', false, writeSequence())], /2\.5\.29\.17: it is empty/],
     [
       'something else in the SubjectAltName',
@@ -359,6 +367,65 @@ describe('extensions that must be understood', () => {
   test('an empty list is refused', () => {
     const empty = writeDer(contextTag(3, 'constructed'), writeSequence())
     expectMalformed(() => parseCertificate(edit(make({ extensions: [] }), (all) => [...all, empty])), /empty list/)
+  })
+})
+
+describe('what a certificate is for', () => {
+  const { mdlDocumentSigner, mdlReaderAuthentication, tlsServer, tlsClient, any, codeSigning } = EXTENDED_KEY_USAGE
+  const OWN = '1.3.6.1.4.1.99999.7'
+  const listing = (isCritical: boolean, ...oids: readonly string[]) =>
+    parseCertificate(make({ extensions: [extension('2.5.29.37', isCritical, writeSequence(...oids.map(writeOid)))] }))
+
+  test('its purposes are told, and a critical list of them is understood', () => {
+    for (const isCritical of [true, false]) {
+      const certificate = listing(isCritical, mdlDocumentSigner, tlsServer)
+      expect(certificate.extendedKeyUsage).toEqual(['1.0.18013.5.1.2', '1.3.6.1.5.5.7.3.1'])
+      expect(certificate.extendedKeyUsageIsCritical).toBe(isCritical)
+      expect(certificate.unknownCritical).toEqual([])
+      expect(new X509Certificate(certificate.der).keyUsage).toEqual(certificate.extendedKeyUsage)
+    }
+  })
+
+  test.each<[string, readonly string[], Partial<Record<Purpose, 'always' | 'uncritical'>>]>([
+    ['a document signer of ISO 18013-5', [mdlDocumentSigner], { credential: 'always' }],
+    ['a reader of ISO 18013-5', [mdlReaderAuthentication], { request: 'always' }],
+    [
+      'any purpose',
+      [any, codeSigning],
+      { credential: 'always', request: 'always', attestation: 'always', tls: 'always' },
+    ],
+    ['a purpose of its own', [OWN], { credential: 'always', request: 'always', attestation: 'always', tls: 'always' }],
+    [
+      'a web server',
+      [tlsServer, tlsClient],
+      { credential: 'uncritical', request: 'uncritical', attestation: 'uncritical', tls: 'always' },
+    ],
+    [
+      'a TLS client',
+      [tlsClient],
+      { credential: 'uncritical', request: 'uncritical', attestation: 'uncritical', tls: 'uncritical' },
+    ],
+    [
+      'a web server that signs documents',
+      [tlsServer, mdlDocumentSigner],
+      { credential: 'always', request: 'uncritical', attestation: 'uncritical', tls: 'always' },
+    ],
+    ['programs', [codeSigning], {}],
+    ['nothing we do', [codeSigning, '1.3.6.1.5.5.7.3.4', '1.3.6.1.5.5.7.3.8', '1.3.6.1.5.5.7.3.9'], {}],
+  ])('a certificate for %s serves what it says', (_, oids, allowed) => {
+    for (const purpose of ['credential', 'request', 'attestation', 'tls'] as const) {
+      const [critical, not] = [true, false].map((isCritical) =>
+        leafProblem(listing(isCritical, ...oids), NOW, 0, purpose),
+      )
+      expect([purpose, critical === undefined]).toEqual([purpose, allowed[purpose] === 'always'])
+      expect([purpose, not === undefined]).toEqual([purpose, allowed[purpose] !== undefined])
+      if (critical !== undefined) expect(critical).toMatch(/extended key usage .*does not allow/)
+    }
+  })
+
+  test('one whose key anybody can sign for is refused', () => {
+    const zero = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43) }, format: 'jwk' })
+    expectMalformed(() => parseCertificate(make({ publicKey: zero })), /anybody/)
   })
 })
 
@@ -637,7 +704,7 @@ describe('signatures', () => {
 
 describe('a certificate that is to sign credentials', () => {
   const certificate = parseCertificate(make())
-  const problemAt = (iso: string, skew = 0) => leafProblem(certificate, new Date(iso), skew)
+  const problemAt = (iso: string, skew = 0) => leafProblem(certificate, new Date(iso), skew, 'credential')
 
   test('may do so from its first second to its last', () => {
     expect(problemAt('2027-01-01T00:00:00Z')).toBeUndefined()
@@ -662,19 +729,23 @@ describe('a certificate that is to sign credentials', () => {
   })
 
   test('must have the key usage digitalSignature, or none at all', () => {
-    const problem = (extensions: Buffer[]) => leafProblem(parseCertificate(make({ extensions })), NOW, 0)
+    const problem = (extensions: Buffer[]) => leafProblem(parseCertificate(make({ extensions })), NOW, 0, 'credential')
     expect(problem([])).toBeUndefined()
     expect(problem([keyUsage(['digitalSignature', 'keyCertSign'])])).toBeUndefined()
     expect(problem([keyUsage(['keyCertSign'])])).toMatch(/key usage .* does not allow digitalSignature/)
   })
 
   test('may be a CA that signed itself', () => {
-    expect(leafProblem(parseCertificate(make({ extensions: [basicConstraints(true)] })), NOW, 0)).toBeUndefined()
+    expect(
+      leafProblem(parseCertificate(make({ extensions: [basicConstraints(true)] })), NOW, 0, 'credential'),
+    ).toBeUndefined()
   })
 
   test('must have no critical extension that is not processed', () => {
     const strange = parseCertificate(make({ extensions: [extension('1.2.3.4', true, writeSequence())] }))
-    expect(leafProblem(strange, NOW, 0)).toMatch(/extensions that are not supported and must be: 1\.2\.3\.4/)
+    expect(leafProblem(strange, NOW, 0, 'credential')).toMatch(
+      /extensions that are not supported and must be: 1\.2\.3\.4/,
+    )
     expect(certificateProblem(strange, NOW, 0)).toMatch(/1\.2\.3\.4/)
   })
 })

@@ -22,12 +22,14 @@ import { lru } from '../codec/lru.ts'
 import { malformed, within } from '../codec/malformed.ts'
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
 import { nameText } from './certificate-name.ts'
+import { type Purpose, purposeProblem } from './certificate-purpose.ts'
 import {
   readAlgorithm,
   readSignatureAlgorithm,
   type SignatureAlgorithm,
   verifySignature,
 } from './certificate-signature.ts'
+import { readPublicJwk } from './jwk.ts'
 
 export interface Certificate extends CertificateExtensions {
   readonly der: Buffer
@@ -116,10 +118,16 @@ export function isSignedBy(certificate: Certificate, issuer: Certificate): boole
   return verifySignature(algorithm, issuer.publicKey, signed, value)
 }
 
-/** Why `certificate` may not sign credentials or requests now, as a sentence part; undefined when it may. */
-export function leafProblem(certificate: Certificate, now: Date, clockSkewSeconds: number): string | undefined {
+/** Why the key of `certificate` may not serve `purpose` now, as a sentence part; undefined when it may. */
+export function leafProblem(
+  certificate: Certificate,
+  now: Date,
+  clockSkewSeconds: number,
+  purpose: Purpose,
+): string | undefined {
   const problem = certificateProblem(certificate, now, clockSkewSeconds)
-  if (problem !== undefined || certificate.keyUsage?.has('digitalSignature') !== false) return problem
+  if (problem !== undefined) return problem
+  if (certificate.keyUsage?.has('digitalSignature') !== false) return purposeProblem(certificate, purpose)
   return `the key usage of the certificate '${certificate.subjectText}' does not allow digitalSignature`
 }
 
@@ -190,12 +198,16 @@ function readPublicKey(info: DerValue): KeyObject {
   wholeBytes(take(members, TAG.bitString))
   takeNoMore(members)
   if (!KEY_ALGORITHMS.includes(oid)) malformed(`public keys of the kind ${oid} are not supported`)
+  let key: KeyObject
   if (oid === EC_PUBLIC_KEY && parameters?.tag !== TAG.oid) malformed('the public key does not name its curve')
   try {
-    return createPublicKey({ key: info.der, format: 'der', type: 'spki' })
+    key = createPublicKey({ key: info.der, format: 'der', type: 'spki' })
   } catch {
     return malformed('the public key is not one')
   }
+  // Some points of Ed25519 are keys that anybody can sign for.
+  if (key.asymmetricKeyType === 'ed25519') readPublicJwk(key.export({ format: 'jwk' }))
+  return key
 }
 
 function wholeBytes(value: DerValue): Buffer {

@@ -105,10 +105,12 @@ function issuerProblem(issuer: Certificate, path: readonly Certificate[], search
 }
 
 /** Those of `candidates` that bear the name of the issuer; first the one whose key identifier fits as well. */
-function namedAsIssuer({ issuer, authorityKeyId }: Certificate, candidates: readonly Certificate[]): Certificate[] {
+function namedAsIssuer(certificate: Certificate, candidates: readonly Certificate[]): Certificate[] {
+  const { issuer, authorityKeyIdentifier: wanted } = certificate
   const named = candidates.filter(({ subject }) => subject.equals(issuer))
-  const fits = ({ subjectKeyId }: Certificate) => authorityKeyId !== undefined && subjectKeyId === authorityKeyId
-  return [...named.filter(fits), ...named.filter((certificate) => !fits(certificate))]
+  const fits = ({ subjectKeyIdentifier: own }: Certificate): boolean =>
+    wanted !== undefined && own?.equals(wanted) === true
+  return [...named.filter(fits), ...named.filter((each) => !fits(each))]
 }
 
 function note(search: Search, reached: number, problem: string): void {

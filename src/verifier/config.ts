@@ -51,7 +51,7 @@ export interface VerifierConfig extends CommonConfig {
 /** Of its OpenAPI document. */
 export const verifierTitle = 'Vouchsafe verification service'
 
-export const verifierDefaults: ServiceDefaults = { port: 8081, databaseFile: 'data/verifier.db' }
+export const verifierDefaults: ServiceDefaults = { port: 8081, databaseFile: 'data/verifier.db', signs: 'request' }
 
 /** The configuration, or every mistake in it with its path. */
 export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {

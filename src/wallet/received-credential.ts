@@ -44,7 +44,7 @@ function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
   } catch (error) {
     return `the certificate of its issuer cannot be read: ${(error as Error).message}`
   }
-  const problem = leafProblem(leaf, now, CLOCK_SKEW_SECONDS)
+  const problem = leafProblem(leaf, now, CLOCK_SKEW_SECONDS, 'credential')
   if (problem !== undefined) return problem
   return issuer.signedBy(leaf.publicKey) ? undefined : `its signature is not by the key of ${leaf.subjectText}`
 }

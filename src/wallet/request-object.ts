@@ -86,7 +86,7 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   if (`${X509_HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
     invalid(`it is by ${certificate.subjectText}, and the link asks for another verifier (x509_hash)`)
   }
-  const problem = leafProblem(certificate, now, CLOCK_SKEW_SECONDS)
+  const problem = leafProblem(certificate, now, CLOCK_SKEW_SECONDS, 'request')
   if (problem !== undefined) invalid(problem)
   if (!signedBy(jws, certificate.publicKey)) invalid(`its signature is not by the key of ${certificate.subjectText}`)
   return certificate

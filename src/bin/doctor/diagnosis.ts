@@ -3,10 +3,11 @@
  * what stands behind each setting. A part that can be read is looked at even when another cannot.
  */
 import { isObject } from '../../codec/json.ts'
-import { type ReadResult, readShape } from '../../config/common.ts'
+import { type ReadResult, readShape, type ServiceDefaults } from '../../config/common.ts'
 import { databaseFile, databaseMistakes } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
+import type { Purpose } from '../../keys/certificate-purpose.ts'
 import { readAnchorDirectory } from '../../verifier/config.ts'
 import { type ServiceName, services } from '../services.ts'
 import { addressFindings } from './address.ts'
@@ -34,6 +35,7 @@ interface Patient {
   readonly settings: Settings
   readonly files: Files
   readonly at: Date
+  readonly signs: ServiceDefaults['signs']
 }
 
 export async function diagnose(service: ServiceName, value: unknown, files: Files, at: Date): Promise<Finding[]> {
@@ -43,7 +45,7 @@ export async function diagnose(service: ServiceName, value: unknown, files: File
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return [
     ...settingsFindings(read(value, files, at)),
-    ...certificateFindings({ settings, files, at }),
+    ...certificateFindings({ settings, files, at, signs: defaults.signs }),
     ...(await addressFindings({ baseUrl, port, host, title })),
     ...(databaseMistakes(database).length === 0
       ? await databaseFindings(databaseFile(database) ?? defaults.databaseFile, migrations)
@@ -59,8 +61,8 @@ function settingsFindings(result: ReadResult<unknown>): Finding[] {
 
 function certificateFindings(patient: Patient): Finding[] {
   const { signing, tls, issuer, baseUrl, issuerTrustAnchors } = patient.settings
-  const { at, files } = patient
-  const signingKey = readKey('signing', signing, patient)
+  const { at, files, signs } = patient
+  const signingKey = readKey(signs, signing, patient)
   const tlsKey = readKey('tls', tls, patient)
   const anchors = readAnchorDirectory(issuerTrustAnchors, files)
   return [
@@ -73,8 +75,8 @@ function certificateFindings(patient: Patient): Finding[] {
   ]
 }
 
-function readKey(where: 'signing' | 'tls', setting: KeyFiles | undefined, { files, at }: Patient): ReadKey | undefined {
-  const read = setting && readKeyAndCertificates(where, setting, files, at)
+function readKey(purpose: Purpose, setting: KeyFiles | undefined, { files, at }: Patient): ReadKey | undefined {
+  const read = setting && readKeyAndCertificates(purpose, setting, files, at)
   return read && 'key' in read ? read : undefined
 }
 

@@ -27,7 +27,8 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     run({ issuer: { chain } }, { parseCertificate, now, clockSkewSeconds }) {
       const leaf = leafOf(chain, parseCertificate)
-      const problem = 'problem' in leaf ? leaf.problem : leafProblem(leaf.certificate, now, clockSkewSeconds)
+      const problem =
+        'problem' in leaf ? leaf.problem : leafProblem(leaf.certificate, now, clockSkewSeconds, 'credential')
       return problem === undefined ? pass() : fail(problem)
     },
   },

@@ -1,0 +1,53 @@
+/**
+ * What a certificate may sign, by its extended key usage. RFC 5280 section 4.2.1.12; ISO/IEC 18013-5 annex B.
+ *
+ * The rule: without the extension, for anything. With it, one of its purposes must be ours, or one we do not know (formats
+ * and countries have their own), or any purpose. TLS is not ours, yet certificates of web servers do sign credentials and
+ * requests in practice: a list of TLS alone is in the way only when it is critical.
+ */
+import type { CertificateExtensions } from './certificate-extensions.ts'
+
+/** What a certificate is asked to do. */
+export type Purpose = 'credential' | 'request' | 'attestation' | 'tls'
+
+export const EXTENDED_KEY_USAGE = {
+  any: '2.5.29.37.0',
+  tlsServer: '1.3.6.1.5.5.7.3.1',
+  tlsClient: '1.3.6.1.5.5.7.3.2',
+  codeSigning: '1.3.6.1.5.5.7.3.3',
+  emailProtection: '1.3.6.1.5.5.7.3.4',
+  timeStamping: '1.3.6.1.5.5.7.3.8',
+  ocspSigning: '1.3.6.1.5.5.7.3.9',
+  mdlDocumentSigner: '1.0.18013.5.1.2',
+  mdlReaderAuthentication: '1.0.18013.5.1.6',
+} as const
+
+const { tlsServer, tlsClient, mdlDocumentSigner, mdlReaderAuthentication } = EXTENDED_KEY_USAGE
+const TLS: readonly string[] = [tlsServer, tlsClient]
+const KNOWN: readonly string[] = Object.values(EXTENDED_KEY_USAGE)
+const OURS: Readonly<Record<Purpose, readonly string[]>> = {
+  credential: [mdlDocumentSigner],
+  request: [mdlReaderAuthentication],
+  attestation: [],
+  tls: [tlsServer],
+}
+const ASKED: Readonly<Record<Purpose, string>> = {
+  credential: 'signing credentials',
+  request: 'signing presentation requests',
+  attestation: 'signing key attestations',
+  tls: 'a TLS server',
+}
+
+/** Why the extended key usage does not allow `purpose`, as a sentence part; undefined when it does. */
+export function purposeProblem(
+  certificate: CertificateExtensions & { readonly subjectText: string },
+  purpose: Purpose,
+): string | undefined {
+  const { extendedKeyUsage: listed, extendedKeyUsageIsCritical: isCritical, subjectText } = certificate
+  if (listed === undefined) return undefined
+  const tolerated = isCritical ? [] : TLS
+  const fits = (oid: string): boolean =>
+    oid === EXTENDED_KEY_USAGE.any || OURS[purpose].includes(oid) || tolerated.includes(oid) || !KNOWN.includes(oid)
+  if (listed.some(fits)) return undefined
+  return `the extended key usage of the certificate '${subjectText}' (${listed.join(', ')}) does not allow ${ASKED[purpose]}`
+}
