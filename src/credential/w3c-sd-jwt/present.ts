@@ -4,6 +4,7 @@ import { own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { asSdJwt, digestOf, type Place, readSdJwt, revealClaims } from '../../codec/sd-jwt.ts'
+import { approvalOf } from '../../codec/transaction-data.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
 import type { Binding, HeldCredential, Order } from '../format.ts'
@@ -48,6 +49,7 @@ export async function present(
       aud: binding.audience,
       nonce: binding.nonce,
       sd_hash: digestOf(bound),
+      ...approvalOf(binding.transactionData),
     },
     (data) => holder.sign(data),
   )

@@ -6,6 +6,7 @@ import { isObject, type Json, type JsonObject, own, ownString } from '../../code
 import type { Jws } from '../../codec/jws.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { digestOf, type Place, readSdJwt, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
+import { isApproval } from '../../codec/transaction-data.ts'
 import { importPublicKey, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
@@ -121,7 +122,7 @@ function holderOf(keyBinding: Jws, bound: string): HolderEvidence {
     issuedAt: typeof issuedAt === 'number' ? new Date(issuedAt * 1000) : undefined,
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     coversPresentation: own(payload, 'sd_hash') === digestOf(bound),
-    approves: (transactionData) => transactionData.length === 0,
+    approves: (transactionData) => isApproval(payload, transactionData),
   }
 }
 

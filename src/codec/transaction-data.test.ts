@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { toBase64url } from './base64url.ts'
+import type { JsonObject } from './json.ts'
+import { MalformedError } from './malformed.ts'
+import { approvalHashes, approvalOf, isApproval } from './transaction-data.ts'
+
+const transaction = (members: object = {}) =>
+  toBase64url(JSON.stringify({ type: 'payment', credential_ids: ['card'], amount: '12.00', ...members }))
+const one = transaction()
+const other = transaction({ amount: '13.00' })
+const hashOf = (text: string, name = 'sha256') => createHash(name).update(text).digest('base64url')
+
+describe('the approval of transactions', () => {
+  it('is the hash of each text as it was sent, not of what it decodes to', () => {
+    expect(approvalOf([one, other])).toEqual({ transaction_data_hashes: [hashOf(one), hashOf(other)] })
+    expect(approvalOf([])).toEqual({})
+  })
+
+  it('names its hash where the request did, and uses one that every transaction allows', () => {
+    const strong = transaction({ transaction_data_hashes_alg: ['sha-512', 'sha-384', 'sha3-512'] })
+    expect(approvalOf([strong])).toEqual({
+      transaction_data_hashes: [hashOf(strong, 'sha384')],
+      transaction_data_hashes_alg: 'sha-384',
+    })
+    const usual = transaction({ transaction_data_hashes_alg: ['sha-512', 'sha-256'] })
+    expect(approvalOf([one, usual])).toEqual({
+      transaction_data_hashes: [hashOf(one), hashOf(usual)],
+      transaction_data_hashes_alg: 'sha-256',
+    })
+    expect(approvalHashes([usual])).toEqual(['sha-256', 'sha-512'])
+    expect(approvalHashes([strong, usual])).toEqual(['sha-512'])
+    expect(() => approvalOf([one, strong])).toThrow(MalformedError)
+    expect(isApproval({ transaction_data_hashes: [hashOf(one), hashOf(strong)] }, [one, strong])).toBe(false)
+  })
+
+  it.each([[[]], [[one]], [[one, other]], [[transaction({ transaction_data_hashes_alg: ['sha-256'] })]]])(
+    'is what it is taken for: %#',
+    (texts) => {
+      expect(isApproval(approvalOf(texts), texts)).toBe(true)
+    },
+  )
+
+  const named = transaction({ transaction_data_hashes_alg: ['sha-256'] })
+  const wrong: readonly (readonly [string, JsonObject, readonly string[]])[] = [
+    ['missing', {}, [one]],
+    ['empty', { transaction_data_hashes: [] }, [one]],
+    ['of another transaction', approvalOf([other]), [one]],
+    ['of one of two', approvalOf([one]), [one, other]],
+    ['of one more', approvalOf([one, other]), [one]],
+    ['of one twice', approvalOf([one, one]), [one]],
+    ['in another order', approvalOf([other, one]), [one, other]],
+    ['of something where nothing was asked', approvalOf([one]), []],
+    ['a text and no array', { transaction_data_hashes: hashOf(one) }, [one]],
+    [
+      'of what the text decodes to',
+      { transaction_data_hashes: [hashOf(Buffer.from(one, 'base64url').toString())] },
+      [one],
+    ],
+    ['padded', { transaction_data_hashes: [`${hashOf(one)}=`] }, [one]],
+    [
+      'by a hash that was not asked for',
+      { transaction_data_hashes: [hashOf(one, 'sha512')], transaction_data_hashes_alg: 'sha-512' },
+      [one],
+    ],
+    ['by a hash that says it is another', { ...approvalOf([one]), transaction_data_hashes_alg: 'sha-512' }, [one]],
+    ['by a hash without its name', { transaction_data_hashes: [hashOf(named)] }, [named]],
+    ['by a hash with two names', { ...approvalOf([named]), transaction_data_hashes_alg: ['sha-256'] }, [named]],
+    ['by a hash of the language', { ...approvalOf([one]), transaction_data_hashes_alg: 'constructor' }, [one]],
+  ]
+
+  it.each(wrong)('is none when it is %s', (_, payload, texts) => {
+    expect(isApproval(payload, texts)).toBe(false)
+  })
+
+  it.each([['AAAA'], [toBase64url('[]')], ['+'], [transaction({ transaction_data_hashes_alg: 'sha-256' })]])(
+    'is not asked for what cannot be read: %s',
+    (text) => {
+      expect(() => approvalOf([text])).toThrow(MalformedError)
+    },
+  )
+})
