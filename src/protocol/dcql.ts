@@ -4,6 +4,7 @@
  */
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { type ClaimPath, isClaimPath, isIndex } from './claim-path.ts'
+import { inAuthorities, type TrustedAuthoritiesQuery } from './dcql-authorities.ts'
 import { inBoolean, inLength, inList, inText, MAX_ELEMENTS, type Mistakes } from './dcql-parts.ts'
 import { refuse } from './error.ts'
 
@@ -24,6 +25,8 @@ export interface CredentialQuery {
   readonly multiple?: boolean
   /** True when absent. */
   readonly require_cryptographic_holder_binding?: boolean
+  /** One of them has to fit. */
+  readonly trusted_authorities?: readonly TrustedAuthoritiesQuery[]
 }
 
 export interface CredentialSetQuery {
@@ -80,6 +83,8 @@ function* inCredential(credential: Json | undefined, at: string, rule: Credentia
   if (!isObject(own(credential, 'meta'))) yield `${at}.meta: must be an object; it may be empty`
   yield* inBoolean(credential, 'multiple', at)
   yield* inBoolean(credential, 'require_cryptographic_holder_binding', at)
+  const authorities = own(credential, 'trusted_authorities')
+  if (authorities !== undefined) yield* inAuthorities(authorities, `${at}.trusted_authorities`)
   const claims = own(credential, 'claims')
   const sets = own(credential, 'claim_sets')
   if (claims !== undefined) {

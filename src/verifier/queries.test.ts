@@ -41,7 +41,6 @@ describe('a query of ours', () => {
     [{ format: 'ldp_vc' }, `${first}.format: must be a known credential format; ${supported}`],
     [{ format: 'constructor' }, `${first}.format: must be a known credential format; ${supported}`],
     [{ format: 7 }, `${first}.format: must be a known credential format; ${supported}`],
-    [{ trusted_authorities: [] }, `${first}.trusted_authorities: not yet supported; leave it out`],
     [{ meta: { type_values: [] } }, `${first}.meta.type_values: must be a non-empty array`],
     [{ meta: { type_values: ['A'] } }, `${first}.meta.type_values[0]: must be a non-empty array`],
     [{ meta: { type_values: [['A'], []] } }, `${first}.meta.type_values[1]: must be a non-empty array`],
@@ -51,6 +50,57 @@ describe('a query of ours', () => {
     [{ meta: { doctype_value: 'A' } }, `${first}.meta.doctype_value: does not go with this format; use type_values`],
   ])('is refused for what we cannot check: %#', (change, expected) => {
     expect(refusal(withCredential(change))).toBe(expected)
+  })
+
+  const authorities = `${first}.trusted_authorities`
+  const keyId = 's9tIpPmhxdiuNkHMEWNpYim8S8Y'
+  const base64url = 'must be a key identifier in base64url without padding'
+  it.each<[Json, string]>([
+    [[{ type: 'aki', values: [keyId] }], 'accepted'],
+    [
+      [
+        { type: 'aki', values: [keyId, 'AAAA'] },
+        { type: 'aki', values: ['AA'], more: 1 },
+      ],
+      'accepted',
+    ],
+    [[], `${authorities}: must be a non-empty array`],
+    [null, `${authorities}: must be a non-empty array`],
+    [{ type: 'aki', values: [keyId] }, `${authorities}: must be a non-empty array`],
+    [['aki'], `${authorities}[0]: must be an object`],
+    [[{ values: [keyId] }], `${authorities}[0].type: must be a non-empty string`],
+    [[{ type: 'aki' }], `${authorities}[0].values: must be a non-empty array`],
+    [[{ type: 'aki', values: [] }], `${authorities}[0].values: must be a non-empty array`],
+    [[{ type: 'aki', values: keyId }], `${authorities}[0].values: must be a non-empty array`],
+    [[{ type: 'aki', values: [keyId, 7] }], `${authorities}[0].values[1]: must be a non-empty string`],
+    [[{ type: 'aki', values: [''] }], `${authorities}[0].values[0]: must be a non-empty string`],
+    [[{ type: 'aki', values: [`${keyId}=`] }], `${authorities}[0].values[0]: ${base64url}`],
+    [[{ type: 'aki', values: ['a+/b'] }], `${authorities}[0].values[0]: ${base64url}`],
+    [[{ type: 'aki', values: ['AB'] }], `${authorities}[0].values[0]: ${base64url}`],
+    [
+      [{ type: 'aki', values: ['Z'.repeat(88)] }],
+      `${authorities}[0].values[0]: has 66 bytes; a key identifier has at most 64`,
+    ],
+    ...['b3db48a4f9a1c5d8ae3641cc1163696229bc4bc6', 'B3:DB:48:A4:F9:A1:C5:D8:AE:36:41:CC:11:63:69:62:29:BC:4B:C6'].map(
+      (hex): [Json, string] => [
+        [{ type: 'aki', values: [hex] }],
+        `${authorities}[0].values[0]: is hexadecimal; write the bytes of the key identifier as base64url`,
+      ],
+    ),
+    [
+      [{ type: 'etsi_tl', values: ['https://lotl.example.com'] }],
+      `${authorities}[0].type: trusted lists are not supported yet; name the authorities of the list by aki instead`,
+    ],
+    [
+      [
+        { type: 'aki', values: [keyId] },
+        { type: 'openid_federation', values: ['https://anchor.example'] },
+      ],
+      `${authorities}[1].type: federations are not supported; name the authority above the issuer by aki instead`,
+    ],
+    [[{ type: 'constructor', values: ['a'] }], `${authorities}[0].type: must be aki`],
+  ])('may name authorities whose certificates can be recognised: %#', (value, expected) => {
+    expect(refusal(withCredential({ trusted_authorities: value }))).toBe(expected)
   })
 
   it('is refused for all that it lacks', () => {

@@ -1,8 +1,9 @@
 /** Verification queries: stored once, used by any number of sessions. */
 import { toBase64url } from '../codec/base64url.ts'
-import { type JsonObject, ownString } from '../codec/json.ts'
+import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { formatOf, laterFormats, supportedFormats } from '../credential/formats.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
+import { uncheckable } from '../protocol/dcql-authorities.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 import { unanswerable } from '../protocol/dcql-unanswerable.ts'
 import { refuse } from '../protocol/error.ts'
@@ -28,9 +29,7 @@ export function readNewQuery(posted: unknown): DcqlQuery {
 
 function* inOurQuery(credential: JsonObject, at: string): Mistakes {
   yield* inFormat(credential, at)
-  // Dropping the restriction unseen would be worse than refusing it.
-  if (Object.hasOwn(credential, 'trusted_authorities'))
-    yield `${at}.trusted_authorities: not yet supported; leave it out`
+  yield* uncheckable(own(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
   yield* unanswerable(credential, at)
 }
 

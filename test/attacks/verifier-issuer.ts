@@ -13,6 +13,12 @@ const badSignature = { fails: 'issuer.signature', notRun: after.signature }
 const badCertificate = { fails: 'issuer.certificate', notRun: after.certificate }
 /** Without a certificate that can be read there is no key either, and nothing to compare a name with. */
 const noCertificate = { fails: 'issuer.certificate', notRun: after.noCertificate }
+/** Under no authority that the wallet was asked for. */
+const AUTHORITY = 'c3VjaCBhbiBhdXRob3JpdHk'
+const otherAuthority = {
+  fails: 'query.trusted_authorities',
+  query: { trusted_authorities: [{ type: 'aki', values: [AUTHORITY] }] },
+}
 const untrusted = { fails: 'issuer.trusted', notRun: after.trust }
 
 export const issuerAttacks: readonly Attack[] = [
@@ -284,6 +290,36 @@ export const issuerAttacks: readonly Attack[] = [
     change({ payload }) {
       Reflect.deleteProperty(payload, 'iss')
       Reflect.deleteProperty(payload, 'issuer')
+    },
+  },
+  {
+    attack: 'The issuer stands under another authority than the ones that were asked for.',
+    ...otherAuthority,
+    change({ header }, { ca, issuerKey }) {
+      header.x5c = sent(certify(ca, issuerKey, { authorityKeyId: 'b3RoZXI' }), ca.der)
+    },
+  },
+  {
+    attack: 'The issuer names no authority at all.',
+    ...otherAuthority,
+    change({ header }, { ca, issuerKey }) {
+      header.x5c = sent(certify(ca, issuerKey))
+    },
+  },
+  {
+    attack: 'A certificate by the authority that was asked for is sent along, and has nothing to do with the issuer.',
+    ...otherAuthority,
+    async change({ header }, { ca, issuerKey }) {
+      const authority = await makeAuthority('Wanted CA')
+      header.x5c = sent(certify(ca, issuerKey), certify(authority, await makeKey(), { authorityKeyId: AUTHORITY }))
+    },
+  },
+  {
+    attack: 'A CA with the name of the anchor certified the issuer as well, as the authority that was asked for.',
+    ...otherAuthority,
+    async change({ header }, { ca, issuerKey }) {
+      const other = await makeAuthority('Example CA')
+      header.x5c = sent(certify(ca, issuerKey), certify(other, issuerKey, { authorityKeyId: AUTHORITY }), other.der)
     },
   },
 ]

@@ -168,6 +168,7 @@ function expected(checks: readonly { readonly id: string }[], row: Partial<Attac
   const waived = row.query?.require_cryptographic_holder_binding === false
   const outcome = (id: string) => {
     if (waived && id.startsWith('holder.')) return 'not_applicable'
+    if (id === 'query.trusted_authorities' && !row.query?.trusted_authorities) return 'not_applicable'
     if (id === row.fails) return 'failed'
     return row.notRun?.includes(id) ? 'not_run' : 'passed'
   }

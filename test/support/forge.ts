@@ -4,14 +4,16 @@
  */
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { toBase64url } from '../../src/codec/base64url.ts'
+import { contextTag, writeDer, writeSequence } from '../../src/codec/der.ts'
 import { type Json, type JsonObject, parseJson } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import { digestOf, readSdJwt } from '../../src/codec/sd-jwt.ts'
-import type { KeyUsage } from '../../src/keys/certificate-extensions.ts'
+import { EXTENSION, type KeyUsage } from '../../src/keys/certificate-extensions.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { keySigner } from '../../src/keys/file-signer.ts'
 import {
   basicConstraints,
+  extension,
   keyUsage,
   makeCertificate,
   type SubjectAltNames,
@@ -78,6 +80,8 @@ export interface CertificateOptions extends SubjectAltNames {
   /** In days from now. */
   readonly from?: number
   readonly until?: number
+  /** The key identifier of the authority, in base64url; the certificate names none when it is absent. */
+  readonly authorityKeyId?: string
 }
 
 /** The subject of the issuer's certificate. */
@@ -95,8 +99,14 @@ export function certify(authority: Omit<Authority, 'der'>, key: KeyObject, optio
     serial: randomBytes(16).fill(1, 0, 1),
     notBefore: days(from),
     notAfter: days(until),
-    extensions: [basicConstraints(isCa), keyUsage(usages), ...subjectAltName(names)],
+    extensions: [basicConstraints(isCa), keyUsage(usages), ...subjectAltName(names), ...authorityOf(options)],
   })
+}
+
+function authorityOf({ authorityKeyId }: CertificateOptions): Buffer[] {
+  if (authorityKeyId === undefined) return []
+  const keyId = writeDer(contextTag(0, 'primitive'), Buffer.from(authorityKeyId, 'base64url'))
+  return [extension(EXTENSION.authorityKeyIdentifier, false, writeSequence(keyId))]
 }
 
 /** A presentation for the request that shows both names and the degrees of the subject, in parts. */

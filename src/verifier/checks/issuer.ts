@@ -91,7 +91,7 @@ function leafOf(chain: readonly Uint8Array[], parse: PresentationContext['parseC
 }
 
 /** All of the chain, once the first is known to be readable. */
-function chainOf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']) {
+export function chainOf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']) {
   try {
     return { certificates: chain.map((der) => parse(der)) }
   } catch (error) {

@@ -1,7 +1,12 @@
 /** Whether the credential is what was asked for. The wallet is not relied on: OpenID4VP 1.0, DCQL evaluated again. */
 import type { Evidence } from '../../credential/format.ts'
+import { authorityKeyIds } from '../../keys/authority-key-ids.ts'
+import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
+import { findTrustPath } from '../../keys/trust-anchors.ts'
+import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
 import { type Check, fail, pass } from './check.ts'
+import { chainOf } from './issuer.ts'
 import type { PresentationContext } from './presentation.ts'
 
 export const query: readonly Check<Evidence, PresentationContext>[] = [
@@ -22,6 +27,25 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
       return format.matchesMeta(evidence, asked.meta)
         ? pass()
         : fail('the credential is of none of the types that meta asks for')
+    },
+  },
+  {
+    id: 'query.trusted_authorities',
+    asks: 'Was the credential issued under an authority that was asked for?',
+    spec: 'OpenID4VP 1.0, Trusted Authorities Query',
+    level: 'MUST',
+    needs: ['issuer.signature', 'issuer.trusted'],
+    applies: ({ query: asked }) =>
+      asked.trusted_authorities !== undefined || 'the query names no authorities (trusted_authorities)',
+    run({ issuer: { chain } }, context) {
+      const sent = chainOf(chain, context.parseCertificate)
+      if ('problem' in sent) return fail(sent.problem)
+      const keyIds = authorityKeyIds(verifiedOf(sent.certificates, context))
+      if (!answersAuthorities(context.query, keyIds))
+        return fail('no certificate by which the issuer is known names an authority of trusted_authorities')
+      return context.trustAnchors.length > 0
+        ? pass()
+        : pass('its certificates say so; without trust anchors (issuerTrustAnchors) nobody vouches for them')
     },
   },
   {
@@ -47,3 +71,17 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     },
   },
 ]
+
+/**
+ * The certificates that were not merely sent along: those of the path to the trust anchor or, where none are configured,
+ * those that the issuer's own leads to by signatures, each by the next (RFC 7515 section 4.1.6).
+ */
+function verifiedOf(sent: readonly Certificate[], context: PresentationContext): readonly Certificate[] {
+  const { trustAnchors, now, clockSkewSeconds } = context
+  if (trustAnchors.length > 0) {
+    const found = findTrustPath(sent, trustAnchors, now, clockSkewSeconds)
+    return 'path' in found ? found.path : []
+  }
+  const end = sent.findIndex((certificate, at) => at > 0 && !isSignedBy(sent[at - 1] ?? certificate, certificate))
+  return end === -1 ? sent : sent.slice(0, end)
+}

@@ -1,0 +1,25 @@
+/** Which authorities certificates name as their issuers, by key identifiers. RFC 5280 section 4.2.1.1. */
+import { MalformedError } from '../codec/malformed.ts'
+import { type Certificate, parseCertificate } from './certificate.ts'
+
+/** Each certificate costs time to read. */
+const MAX_CHAIN = 10
+
+/** Base64url. They are worth what the certificates are: anybody can write any identifier into one. */
+export function authorityKeyIds(certificates: readonly Certificate[]): ReadonlySet<string> {
+  return new Set(certificates.flatMap(({ authorityKeyId }) => authorityKeyId ?? []))
+}
+
+/** The same of a chain (DER) that nobody has verified; what is no certificate names nobody. */
+export function claimedAuthorityKeyIds(chain: readonly Uint8Array[]): ReadonlySet<string> {
+  return authorityKeyIds(chain.slice(0, MAX_CHAIN).flatMap(parsed))
+}
+
+function parsed(der: Uint8Array): readonly Certificate[] {
+  try {
+    return [parseCertificate(der)]
+  } catch (error) {
+    if (error instanceof MalformedError) return []
+    throw error
+  }
+}

@@ -1,0 +1,105 @@
+/** Queries that name authorities, and credentials that are issued under them. What must not be accepted: test/attacks/. */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Authority, certificateName, certify, makeAuthority } from '../../test/support/forge.ts'
+import { type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
+import {
+  dcqlQuery,
+  holderSigner,
+  issueCredential,
+  postForm,
+  presentationOf,
+  startVerification,
+  statusOf,
+} from '../../test/support/wire.ts'
+import { toPem } from '../keys/make-certificate.ts'
+import type { Report } from './verification.ts'
+
+const [ROOT, SUB, SELF] = ['cm9vdA', 'c3Vi', 'c2VsZg']
+const aki = (...values: readonly string[]) => ({ type: 'aki', values })
+
+describe('a credential that was issued under an authority', () => {
+  let root: Authority
+  let sub: Authority
+  beforeAll(async () => {
+    root = await makeAuthority('Example CA')
+    sub = await makeAuthority('Example Sub CA')
+  })
+
+  /** The certificate of the subordinate CA, by the root. */
+  const subDer = () =>
+    certify(root, sub.key, { name: sub.name, isCa: true, usages: ['keyCertSign'], authorityKeyId: ROOT })
+
+  /** What the check says of a credential whose certificates are `chain`, where `anchors` are trusted. */
+  async function checked(
+    chain: (key: Services['issuerKey']) => readonly Uint8Array[],
+    anchors: readonly Uint8Array[] | 'pinned',
+    trusted_authorities: readonly object[],
+  ) {
+    const services = await startServices({
+      ...(anchors === 'pinned' ? {} : { anchors: anchors.map(toPem) }),
+      ...(anchors.length === 0 ? { verifier: { issuerTrustAnchors: undefined } } : {}),
+      issuerCertificates: (key) => Promise.resolve(chain(key).map(toPem).join('')),
+    })
+    try {
+      const holder = await holderSigner()
+      const credential = await issueCredential(services, holder)
+      const [card] = dcqlQuery.credentials
+      const { sessionId, request } = await startVerification(services, {
+        credentials: [{ ...card, trusted_authorities }],
+      })
+      const presentation = await presentationOf(credential, holder, request, services.clock)
+      await postForm(services, request.response_uri, { vp_token: JSON.stringify({ card: [presentation] }) })
+      const { verified, credentials } = (await statusOf(services, VERIFIER_URL, sessionId)).result as Report
+      const check = credentials.card?.[0]?.checks.find(({ id }) => id === 'query.trusted_authorities')
+      expect(verified).toBe(check?.outcome === 'passed')
+      return check
+    } finally {
+      await services.close()
+    }
+  }
+
+  const belowSub = (key: Services['issuerKey']) => [certify(sub, key, { authorityKeyId: SUB }), subDer()]
+
+  it.each<[string, object[]]>([
+    ['of the CA that issued its certificate', [aki(SUB)]],
+    ['of the CA above that one', [aki(ROOT)]],
+    ['that is one of several', [aki('AAAA', 'BBBB'), aki('CCCC', SUB)]],
+  ])('answers a query for the authority %s', async (_, authorities) => {
+    expect(await checked(belowSub, [root.der], authorities)).toMatchObject({ outcome: 'passed' })
+  })
+
+  it('answers a query for the authority above the anchor, which the anchor names', async () => {
+    expect(await checked((key) => belowSub(key).slice(0, 1), [subDer()], [aki(ROOT)])).toMatchObject({
+      outcome: 'passed',
+    })
+  })
+
+  it('answers for what its pinned certificate says', async () => {
+    const itself = (key: Services['issuerKey']) => [
+      certify({ name: certificateName, key }, key, { authorityKeyId: SELF }),
+    ]
+    expect(await checked(itself, 'pinned', [aki(SELF)])).toMatchObject({ outcome: 'passed' })
+  })
+
+  it('does not answer for an authority that the path does not reach', async () => {
+    expect(await checked(belowSub, [subDer()], [aki('AAAA')])).toMatchObject({
+      outcome: 'failed',
+      detail: 'no certificate by which the issuer is known names an authority of trusted_authorities',
+    })
+  })
+
+  describe('where no anchors are configured', () => {
+    it('is judged by what its certificates say, as far as each signed the one before', async () => {
+      for (const wanted of [SUB, ROOT]) {
+        const check = await checked(belowSub, [], [aki(wanted)])
+        expect(check).toMatchObject({ outcome: 'passed', detail: expect.stringContaining('nobody vouches') as string })
+      }
+    })
+
+    it('is not judged by a certificate that did not sign for the one before', async () => {
+      const other = await makeAuthority('Example Sub CA')
+      const chain = (key: Services['issuerKey']) => [certify(other, key), subDer()]
+      expect(await checked(chain, [], [aki(ROOT)])).toMatchObject({ outcome: 'failed' })
+    })
+  })
+})
