@@ -1,0 +1,182 @@
+/**
+ * Mutation testing: one small thing wrong at a time, in a copy of the sources, and the tests that should notice it.
+ * `npm run mutation -- src/protocol src/verifier/checks/holder.ts:54 [--sample 100] [--seed 1] [--limit 60]`: folders,
+ * files, or a line of a file; a sample of so many of their mutants; the seconds that a mutant may take. What survives is
+ * printed at the end, with 1 as the exit code.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { seededRandom } from '../fuzz/mutate.ts'
+import { compilerOf } from './compiler.ts'
+import { copyOf } from './copy.ts'
+import { type Mutant, mutantsOf } from './mutants.ts'
+import { type Job, type Verdict, work } from './worker.ts'
+
+interface Place extends Mutant {
+  readonly file: string
+  readonly source: string
+}
+
+type Outcome = 'killed' | 'survived' | 'time is up' | 'does not compile'
+
+interface Result {
+  readonly place: Place
+  readonly outcome: Outcome
+}
+
+const WORKER = '--worker'
+const LINE = /:(\d+)$/
+const ROOT = process.cwd()
+
+if (process.argv[2] === WORKER) await work(process.argv[3] ?? '')
+else process.exitCode = await mutate(process.argv.slice(2))
+
+async function mutate(args: string[]): Promise<number> {
+  const option = { type: 'string' } as const
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { sample: option, seed: option, limit: option },
+  })
+  const files = [...new Set(positionals.flatMap(filesOf))]
+  if (files.length === 0) {
+    process.stderr.write('name files or folders: npm run mutation -- src/protocol\n')
+    return 2
+  }
+  const all = positionals.flatMap(placesOf)
+  const places = values.sample === undefined ? all : sampleOf(all, Number(values.sample), Number(values.seed ?? 1))
+  process.stdout.write(`${places.length} of ${all.length} mutants of ${files.length} files\n`)
+  const copy = copyOf(ROOT)
+  try {
+    return await run(copy, files, places, Number(values.limit ?? 60) * 1000)
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+async function run(copy: string, files: readonly string[], places: readonly Place[], limit: number): Promise<number> {
+  const compiles = compilerOf(ROOT)
+  const tester = testerOf(copy, limit)
+  for (const file of files) {
+    const source = readFileSync(join(ROOT, file), 'utf8')
+    const verdict = await tester.test({ file, source, text: source })
+    if (verdict?.failed === undefined && verdict !== undefined) continue
+    process.stderr.write(`${file}: its tests fail without a mutant: ${verdict?.failed ?? 'time is up'}\n`)
+    await tester.end()
+    return 2
+  }
+  const results: Result[] = []
+  for (const place of places) {
+    const { file, source } = place
+    const text = source.slice(0, place.start) + place.text + source.slice(place.end)
+    const verdict = compiles(file, text) ? await tester.test({ file, source, text }) : 'refused'
+    const result = { place, outcome: outcomeOf(verdict) }
+    results.push(result)
+    const by = typeof verdict === 'object' && verdict.failed !== undefined ? `  (${verdict.failed})` : ''
+    process.stdout.write(`${described(result)}${by}\n`)
+  }
+  await tester.end()
+  return report(results)
+}
+
+function outcomeOf(verdict: Verdict | 'refused' | undefined): Outcome {
+  if (verdict === undefined) return 'time is up'
+  if (verdict === 'refused') return 'does not compile'
+  return verdict.failed === undefined ? 'survived' : 'killed'
+}
+
+function report(results: readonly Result[]): number {
+  const survivors = results.filter(({ outcome }) => outcome === 'survived')
+  const counts = new Map<Outcome, number>()
+  for (const { outcome } of results) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+  const summary = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(', ')
+  process.stdout.write(`\n${[summary, ...survivors.map(described)].join('\n')}\n`)
+  return survivors.length > 0 ? 1 : 0
+}
+
+function lineOf({ source, start }: Place): number {
+  return source.slice(0, start).split('\n').length
+}
+
+/** `survived  src/a.ts:12:3  a === b  ->  a !== b`. */
+function described({ place: { file, source, start, end, text }, outcome }: Result): string {
+  const before = source.slice(0, start).split('\n')
+  const position = `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`
+  const short = (code: string): string => {
+    const line = code.replace(/\s+/g, ' ').trim()
+    return line.length > 100 ? `${line.slice(0, 100)}…` : line
+  }
+  return `${outcome.padEnd(16)} ${position}  ${short(source.slice(start, end))}  ->  ${short(text) || '(nothing)'}`
+}
+
+interface Tester {
+  /** The verdict on the job; undefined when it took too long. */
+  test(job: Job): Promise<Verdict | undefined>
+  end(): Promise<void>
+}
+
+/** A worker, and another one whenever a mutant does not end. */
+function testerOf(copy: string, limit: number): Tester {
+  let worker: Promise<ChildProcess> | undefined
+  const started = async (): Promise<ChildProcess> => {
+    const child = fork(process.argv[1] ?? '', [WORKER, copy], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    await once(child, 'message')
+    return child
+  }
+  const end = async (): Promise<void> => {
+    const child = await worker
+    worker = undefined
+    if (child?.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit')
+  }
+  const test = async (job: Job): Promise<Verdict | undefined> => {
+    worker ??= started()
+    const child = await worker
+    child.send(job)
+    const settled = new AbortController()
+    const timer = setTimeout(() => child.kill('SIGKILL'), limit)
+    const { signal } = settled
+    const message = await Promise.race([
+      once(child, 'message', { signal }),
+      once(child, 'exit', { signal }).then(() => undefined),
+    ])
+    clearTimeout(timer)
+    settled.abort()
+    if (message !== undefined) return message[0] as Verdict
+    worker = undefined
+    writeFileSync(join(copy, job.file), job.source)
+    return undefined
+  }
+  return { test, end }
+}
+
+/** Every source below, but no test; for `file:line`, the file. */
+function filesOf(name: string): readonly string[] {
+  const path = relative(ROOT, resolve(name.replace(LINE, '')))
+  if (!statSync(path).isDirectory()) return [path]
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.ts$/.test(file) && !/\.(test|contract)\.ts$/.test(file))
+    .map((file) => join(path, file))
+    .sort()
+}
+
+function placesOf(name: string): readonly Place[] {
+  const [, line] = LINE.exec(name) ?? []
+  const places = filesOf(name).flatMap((file) => {
+    const source = readFileSync(join(ROOT, file), 'utf8')
+    return mutantsOf(source).map((mutant) => ({ ...mutant, file, source }))
+  })
+  return places.filter((place) => line === undefined || lineOf(place) === Number(line))
+}
+
+/** So many of them, in their order; the same for the same seed. */
+function sampleOf(all: readonly Place[], count: number, seed: number): readonly Place[] {
+  const random = seededRandom(seed)
+  const drawn = all.map((place, at) => ({ place, at, key: random(2 ** 30) })).sort((a, b) => a.key - b.key)
+  return drawn
+    .slice(0, count)
+    .sort((a, b) => a.at - b.at)
+    .map(({ place }) => place)
+}
