@@ -1,4 +1,5 @@
 /** Which authorities certificates name as their issuers, by key identifiers. RFC 5280 section 4.2.1.1. */
+import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 
@@ -7,7 +8,7 @@ const MAX_CHAIN = 10
 
 /** Base64url. They are worth what the certificates are: anybody can write any identifier into one. */
 export function authorityKeyIds(certificates: readonly Certificate[]): ReadonlySet<string> {
-  return new Set(certificates.flatMap(({ authorityKeyId }) => authorityKeyId ?? []))
+  return new Set(certificates.flatMap(({ authorityKeyIdentifier: id }) => (id === undefined ? [] : toBase64url(id))))
 }
 
 /** The same of a chain (DER) that nobody has verified; what is no certificate names nobody. */
