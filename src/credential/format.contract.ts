@@ -101,8 +101,10 @@ export function formatContract({ format, configuration, dataset, root, reserved 
     expect(format.matchesMeta(held, meta)).toBe(true)
     expect(format.matchesMeta(held, {})).toBe(true)
     expect([...format.queryMistakes({ meta }, 'query')]).toEqual([])
-    const other = JSON.parse(JSON.stringify(meta), (_, value: Json) => (typeof value === 'string' ? 'other' : value))
-    expect(format.matchesMeta(held, other as JsonObject)).toBe(false)
+    const other = JSON.parse(JSON.stringify(meta), (_, value: Json) =>
+      typeof value === 'string' ? 'other' : value,
+    ) as JsonObject
+    expect(format.matchesMeta(held, other)).toBe(false)
   })
 
   it('is issued once: two credentials with the same claims have nothing concealed in common', async () => {

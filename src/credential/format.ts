@@ -85,6 +85,7 @@ export interface HolderEvidence {
   signedBy(key: PublicJwk, binding: Binding): boolean
   readonly nonce: string | undefined
   readonly audience: string | undefined
+  /** When it was made: an invalid date where that has to be said and is not, undefined where it need not be and is not. */
   readonly issuedAt: Date | undefined
   /** Limits that the holder set; most set none. */
   readonly validity: Validity

@@ -67,15 +67,17 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     applies,
     run({ holder: proof }, { sessionStart, now, clockSkewSeconds }) {
       const at = proof?.issuedAt?.getTime()
-      if (at === undefined || Number.isNaN(at)) return fail('the key binding does not say when it was made (iat)')
+      if (Number.isNaN(at)) return fail('the key binding does not say when it was made (iat)')
       const skew = clockSkewSeconds * 1000
       // iat has whole seconds: a presentation of the session's first second may say its beginning.
-      if (at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
+      if (at !== undefined && at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
         return fail('the key binding is older than the session')
-      if (at > now.getTime() + skew) return fail('the key binding is from the future; check the clocks')
+      if (at !== undefined && at > now.getTime() + skew)
+        return fail('the key binding is from the future; check the clocks')
       const ended = proof?.validity.notAfter.some((end) => !end.at || now.getTime() >= end.at.getTime() + skew)
       const begun = proof?.validity.notBefore.every((start) => start.at && start.at.getTime() <= now.getTime() + skew)
-      return begun && !ended ? pass() : fail('the key binding is not valid now, by its own exp or nbf')
+      if (!begun || ended) return fail('the key binding is not valid now, by its own exp or nbf')
+      return at === undefined ? pass('it does not say when, and need not: its nonce is taken once') : pass()
     },
   },
   {

@@ -1,35 +1,37 @@
 /** The holder's side: what a credential shows of itself, and a presentation of it. RFC 9901 sections 4.3 and 7.2. */
-import { isDeepStrictEqual } from 'node:util'
-import { own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { asSdJwt, digestOf, type Place, readSdJwt, revealClaims } from '../../codec/sd-jwt.ts'
 import { approvalOf } from '../../codec/transaction-data.ts'
+import { joseAlgorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
-import type { Binding, HeldCredential, Order } from '../format.ts'
-import { read } from './read.ts'
+import type { Binding, Evidence, HeldCredential } from '../format.ts'
+import { inSeconds } from '../jwt-members.ts'
 
-export function hold(credential: string): HeldCredential {
+/** What `vp_formats_supported` says of SD-JWT formats. OpenID4VP 1.0, IETF SD-JWT VC, Verifier Metadata. */
+export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-jwt_alg_values': [...joseAlgorithms] }
+
+/** The credential as `read` takes it apart; a MalformedError says `otherwise` when it is of another format. */
+export function holdSdJwt(credential: string, read: (text: string) => Evidence, otherwise: string): HeldCredential {
   const sdJwt = asSdJwt(credential)
   const evidence = read(sdJwt)
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
-  if (evidence.formats.length === 0) malformed('its type is not vc+sd-jwt')
-  const ends = evidence.validity.notAfter.flatMap(({ at }) => at ?? [])
+  if (evidence.formats.length === 0) malformed(otherwise)
   const { jws, disclosures } = readSdJwt(sdJwt)
   return {
     ...evidence,
     hidable: revealClaims(jws.payload, disclosures).disclosed.map(({ place }) => place),
-    expiresAt: ends.length > 0 ? new Date(Math.min(...ends.map((at) => at.getTime()))) : undefined,
+    expiresAt: firstEnd(evidence),
   }
 }
 
-export function fulfils({ dataset }: Order, credential: string): boolean {
-  const { claims } = hold(credential)
-  return isDeepStrictEqual(own(claims, 'credentialSubject'), own(dataset, 'credentialSubject'))
+export function firstEnd({ validity }: Evidence): Date | undefined {
+  const ends = validity.notAfter.flatMap(({ at }) => at?.getTime() ?? [])
+  return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
 }
 
-export async function present(
+export async function presentSdJwt(
   credential: string,
   places: readonly Place[],
   binding: Binding & { readonly at: Date },
@@ -45,7 +47,7 @@ export async function present(
   const keyBinding = await writeJws(
     { typ: 'kb+jwt', alg: holder.alg },
     {
-      iat: Math.floor(binding.at.getTime() / 1000),
+      iat: inSeconds(binding.at),
       aud: binding.audience,
       nonce: binding.nonce,
       sd_hash: digestOf(bound),

@@ -1,0 +1,70 @@
+/** What every format that is made of JWTs says in the same words: certificates, the bound key, times, who issued it. */
+import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { readPublicJwk, thumbprint } from '../keys/jwk.ts'
+import type { Evidence, Instant } from './format.ts'
+
+/** The certificates of a header. What is no certificate fails when it is parsed. RFC 7515 section 4.1.6. */
+export function chainOf(header: JsonObject): readonly Uint8Array[] {
+  // Standard base64, not base64url.
+  return stringsOf(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
+}
+
+/** The key of `cnf`. RFC 7800 section 3.2. */
+export function confirmedKey(payload: JsonObject): Evidence['boundKey'] {
+  const confirmation = own(payload, 'cnf')
+  if (!isObject(confirmation)) return { problem: 'the credential is not bound to a key (it has no cnf)' }
+  try {
+    const jwk = readPublicJwk(own(confirmation, 'jwk'))
+    return { jwk, thumbprint: thumbprint(jwk) }
+  } catch (error) {
+    if (error instanceof MalformedError) return { problem: `cnf.jwk: ${error.message}` }
+    throw error
+  }
+}
+
+/** What is there and is no text is a name that equals no other. */
+export function namesOf(named: readonly (Json | undefined)[]): readonly string[] {
+  return named.flatMap((name) => (name === undefined ? [] : typeof name === 'string' ? name : ''))
+}
+
+/** RFC 7519 section 2, NumericDate. */
+export function numericDate(payload: JsonObject, member: string): Instant[] {
+  const value = own(payload, member)
+  if (value === undefined) return []
+  return [instant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
+}
+
+/** XML Schema dateTimeStamp: the time zone is not optional. VCDM 2.0, Validity Period. */
+export function isoDate(claims: JsonObject, member: string): Instant[] {
+  const value = own(claims, member)
+  if (value === undefined) return []
+  const stamped = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)
+  return [instant(member, stamped ? new Date(value) : undefined)]
+}
+
+/** The `iat` of what a holder signed: an invalid date where it is there and no time, undefined where it is not there. */
+export function signedAt(payload: JsonObject): Date | undefined {
+  const [time] = numericDate(payload, 'iat')
+  return time && (time.at ?? new Date(Number.NaN))
+}
+
+/** A status that is there and is no object is one that cannot be looked up. */
+export function statusOf(entry: Json | undefined): JsonObject | undefined {
+  if (entry === undefined) return undefined
+  return isObject(entry) ? entry : {}
+}
+
+export function stringsOf(value: Json | undefined): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
+}
+
+export function inSeconds(time: Date): number {
+  return Math.floor(time.getTime() / 1000)
+}
+
+/** No such time, or one beyond all calendars, is none. */
+function instant(member: string, at: Date | undefined): Instant {
+  return { member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }
+}

@@ -1,0 +1,39 @@
+/** What datasets may not hold in any format made of JSON, and `meta` in no query but those of its own formats. */
+import { type Json, type JsonObject, own } from '../codec/json.ts'
+import type { Mistakes } from '../protocol/dcql-parts.ts'
+import { refuse } from '../protocol/error.ts'
+
+/** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
+export const RESERVED: readonly string[] = ['_sd', '_sd_alg', '...', '__proto__']
+const MAX_DEPTH = 16
+/** Each format knows one of them. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
+const META_MEMBERS = ['type_values', 'vct_values', 'doctype_value']
+
+/** Refuses with `invalid_request` reserved names at any depth, and claims nested deeper than 16. */
+export function refuseReserved(value: Json, path: string, left = MAX_DEPTH): void {
+  if (typeof value !== 'object' || value === null) return
+  if (left === 0) refuse('invalid_request', `${path}: nested deeper than ${MAX_DEPTH}`)
+  for (const [name, member] of Object.entries(value)) {
+    const place = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`
+    if (!Array.isArray(value) && RESERVED.includes(name)) refuse('invalid_request', `${place}: this name is reserved`)
+    refuseReserved(member, place, left - 1)
+  }
+}
+
+/** Refuses with `invalid_request` what is not a non-empty array of texts. */
+export function refuseUnlessStrings(value: Json | undefined, path: string): readonly string[] {
+  const strings = Array.isArray(value) ? value.filter((element) => typeof element === 'string' && element !== '') : []
+  if (!Array.isArray(value) || value.length === 0 || strings.length !== value.length) {
+    refuse('invalid_request', `${path}: it must be a non-empty array of strings`)
+  }
+  return strings as string[]
+}
+
+/** Not unknown members but those of other formats: ignoring them would accept any type without a word. */
+export function* inForeignMeta(meta: JsonObject, path: string, known: string): Mistakes {
+  for (const foreign of META_MEMBERS) {
+    if (foreign !== known && own(meta, foreign) !== undefined) {
+      yield `${path}.${foreign}: does not go with this format; use ${known}`
+    }
+  }
+}

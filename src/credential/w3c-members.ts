@@ -1,0 +1,39 @@
+/** What every W3C credential says in the same members, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
+import { isObject, type JsonObject, own } from '../codec/json.ts'
+import type { Evidence, Validity } from './format.ts'
+import { isoDate, namesOf, numericDate, statusOf, stringsOf } from './jwt-members.ts'
+
+export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
+
+/** What the JWT (`payload`) and the credential in it (`claims`) say, each in its own words: the checks compare. */
+export function w3cEvidence(
+  payload: JsonObject,
+  claims: JsonObject,
+): Pick<Evidence, 'types' | 'validity' | 'status'> & { readonly identifiers: readonly string[] } {
+  const status = Object.hasOwn(payload, 'status') ? own(payload, 'status') : own(claims, 'credentialStatus')
+  return {
+    identifiers: identifiersOf(payload, claims),
+    types: stringsOf(own(claims, 'type')),
+    validity: validityOf(payload, claims),
+    status: statusOf(status),
+  }
+}
+
+/** An issuer that is nowhere is a name that equals no other: these credentials must have one. */
+function identifiersOf(payload: JsonObject, claims: JsonObject): readonly string[] {
+  const issuer = own(claims, 'issuer')
+  const identifiers = namesOf([own(payload, 'iss'), isObject(issuer) ? own(issuer, 'id') : issuer])
+  return identifiers.length === 0 ? [''] : identifiers
+}
+
+function validityOf(payload: JsonObject, claims: JsonObject): Validity {
+  return {
+    notBefore: [numericDate(payload, 'nbf'), isoDate(claims, 'validFrom'), isoDate(claims, 'issuanceDate')].flat(),
+    notAfter: [numericDate(payload, 'exp'), isoDate(claims, 'validUntil'), isoDate(claims, 'expirationDate')].flat(),
+  }
+}
+
+/** As XML Schema has it, without fractions. */
+export function isoSeconds(time: Date): string {
+  return time.toISOString().replace(/\.\d{3}Z$/, 'Z')
+}
