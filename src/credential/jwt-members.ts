@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { readPublicJwk, thumbprint } from '../keys/jwk.ts'
-import type { Evidence, Instant } from './format.ts'
+import type { Evidence, Instant, Validity } from './format.ts'
 
 /** The certificates of a header. What is no certificate fails when it is parsed. RFC 7515 section 4.1.6. */
 export function chainOf(header: JsonObject): readonly Uint8Array[] {
@@ -58,6 +58,12 @@ export function statusOf(entry: Json | undefined): JsonObject | undefined {
 export function stringsOf(value: Json | undefined): readonly string[] {
   if (typeof value === 'string') return [value]
   return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
+}
+
+/** What `HeldCredential` calls the end. */
+export function firstEnd({ notAfter }: Validity): Date | undefined {
+  const ends = notAfter.flatMap(({ at }) => at?.getTime() ?? [])
+  return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
 }
 
 export function inSeconds(time: Date): number {

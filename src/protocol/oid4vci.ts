@@ -34,8 +34,9 @@ const ClaimDescription = Type.Object(
 /** What every format declares; what a format adds to it, its own `checkConfiguration` looks at. */
 export const CredentialConfiguration = Type.Object(
   {
-    format: Type.String({ description: 'jwt_vc_json-ld or vc+sd-jwt' }),
-    credential_definition: Type.Optional(Type.Object({})),
+    format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt or jwt_vc_json' }),
+    credential_definition: Type.Optional(Type.Object({}, { description: 'For W3C formats: type, and @context' })),
+    vct: Type.Optional(Type.String({ description: 'For dc+sd-jwt: the type' })),
     credential_metadata: Type.Optional(
       Type.Object({
         display: Type.Optional(Type.Array(Display)),

@@ -7,7 +7,7 @@ import { joseAlgorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
 import type { Binding, Evidence, HeldCredential } from '../format.ts'
-import { inSeconds } from '../jwt-members.ts'
+import { firstEnd, inSeconds } from '../jwt-members.ts'
 
 /** What `vp_formats_supported` says of SD-JWT formats. OpenID4VP 1.0, IETF SD-JWT VC, Verifier Metadata. */
 export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-jwt_alg_values': [...joseAlgorithms] }
@@ -22,13 +22,8 @@ export function holdSdJwt(credential: string, read: (text: string) => Evidence, 
   return {
     ...evidence,
     hidable: revealClaims(jws.payload, disclosures).disclosed.map(({ place }) => place),
-    expiresAt: firstEnd(evidence),
+    expiresAt: firstEnd(evidence.validity),
   }
-}
-
-export function firstEnd({ validity }: Evidence): Date | undefined {
-  const ends = validity.notAfter.flatMap(({ at }) => at?.getTime() ?? [])
-  return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
 }
 
 export async function presentSdJwt(

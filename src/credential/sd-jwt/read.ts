@@ -26,8 +26,7 @@ export function revealSdJwt(
     return { payload: claims, problem: undefined }
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    const { _sd, _sd_alg, ...payload } = jws.payload
-    return { payload, problem: error.message }
+    return { payload: jws.payload, problem: error.message }
   }
 }
 

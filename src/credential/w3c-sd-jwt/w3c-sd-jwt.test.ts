@@ -33,6 +33,7 @@ describe('W3C credentials as SD-JWT', () => {
     format: w3cSdJwt,
     configuration,
     dataset: (credentialSubject) => ({ credentialSubject }),
+    hides: true,
     root: ['credentialSubject'],
     reserved: ['_sd', '_sd_alg', '...', '__proto__'],
   })

@@ -1,0 +1,60 @@
+/** Takes a presentation of an SD-JWT VC apart into evidence, without judging it. SD-JWT VC draft-19; RFC 9901. */
+import { isDeepStrictEqual } from 'node:util'
+import { type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Place, readSdJwt } from '../../codec/sd-jwt.ts'
+import { signedBy } from '../../keys/signature.ts'
+import type { Evidence, HeldCredential, Order } from '../format.ts'
+import { chainOf, confirmedKey, namesOf, numericDate, statusOf, stringsOf } from '../jwt-members.ts'
+import { holdSdJwt } from '../sd-jwt/present.ts'
+import { keyBindingOf, revealSdJwt } from '../sd-jwt/read.ts'
+import { ALWAYS_SHOWN, ENVELOPE } from './members.ts'
+import { claimsOf } from './schema.ts'
+
+export const IDS = ['dc+sd-jwt'] as const
+
+/** Throws a MalformedError when the text is no SD-JWT at all. */
+export function read(presentation: string): Evidence {
+  const sdJwt = readSdJwt(presentation)
+  const { payload, header } = sdJwt.jws
+  const { payload: claims, problem } = revealSdJwt(sdJwt, mustBeShown)
+  const vct = ownString(payload, 'vct')
+  return {
+    // Draft-19 knows the one type only: vc+sd-jwt is a credential of the W3C.
+    formats: ownString(header, 'typ') === 'dc+sd-jwt' && vct ? IDS : [],
+    issuer: {
+      // Without iss, the certificate says who it is. SD-JWT VC draft-19, Issuer Signature Mechanisms
+      identifiers: namesOf([own(payload, 'iss')]),
+      chain: chainOf(header),
+      signedBy: (key) => signedBy(sdJwt.jws, key),
+    },
+    holder: keyBindingOf(sdJwt),
+    boundKey: confirmedKey(payload),
+    disclosuresProblem: problem,
+    claims,
+    envelope: ENVELOPE,
+    types: [...stringsOf(vct), ...stringsOf(own(payload, 'aka_vcts'))],
+    validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
+    status: statusOf(own(payload, 'status')),
+  }
+}
+
+export function hold(credential: string): HeldCredential {
+  return holdSdJwt(credential, read, 'it is no SD-JWT VC: its type is not dc+sd-jwt, or it has no vct')
+}
+
+export function fulfils({ dataset }: Order, credential: string): boolean {
+  const { claims } = hold(credential)
+  const ours = Object.entries(claims).filter(([name]) => !ENVELOPE.includes(name))
+  return isDeepStrictEqual(Object.fromEntries(ours), claimsOf(dataset))
+}
+
+/** Whether it is of a wanted type, by its own name for it or by another under which its issuer knows it. */
+export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
+  const wanted = own(meta, 'vct_values')
+  return wanted === undefined || (Array.isArray(wanted) && wanted.some((vct) => types.some((type) => type === vct)))
+}
+
+/** The sub-claims as well: half a status is no better than none. */
+function mustBeShown([member]: Place): boolean {
+  return ALWAYS_SHOWN.includes(String(member))
+}

@@ -1,0 +1,68 @@
+/**
+ * What an SD-JWT VC configuration may declare, what its dataset may hold, and what a query may say of its types.
+ * OpenID4VCI 1.0, appendix IETF SD-JWT VC; OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC draft-19, JWT Claims Set.
+ */
+import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
+import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { refuse } from '../../protocol/error.ts'
+import { inForeignMeta, refuseReserved } from '../schema.ts'
+import { ENVELOPE } from './members.ts'
+
+/** Refuses with `invalid_request` a configuration without `vct`, and paths that may not be disclosed selectively. */
+export function checkConfiguration(configuration: JsonObject): void {
+  const vct = own(configuration, 'vct')
+  if (typeof vct !== 'string' || vct === '') {
+    refuse('invalid_request', 'vct: this format needs it, a non-empty string that names the type of the credential')
+  }
+  for (const foreign of ['credential_definition', 'doctype']) {
+    if (own(configuration, foreign) !== undefined)
+      refuse('invalid_request', `${foreign}: does not go with this format; use vct`)
+  }
+  const disclosure = own(configuration, 'selective_disclosure')
+  if (!Array.isArray(disclosure)) return
+  for (const [index, path] of disclosure.entries()) {
+    const [first] = Array.isArray(path) ? path : []
+    if (typeof first !== 'string' || ENVELOPE.includes(first)) {
+      refuse(
+        'invalid_request',
+        `selective_disclosure[${index}]: a path to a claim of the dataset; registered claims cannot be disclosed selectively`,
+      )
+    }
+  }
+}
+
+/** Refuses with `invalid_request` reserved names, and at the root those that are ours to write. */
+export function checkDataset(dataset: JsonObject): void {
+  const claims = claimsOf(dataset)
+  const at = claims === dataset ? 'credential_dataset' : 'credential_dataset.credentialSubject'
+  const registered = Object.keys(claims).find((name) => ENVELOPE.includes(name))
+  if (registered !== undefined) {
+    refuse('invalid_request', `${at}.${registered}: the issuer writes this claim; use another name`)
+  }
+  refuseReserved(claims, at)
+  // Each may become a disclosure, and a reader of SD-JWTs takes no more of them.
+  if (countIn(claims) > MAX_DISCLOSURES)
+    refuse('invalid_request', `${at}: it holds more than ${MAX_DISCLOSURES} claims`)
+}
+
+/** The members of the dataset, or those of `credentialSubject` when there are no others. */
+export function claimsOf(dataset: JsonObject): JsonObject {
+  const subject = own(dataset, 'credentialSubject')
+  return isObject(subject) && Object.keys(dataset).length === 1 ? subject : dataset
+}
+
+/** OpenID4VP 1.0, IETF SD-JWT VC, Parameters in the `meta` parameter in Credential Query. */
+export function* queryMistakes(query: JsonObject, at: string): Mistakes {
+  const meta = own(query, 'meta')
+  if (!isObject(meta)) return
+  yield* inForeignMeta(meta, `${at}.meta`, 'vct_values')
+  const types = own(meta, 'vct_values')
+  if (types !== undefined) yield* inList(types, `${at}.meta.vct_values`, inText)
+}
+
+/** Members and elements at any depth. */
+function countIn(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((count: number, member) => count + 1 + countIn(member), 0)
+}

@@ -1,0 +1,231 @@
+import { generateKeyPair, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Json, JsonObject } from '../../codec/json.ts'
+import { readJws, writeJws } from '../../codec/jws.ts'
+import { MalformedError } from '../../codec/malformed.ts'
+import { readSdJwt } from '../../codec/sd-jwt.ts'
+import { keySigner } from '../../keys/file-signer.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { ProtocolError } from '../../protocol/error.ts'
+import { formatContract } from '../format.contract.ts'
+import { sdJwtVc } from './index.ts'
+
+const VCT = 'urn:example:student-card'
+const configuration = { format: 'dc+sd-jwt', vct: VCT }
+const REGISTERED = ['iss', 'aud', 'nbf', 'exp', 'iat', 'jti', 'cnf', 'vct', 'vct#integrity', 'aka_vcts', 'status']
+const RESERVED = ['_sd', '_sd_alg', '...', '__proto__']
+const binding = {
+  nonce: 'n',
+  audience: 'a',
+  responseUri: '',
+  encryptionKeyThumbprint: undefined,
+  transactionData: [],
+  at: new Date('2026-06-01T12:00:00Z'),
+}
+const claims = { name: 'Ada', degrees: ['BSc', { title: 'MSc', year: 1835 }], address: { city: 'London' } }
+
+describe('SD-JWT VC', () => {
+  formatContract({
+    format: sdJwtVc,
+    configuration,
+    dataset: (credentialSubject) => ({ credentialSubject }),
+    hides: true,
+    root: [],
+    reserved: [...RESERVED, ...REGISTERED],
+  })
+
+  let signer: Signer
+  beforeAll(async () => {
+    const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+    signer = keySigner(privateKey, [])
+  })
+
+  const orderOf = (more: JsonObject = {}, dataset: JsonObject = claims) => ({
+    configuration: { ...configuration, ...more },
+    dataset,
+    issuer: 'https://issuer.example',
+    holderKey: signer.jwk,
+    issuedAt: new Date('2026-06-01T12:00:00.999Z'),
+    expiresAt: new Date('2027-06-01T00:00:00Z'),
+  })
+  const issue = (more: JsonObject = {}, dataset: JsonObject = claims) =>
+    sdJwtVc.issue(orderOf(more, dataset), signer, randomBytes)
+  const shownOf = (credential: string, places: readonly (readonly (string | number)[])[] = []) =>
+    sdJwtVc.present(credential, places, binding, signer).then((text) => {
+      const evidence = sdJwtVc.read(text)
+      expect(evidence.disclosuresProblem).toBe(undefined)
+      return Object.fromEntries(Object.entries(evidence.claims).filter(([name]) => !evidence.envelope.includes(name)))
+    })
+
+  /** A credential with any header and payload, as somebody else might issue it. */
+  const foreign = async (payload: JsonObject, header: JsonObject = { typ: 'dc+sd-jwt', alg: 'ES256' }) =>
+    `${await writeJws(header, payload, (data) => signer.sign(data))}~`
+
+  describe('a credential', () => {
+    it('has its claims and those of JWT at the root of its payload', async () => {
+      const { jws, disclosures } = readSdJwt(await issue())
+      expect(jws.header).toEqual({ typ: 'dc+sd-jwt', alg: 'ES256', x5c: [] })
+      expect(jws.payload).toEqual({
+        _sd: expect.arrayContaining([expect.any(String)]) as Json,
+        _sd_alg: 'sha-256',
+        vct: VCT,
+        iss: 'https://issuer.example',
+        iat: Date.parse('2026-06-01T12:00:00Z') / 1000,
+        exp: Date.parse('2027-06-01T00:00:00Z') / 1000,
+        cnf: { jwk: signer.jwk },
+      })
+      // Three members, two elements, two members of the second element, one member of the address.
+      expect(disclosures).toHaveLength(8)
+    })
+
+    it('has the same claims from a dataset with or without credentialSubject', async () => {
+      const [bare, wrapped] = [await issue(), await issue({}, { credentialSubject: claims })]
+      expect(await shownOf(wrapped, [[]])).toEqual(claims)
+      expect(await shownOf(bare, [[]])).toEqual(claims)
+      const both = { credentialSubject: { name: 'Ada' }, role: 'student' }
+      expect(await shownOf(await issue({}, both), [[]])).toEqual(both)
+    })
+
+    it('hides nothing under selective_disclosure none', async () => {
+      const credential = await issue({ selective_disclosure: 'none' })
+      expect(readJws(credential.slice(0, -1)).payload).toMatchObject(claims)
+      expect(await shownOf(credential)).toEqual(claims)
+    })
+
+    it.each<[string, Json, JsonObject]>([
+      ['a name', [['name']], { degrees: claims.degrees, address: claims.address }],
+      ['a nested name', [['address', 'city']], { ...claims, address: {} }],
+      ['an element', [['degrees', 0]], { ...claims, degrees: [claims.degrees[1] as Json] }],
+      ['every element', [['degrees', null]], { ...claims, degrees: [] }],
+      ['a name in one element', [['degrees', 1, 'year']], { ...claims, degrees: ['BSc', { title: 'MSc' }] }],
+      ['a name in every element', [['degrees', null, 'title']], { ...claims, degrees: ['BSc', { year: 1835 }] }],
+      ['what is not there', [['nothing']], claims],
+    ])('hides %s, and what it may not hide stands in the clear', async (_, paths, shown) => {
+      const credential = await issue({ selective_disclosure: paths })
+      expect(await shownOf(credential)).toEqual(shown)
+      expect(await shownOf(credential, [[]])).toEqual(claims)
+      expect(sdJwtVc.hold(credential).claims).toMatchObject(claims)
+    })
+
+    it('shows an element and keeps those beside it', async () => {
+      expect(await shownOf(await issue(), [['degrees', 1, 'title']])).toEqual({ degrees: [{ title: 'MSc' }] })
+    })
+  })
+
+  it('knows a credential that is not what was ordered', async () => {
+    const credential = await issue()
+    expect(sdJwtVc.fulfils(orderOf(), credential)).toBe(true)
+    expect(sdJwtVc.fulfils(orderOf({}, { credentialSubject: claims }), credential)).toBe(true)
+    expect(sdJwtVc.fulfils(orderOf({}, { ...claims, name: 'Bob' }), credential)).toBe(false)
+    expect(sdJwtVc.fulfils(orderOf(), credential.split('~').toSpliced(1, 1).join('~'))).toBe(false)
+    expect(() => sdJwtVc.fulfils(orderOf(), 'x')).toThrow(MalformedError)
+  })
+
+  describe('a credential of somebody else', () => {
+    it('has the types that its issuer knows it by', async () => {
+      const evidence = sdJwtVc.read(await foreign({ vct: 'urn:a', aka_vcts: ['urn:b', 1, 'urn:c'] }))
+      expect(evidence.types).toEqual(['urn:a', 'urn:b', 'urn:c'])
+      for (const [wanted, matches] of [
+        ['urn:a', true],
+        ['urn:c', true],
+        ['urn', false],
+        ['1', false],
+      ] as const) {
+        expect(sdJwtVc.matchesMeta(evidence, { vct_values: ['urn:x', wanted] })).toBe(matches)
+      }
+      expect(sdJwtVc.matchesMeta(evidence, {})).toBe(true)
+      expect(sdJwtVc.matchesMeta(evidence, { vct_values: 'urn:a' })).toBe(false)
+      expect(sdJwtVc.matchesMeta(evidence, { vct_values: [['urn:a']] })).toBe(false)
+    })
+
+    it('leaves it to the certificate who issued it, when it has no iss', async () => {
+      expect(sdJwtVc.read(await foreign({ vct: VCT })).issuer.identifiers).toEqual([])
+      expect(sdJwtVc.read(await foreign({ vct: VCT, iss: 1 })).issuer.identifiers).toEqual([''])
+    })
+
+    it('has protocol members among its claims, which a report leaves out', async () => {
+      const payload = { vct: VCT, iss: 'i', sub: 's', cnf: {}, 'vct#integrity': 'x', name: 'Ada' }
+      const { claims: all, envelope } = sdJwtVc.read(await foreign(payload))
+      expect(all).toEqual(payload)
+      expect(Object.keys(all).filter((name) => !envelope.includes(name))).toEqual(['sub', 'name'])
+    })
+
+    it('is not taken by a wallet when it is of another type, or names none', async () => {
+      for (const header of [{ typ: 'vc+sd-jwt' }, { typ: 'vc+jwt' }, { typ: 'JWT' }, {}]) {
+        const credential = await foreign({ vct: VCT }, { alg: 'ES256', ...header })
+        expect(() => sdJwtVc.hold(credential)).toThrow(MalformedError)
+      }
+      for (const payload of [{}, { vct: '' }, { vct: ['urn:a'] }]) {
+        const credential = await foreign(payload)
+        expect(() => sdJwtVc.hold(credential)).toThrow(/no vct/)
+      }
+    })
+  })
+
+  describe('a configuration', () => {
+    it.each<[string, JsonObject]>([
+      ['vct', { vct: undefined as unknown as Json }],
+      ['vct', { vct: '' }],
+      ['vct', { vct: ['urn:a'] }],
+      ['credential_definition', { credential_definition: {} }],
+      ['doctype', { doctype: 'org.iso.18013.5.1.mDL' }],
+      ['selective_disclosure[0]', { selective_disclosure: [[]] }],
+      ['selective_disclosure[0]', { selective_disclosure: ['name'] }],
+      ['selective_disclosure[0]', { selective_disclosure: [[0]] }],
+      ['selective_disclosure[1]', { selective_disclosure: [['name'], ['status', 'status_list']] }],
+      ...REGISTERED.map((name): [string, JsonObject] => [
+        'selective_disclosure[0]',
+        { selective_disclosure: [[name]] },
+      ]),
+    ])('is refused for its %s', (path, change) => {
+      const refused = () => sdJwtVc.checkConfiguration({ ...configuration, ...change })
+      expect(refused).toThrow(ProtocolError)
+      expect(refused).toThrow(`${path}: `)
+    })
+
+    it('is taken when it can be issued', () => {
+      for (const disclosure of ['all', 'none', [['degrees', null, 'title'], ['address'], ['sub']]]) {
+        sdJwtVc.checkConfiguration({ ...configuration, selective_disclosure: disclosure })
+      }
+    })
+
+    it('of which an issuer says no type asks for none', () => {
+      expect(sdJwtVc.metaOf({ format: 'dc+sd-jwt' })).toEqual({})
+    })
+  })
+
+  describe('a dataset', () => {
+    it.each<[string, JsonObject]>([
+      ...REGISTERED.map((name): [string, JsonObject] => [`credential_dataset.${name}: `, { [name]: 'x' }]),
+      ['credential_dataset.credentialSubject.status: ', { credentialSubject: { status: 'enrolled' } }],
+      ['credential_dataset.a[1]....: ', { a: [1, { '...': 'x' }] }],
+      ['credential_dataset._sd: ', { _sd: [] }],
+      ['credential_dataset.credentialSubject._sd_alg: ', { credentialSubject: { _sd_alg: 'x' } }],
+      ['credential_dataset.a.__proto__: ', { a: JSON.parse('{"__proto__":1}') as Json }],
+      [
+        'credential_dataset: it holds more than 2000',
+        Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`c${i}`, i])),
+      ],
+    ])('is refused for %s', (path, dataset) => {
+      const refused = () => sdJwtVc.checkDataset(dataset, configuration)
+      expect(refused).toThrow(ProtocolError)
+      expect(refused).toThrow(path)
+    })
+
+    it('may have claims below the root that are named like those of a JWT, and may say who the subject is', () => {
+      sdJwtVc.checkDataset({ sub: 'user-1', enrolment: { status: 'active', iss: 'x', exp: 1 } }, configuration)
+      sdJwtVc.checkDataset({ credentialSubject: {}, role: { vct: 'x' } }, configuration)
+    })
+  })
+
+  it.each<[string, JsonObject]>([
+    ['query.meta.type_values: ', { type_values: [['A']] }],
+    ['query.meta.doctype_value: ', { doctype_value: 'a' }],
+    ['query.meta.vct_values: ', { vct_values: [] }],
+    ['query.meta.vct_values: ', { vct_values: 'urn:a' }],
+    ['query.meta.vct_values[1]: ', { vct_values: ['urn:a', ''] }],
+  ])('a query is refused for %s', (mistake, meta) => {
+    expect([...sdJwtVc.queryMistakes({ meta }, 'query')]).toEqual([expect.stringContaining(mistake)])
+  })
+})

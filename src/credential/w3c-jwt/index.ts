@@ -1,0 +1,31 @@
+/**
+ * W3C Verifiable Credentials (VCDM 1.1) as plain JWTs, presented in a VP-JWT: `jwt_vc_json`. Nothing in them can be hidden.
+ * OpenID4VCI 1.0 and OpenID4VP 1.0, VC Signed as a JWT, Not Using JSON-LD.
+ */
+import { joseAlgorithms } from '../../keys/algorithm.ts'
+import type { CredentialFormat } from '../format.ts'
+import { checkW3cDataset, w3cQueryMistakes } from '../w3c-schema.ts'
+import { matchesTypeValues, typeValuesOf } from '../w3c-types.ts'
+import { fulfils, hold, IDS, read } from './read.ts'
+import { checkConfiguration, issue, present } from './write.ts'
+
+export const w3cJwt: CredentialFormat = {
+  ids: IDS,
+  presentationAlgorithms: { alg_values: [...joseAlgorithms] },
+  unasked: {
+    'disclosures.valid': 'a plain JWT has no disclosures',
+    'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
+  },
+  signingAlgorithm: (alg) => alg,
+  checkConfiguration,
+  checkDataset: checkW3cDataset,
+  claimsOf: (dataset) => dataset,
+  queryMistakes: w3cQueryMistakes,
+  metaOf: typeValuesOf,
+  matchesMeta: matchesTypeValues,
+  issue,
+  fulfils,
+  hold,
+  present,
+  read,
+}

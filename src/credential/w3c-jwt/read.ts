@@ -1,0 +1,115 @@
+/**
+ * Takes a W3C credential in a plain JWT, or a presentation (VP-JWT) of one, apart into evidence, without judging it.
+ * VCDM 1.1, JSON Web Token; OpenID4VP 1.0, W3C Verifiable Credentials, VC signed as a JWT, not using JSON-LD.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Jws, readJws } from '../../codec/jws.ts'
+import { MalformedError, malformed, within } from '../../codec/malformed.ts'
+import { didOf, readDid } from '../../keys/did.ts'
+import { importPublicKey, thumbprint } from '../../keys/jwk.ts'
+import { signedBy } from '../../keys/signature.ts'
+import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
+import { chainOf, confirmedKey, firstEnd, namesOf, numericDate, signedAt, stringsOf } from '../jwt-members.ts'
+import { w3cEvidence } from '../w3c-members.ts'
+
+export const IDS = ['jwt_vc_json'] as const
+
+/** Throws a MalformedError when the text is no JWT, or one with a presentation of none or several credentials. */
+export function read(presentation: string): Evidence {
+  const outer = readJws(presentation)
+  const vp = own(outer.payload, 'vp')
+  if (vp === undefined) return evidenceOf(outer, undefined)
+  const credential = within('the credential in vp', () => readJws(onlyCredential(vp)))
+  return evidenceOf(credential, holderOf(outer, vp))
+}
+
+export function hold(credential: string): HeldCredential {
+  const jws = readJws(credential)
+  const evidence = evidenceOf(jws, undefined)
+  if (evidence.formats.length === 0) malformed('it is no VC of VCDM 1.1: its type is not JWT, or it has no vc')
+  return { ...evidence, hidable: [], expiresAt: firstEnd(evidence.validity) }
+}
+
+export function fulfils({ dataset }: Order, credential: string): boolean {
+  return isDeepStrictEqual(own(hold(credential).claims, 'credentialSubject'), own(dataset, 'credentialSubject'))
+}
+
+function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
+  const { payload, header } = jws
+  const vc = own(payload, 'vc')
+  const claims = isObject(vc) ? vc : {}
+  const { identifiers, ...said } = w3cEvidence(payload, claims)
+  return {
+    formats: isJwt(header) && isObject(vc) ? IDS : [],
+    issuer: { identifiers, chain: chainOf(header), signedBy: (key) => signedBy(jws, key) },
+    holder,
+    boundKey: boundKeyOf(payload, claims),
+    disclosuresProblem: undefined,
+    claims: decoded(payload, claims),
+    envelope: [],
+    ...said,
+  }
+}
+
+/** One credential query is answered by one credential: of several, nobody could say which was meant. */
+function onlyCredential(vp: Json): string {
+  const credentials = isObject(vp) ? own(vp, 'verifiableCredential') : malformed('vp is not an object')
+  const [credential, ...more] = Array.isArray(credentials) ? credentials : [credentials]
+  if (more.length > 0) malformed('a presentation for a credential query has one credential, and this one has several')
+  return typeof credential === 'string' ? credential : malformed('verifiableCredential is not a JWT as text')
+}
+
+function holderOf(jws: Jws, vp: Json): HolderEvidence {
+  const { header, payload } = jws
+  return {
+    problem: isObject(vp) ? presentationProblem(header, vp) : undefined,
+    signedBy: (key) => signedBy(jws, importPublicKey(key)),
+    nonce: ownString(payload, 'nonce'),
+    audience: ownString(payload, 'aud'),
+    issuedAt: signedAt(payload),
+    validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
+    coversPresentation: true,
+    approves: (transactionData) => transactionData.length === 0,
+  }
+}
+
+function presentationProblem(header: JsonObject, vp: JsonObject): string | undefined {
+  if (!isJwt(header)) return 'the type of the presentation is not JWT'
+  const types = stringsOf(own(vp, 'type'))
+  return types.includes('VerifiablePresentation') ? undefined : 'vp is not of the type VerifiablePresentation'
+}
+
+/** VCDM 1.1, JWT Encoding: `typ`, if present, is `JWT`. */
+function isJwt(header: JsonObject): boolean {
+  return !Object.hasOwn(header, 'typ') || own(header, 'typ') === 'JWT'
+}
+
+/** What only the JWT says: an issuer need not say it twice. VCDM 1.1, JWT Decoding. */
+function decoded(payload: JsonObject, vc: JsonObject): JsonObject {
+  const [iss, jti, sub] = [ownString(payload, 'iss'), ownString(payload, 'jti'), ownString(payload, 'sub')]
+  const subject = own(vc, 'credentialSubject')
+  return {
+    ...(jti !== undefined ? { id: jti } : {}),
+    ...(iss !== undefined ? { issuer: iss } : {}),
+    ...vc,
+    ...(isObject(subject) && sub !== undefined ? { credentialSubject: { id: sub, ...subject } } : {}),
+  }
+}
+
+/** Only what the issuer signed: `cnf`, or without it the subject by an identifier that is a key. */
+function boundKeyOf(payload: JsonObject, vc: JsonObject): Evidence['boundKey'] {
+  if (own(payload, 'cnf') !== undefined) return confirmedKey(payload)
+  const subject = own(vc, 'credentialSubject')
+  const [did, ...others] = namesOf([own(payload, 'sub'), isObject(subject) ? own(subject, 'id') : undefined])
+  if (did === undefined)
+    return { problem: 'the credential is bound to no key (it has no cnf, and no sub that is a DID)' }
+  if (others.some((other) => other !== did)) return { problem: 'sub and the id of the credentialSubject differ' }
+  try {
+    const jwk = readDid(didOf(did))
+    return { jwk, thumbprint: thumbprint(jwk) }
+  } catch (error) {
+    if (error instanceof MalformedError) return { problem: `the subject is no key: ${error.message}` }
+    throw error
+  }
+}

@@ -1,0 +1,82 @@
+/** Writes W3C credentials as plain JWTs, and presentations of them. VCDM 1.1, JWT Encoding. */
+import { type Json, type JsonObject, own } from '../../codec/json.ts'
+import { writeJws } from '../../codec/jws.ts'
+import type { Place } from '../../codec/sd-jwt.ts'
+import { toDidJwk } from '../../keys/did.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { Binding, Order } from '../format.ts'
+import { inSeconds } from '../jwt-members.ts'
+import { refuseUnlessStrings } from '../schema.ts'
+import { isoSeconds, VCDM_1_CONTEXT } from '../w3c-members.ts'
+import { checkDefinition } from '../w3c-schema.ts'
+
+/**
+ * Refuses with `invalid_request` a `credential_definition` without `VerifiableCredential` or for another data model,
+ * and a `selective_disclosure` that is not `"none"`.
+ */
+export function checkConfiguration(configuration: JsonObject): void {
+  const definition = checkDefinition(configuration, 'type')
+  const contexts = own(definition, '@context')
+  if (contexts !== undefined) {
+    const [first] = refuseUnlessStrings(contexts, 'credential_definition.@context')
+    if (first !== VCDM_1_CONTEXT) {
+      refuse('invalid_request', `credential_definition.@context: in this format it begins with ${VCDM_1_CONTEXT}`)
+    }
+  }
+  const disclosure = own(configuration, 'selective_disclosure')
+  if (disclosure !== undefined && disclosure !== 'none') {
+    refuse(
+      'invalid_request',
+      'selective_disclosure: nothing can be hidden in this format; leave it out, or use jwt_vc_json-ld',
+    )
+  }
+}
+
+export function issue(order: Order, signer: Signer): Promise<string> {
+  const { configuration, dataset, issuer, issuedAt, expiresAt } = order
+  const definition = own(configuration, 'credential_definition') as JsonObject
+  const subject = own(dataset, 'credentialSubject') as JsonObject
+  const id = own(subject, 'id')
+  const payload: JsonObject = {
+    iss: issuer,
+    ...(typeof id === 'string' ? { sub: id } : {}),
+    nbf: inSeconds(issuedAt),
+    iat: inSeconds(issuedAt),
+    exp: inSeconds(expiresAt),
+    vc: {
+      '@context': own(definition, '@context') ?? [VCDM_1_CONTEXT],
+      type: own(definition, 'type') as Json,
+      issuer,
+      issuanceDate: isoSeconds(issuedAt),
+      expirationDate: isoSeconds(expiresAt),
+      credentialSubject: subject,
+    },
+    cnf: { jwk: { ...order.holderKey } },
+  }
+  const header = { typ: 'JWT', alg: signer.alg, x5c: [...signer.x5c] }
+  return writeJws(header, payload, (data) => signer.sign(data))
+}
+
+/** All of the credential in a VP-JWT: there are no places to choose from. */
+export function present(
+  credential: string,
+  _places: readonly Place[],
+  binding: Binding & { readonly at: Date },
+  holder: Signer,
+): Promise<string> {
+  const did = toDidJwk(holder.jwk)
+  const at = inSeconds(binding.at)
+  const payload: JsonObject = {
+    iss: did,
+    aud: binding.audience,
+    nonce: binding.nonce,
+    iat: at,
+    exp: at + LIFETIME_SECONDS,
+    vp: { '@context': [VCDM_1_CONTEXT], type: ['VerifiablePresentation'], verifiableCredential: [credential] },
+  }
+  return writeJws({ typ: 'JWT', alg: holder.alg, kid: `${did}#0` }, payload, (data) => holder.sign(data))
+}
+
+/** As long as it takes to send it. */
+const LIFETIME_SECONDS = 300
