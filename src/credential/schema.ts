@@ -6,7 +6,9 @@ import { refuse } from '../protocol/error.ts'
 /** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
 export const RESERVED: readonly string[] = ['_sd', '_sd_alg', '...', '__proto__']
 const MAX_DEPTH = 16
-/** Each format knows one of them. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
+/** What names the type in a configuration; each format knows one. OpenID4VCI 1.0, Credential Format Profiles. */
+const TYPE_MEMBERS = ['credential_definition', 'vct', 'doctype']
+/** The same in a query. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
 const META_MEMBERS = ['type_values', 'vct_values', 'doctype_value']
 
 /** Refuses with `invalid_request` reserved names at any depth, and claims nested deeper than 16. */
@@ -17,6 +19,15 @@ export function refuseReserved(value: Json, path: string, left = MAX_DEPTH): voi
     const place = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`
     if (!Array.isArray(value) && RESERVED.includes(name)) refuse('invalid_request', `${place}: this name is reserved`)
     refuseReserved(member, place, left - 1)
+  }
+}
+
+/** Refuses with `invalid_request` the type of another format: a wallet would believe it, and it would not be issued. */
+export function refuseForeignTypes(configuration: JsonObject, known: string): void {
+  for (const foreign of TYPE_MEMBERS) {
+    if (foreign !== known && own(configuration, foreign) !== undefined) {
+      refuse('invalid_request', `${foreign}: does not go with this format; use ${known}`)
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { inList, inText, type Mistakes } from '../protocol/dcql-parts.ts'
 import { refuse } from '../protocol/error.ts'
-import { inForeignMeta, refuseReserved, refuseUnlessStrings } from './schema.ts'
+import { inForeignMeta, refuseForeignTypes, refuseReserved, refuseUnlessStrings } from './schema.ts'
 
 /** The `credential_definition`. Refuses with `invalid_request` one without `VerifiableCredential`. */
 export function checkDefinition(configuration: JsonObject, needs: string): JsonObject {
@@ -13,6 +13,7 @@ export function checkDefinition(configuration: JsonObject, needs: string): JsonO
   if (!isObject(definition)) {
     return refuse('invalid_request', `credential_definition: this format needs it, with ${needs}`)
   }
+  refuseForeignTypes(configuration, 'credential_definition')
   const types = refuseUnlessStrings(own(definition, 'type'), 'credential_definition.type')
   if (!types.includes('VerifiableCredential')) {
     refuse('invalid_request', 'credential_definition.type: it must contain VerifiableCredential')

@@ -14,8 +14,8 @@ const stored = {
 it.each<[string, object, RegExp]>([
   [
     'a format it does not know',
-    { format: 'mso_mdoc' },
-    /^it wants the format mso_mdoc; this wallet holds .*vc\+sd-jwt$/,
+    { format: 'paper' },
+    /^it wants the format paper; this wallet holds .*vc\+sd-jwt/,
   ],
   [
     'the meta of another format',

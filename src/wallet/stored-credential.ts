@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject }
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import type { Place } from '../codec/sd-jwt.ts'
 import { formatOf } from '../credential/formats.ts'
+import { parseCertificate } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { WalletContext, WalletStore } from './context.ts'
@@ -19,8 +20,10 @@ export interface StoredCredential {
   readonly format: string
   readonly types: readonly string[]
   readonly claims: JsonObject
+  /** Members at the root of `claims` that are not about the subject. */
+  readonly envelope: readonly string[]
   readonly claimNames: readonly ClaimName[]
-  /** Who the credential says issued it, and the name that its metadata gave. */
+  /** Who the credential or its certificate says issued it, and the name that its metadata gave. */
   readonly issuer: string
   readonly issuerName: string | undefined
   readonly receivedAt: Date
@@ -101,7 +104,7 @@ function readStored(id: string, text: string): StoredCredential {
   if (idOf(credential) !== id) malformed('the credential is not the one that was stored under this id')
   const format = ownString(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
-  const { claims, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
+  const { claims, envelope, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
   const holder = signerOf(own(record, 'holder_key'))
   if ('problem' in boundKey || boundKey.thumbprint !== holder.kid) malformed('its key is not the one it is bound to')
   const starts = validity.notBefore.flatMap(({ at }) => at?.getTime() ?? [])
@@ -111,8 +114,9 @@ function readStored(id: string, text: string): StoredCredential {
     format,
     types,
     claims,
+    envelope,
     claimNames: (own(record, 'claim_names') ?? []) as unknown as readonly ClaimName[],
-    issuer: issuer.identifiers[0] ?? '',
+    issuer: issuer.identifiers[0] ?? subjectOf(issuer.chain),
     issuerName: ownString(record, 'issuer_name'),
     receivedAt: dateOf(own(record, 'received_at')),
     validFrom: starts.length > 0 ? new Date(Math.max(...starts)) : undefined,
@@ -121,6 +125,11 @@ function readStored(id: string, text: string): StoredCredential {
     credential,
     holder,
   }
+}
+
+/** Its certificate was readable when the credential was received. */
+function subjectOf([leaf]: readonly Uint8Array[]): string {
+  return leaf === undefined ? '' : parseCertificate(leaf).subjectText
 }
 
 function signerOf(jwk: Json | undefined): Signer {

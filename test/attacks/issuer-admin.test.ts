@@ -103,7 +103,7 @@ const sessionMistakes: readonly Mistake[] = [
 ]
 
 const configurationMistakes: readonly Mistake[] = [
-  ...['dc+sd-jwt', 'mso_mdoc', 'jwt_vc_json'].map((format) => ({
+  ...['mso_mdoc'].map((format) => ({
     mistake: `the format ${format} of a later release`,
     body: { format, vct: undefined },
     why: new RegExp(`format: ${format.replace('+', '\\+')} is not yet supported`),
@@ -114,7 +114,7 @@ const configurationMistakes: readonly Mistake[] = [
   { mistake: 'batch_size 2', body: { batch_size: 2 }, why: /batch_size.*not yet supported/ },
   { mistake: 'batch_size 0', body: { batch_size: 0 }, why: /batch_size/ },
   { mistake: 'revocable', body: { revocable: true }, why: /revocable.*not yet supported/ },
-  { mistake: 'vct, which is of another format', body: { vct: 'a' }, why: /vct: unknown/ },
+  { mistake: 'vct, which is of another format', body: { vct: 'a' }, why: /vct: does not go with this format/ },
   { mistake: 'a misspelt member', body: { credential_metdata: {} }, why: /credential_metdata: unknown/ },
   { mistake: 'no definition', body: { credential_definition: undefined }, why: /credential_definition/ },
   {

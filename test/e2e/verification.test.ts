@@ -93,7 +93,10 @@ describe('a request object', () => {
       client_metadata: {
         client_name: 'Example Shop',
         vp_formats_supported: Object.fromEntries(
-          ['jwt_vc_json-ld', 'vc+sd-jwt'].map((id) => [id, { 'sd-jwt_alg_values': algs, 'kb-jwt_alg_values': algs }]),
+          ['jwt_vc_json-ld', 'vc+sd-jwt', 'dc+sd-jwt', 'jwt_vc_json'].map((id) => {
+            if (id === 'jwt_vc_json') return [id, { alg_values: algs }]
+            return [id, { 'sd-jwt_alg_values': algs, 'kb-jwt_alg_values': algs }]
+          }),
         ),
       },
     })

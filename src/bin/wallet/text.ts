@@ -71,12 +71,14 @@ function whoAsks(plan: PresentationPlan): string {
 }
 
 function wouldSee({ credential, disclosed, hidden }: Answered): string {
-  const claims = disclosed.filter(({ place }) => !isEnvelope(place))
+  const claims = disclosed.filter(({ place }) => !isEnvelope(credential, place))
   const rows = inOrder(credential, claims).map(({ place, value, because }) => {
     const why = { asked: '', always: '  (cannot be hidden)', inseparable: '  (comes with what was asked)' }[because]
     return [label(credential, place), `${shorten(valueText(value))}${why}`] as const
   })
-  const always = new Set(disclosed.filter(({ place }) => isEnvelope(place)).map(({ place }) => String(place[0])))
+  const always = new Set(
+    disclosed.filter(({ place }) => isEnvelope(credential, place)).map(({ place }) => String(place[0])),
+  )
   const envelope = `and what every presentation shows: ${[...always, 'the key it is bound to'].join(', ')}`
   const kept = inOrder(
     credential,
@@ -110,7 +112,7 @@ function issuerName({ issuerName: name, issuer }: StoredCredential): string {
 }
 
 function ownClaims(stored: StoredCredential): ReturnType<typeof leavesOf> {
-  const own = leavesOf(stored.claims, []).filter(({ place }) => !isEnvelope(place))
+  const own = leavesOf(stored.claims, []).filter(({ place }) => !isEnvelope(stored, place))
   return inOrder(stored, own)
 }
 
@@ -127,8 +129,8 @@ function compare(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true })
 }
 
-function isEnvelope(place: Place): boolean {
-  return ENVELOPE.has(String(place[0]))
+function isEnvelope({ envelope }: StoredCredential, [member]: Place): boolean {
+  return ENVELOPE.has(String(member)) || envelope.includes(String(member))
 }
 
 /** What the issuer calls the claim, as far as it says; its path otherwise. */

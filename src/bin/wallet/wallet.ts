@@ -190,7 +190,7 @@ function described(stored: StoredCredential) {
     issuer_name: stored.issuerName,
     format: stored.format,
     type: stored.types,
-    claims: stored.claims,
+    claims: Object.fromEntries(Object.entries(stored.claims).filter(([name]) => !stored.envelope.includes(name))),
     received_at: stored.receivedAt,
     valid_from: stored.validFrom,
     valid_until: stored.expiresAt,

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
-import { inForeignMeta, refuseReserved } from '../schema.ts'
+import { inForeignMeta, refuseForeignTypes, refuseReserved } from '../schema.ts'
 import { ENVELOPE } from './members.ts'
 
 /** Refuses with `invalid_request` a configuration without `vct`, and paths that may not be disclosed selectively. */
@@ -15,10 +15,7 @@ export function checkConfiguration(configuration: JsonObject): void {
   if (typeof vct !== 'string' || vct === '') {
     refuse('invalid_request', 'vct: this format needs it, a non-empty string that names the type of the credential')
   }
-  for (const foreign of ['credential_definition', 'doctype']) {
-    if (own(configuration, foreign) !== undefined)
-      refuse('invalid_request', `${foreign}: does not go with this format; use vct`)
-  }
+  refuseForeignTypes(configuration, 'vct')
   const disclosure = own(configuration, 'selective_disclosure')
   if (!Array.isArray(disclosure)) return
   for (const [index, path] of disclosure.entries()) {
