@@ -2,10 +2,11 @@
  * What the configuration of a W3C credential may declare, what its dataset may hold, and what a query may say of its types.
  * OpenID4VCI 1.0, appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
-import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, own, ownString } from '../codec/json.ts'
 import { inList, inText, type Mistakes } from '../protocol/dcql-parts.ts'
 import { refuse } from '../protocol/error.ts'
 import { inForeignMeta, refuseForeignTypes, refuseReserved, refuseUnlessStrings } from './schema.ts'
+import { w3cClaimMistakes } from './w3c-claims.ts'
 
 /** The `credential_definition`. Refuses with `invalid_request` one without `VerifiableCredential`. */
 export function checkDefinition(configuration: JsonObject, needs: string): JsonObject {
@@ -38,9 +39,13 @@ export function checkW3cDataset(dataset: JsonObject, configuration: JsonObject):
 
 /** OpenID4VP 1.0, W3C Verifiable Credentials, Parameters in the `meta` parameter in Credential Query. */
 export function* w3cQueryMistakes(query: JsonObject, at: string): Mistakes {
-  const meta = own(query, 'meta')
+  yield* inTypes(own(query, 'meta'), `${at}.meta`)
+  yield* w3cClaimMistakes(query, at)
+}
+
+function* inTypes(meta: Json | undefined, at: string): Mistakes {
   if (!isObject(meta)) return
-  yield* inForeignMeta(meta, `${at}.meta`, 'type_values')
+  yield* inForeignMeta(meta, at, 'type_values')
   const types = own(meta, 'type_values')
-  if (types !== undefined) yield* inList(types, `${at}.meta.type_values`, (set, at) => inList(set, at, inText))
+  if (types !== undefined) yield* inList(types, `${at}.type_values`, (set, setAt) => inList(set, setAt, inText))
 }

@@ -30,13 +30,11 @@ const first = 'dcql_query.credentials[0]'
 
 describe('a query of ours', () => {
   it.each([...supportedFormats])('may ask for the format %s', (format) => {
-    expect(refusal(withCredential({ format }))).toBe('accepted')
+    expect(refusal({ credentials: [{ id: 'a', format, meta: {} }] })).toBe('accepted')
   })
 
-  const supported = 'supported: jwt_vc_json-ld, vc+sd-jwt'
+  const supported = `supported: ${supportedFormats.join(', ')}`
   it.each<[JsonObject, string]>([
-    [{ format: 'jwt_vc_json' }, `${first}.format: jwt_vc_json is not yet supported; ${supported}`],
-    [{ format: 'dc+sd-jwt' }, `${first}.format: dc+sd-jwt is not yet supported; ${supported}`],
     [{ format: 'mso_mdoc' }, `${first}.format: mso_mdoc is not yet supported; ${supported}`],
     [{ format: 'ldp_vc' }, `${first}.format: must be a known credential format; ${supported}`],
     [{ format: 'constructor' }, `${first}.format: must be a known credential format; ${supported}`],
@@ -131,6 +129,74 @@ describe('a query of ours', () => {
     [{ path: ['a', 'b'], values: ['x'] }, { path: ['a'] }, 'accepted'],
   ])('is refused for claims that no credential has together: %#', (one, other, expected) => {
     expect(refusal(withCredential({ claims: [one, other] }))).toBe(expected)
+  })
+
+  it.each<[Json[], Json[], boolean]>([
+    // What null stands for is every element, so that one that is addressed by its index is among them.
+    [['a', null, 'b'], ['a', 0, 1], true],
+    [['a', 2, 'b'], ['a', null, null], true],
+    [['a', null, 'b', 0], ['a', 0, 'b', 'c'], true],
+    [['a', 0, 'b'], ['a', 1, 2], false],
+    // Either may select something that the other does not.
+    [['a', null, 1, 'x'], ['a', 0, null, 0], false],
+    [['a', null, 'b'], ['b', 0, 1], false],
+  ])('is refused where all elements cannot be both: %j and %j', (one, other, refused) => {
+    for (const paths of [
+      [one, other],
+      [other, one],
+    ]) {
+      const claims = paths.map((path) => ({ path }))
+      expect(refusal(withCredential({ claims }))).toBe(refused ? contradicts : 'accepted')
+    }
+  })
+
+  it.each<[Json, Json, boolean]>([
+    [{ path: ['a', 0], values: ['x'] }, { path: ['a', null, 'b'] }, true],
+    [{ path: ['a', null], values: ['x'] }, { path: ['a', null, 'b'] }, true],
+    // Another element may be the value.
+    [{ path: ['a', null], values: ['x'] }, { path: ['a', 0, 'b'] }, false],
+    [{ path: ['a', null], values: ['x'] }, { path: ['a', 0], values: ['y'] }, false],
+  ])('is refused where an element cannot be a value and have others: %#', (one, other, refused) => {
+    expect(refusal(withCredential({ claims: [one, other] }))).toBe(refused ? contradicts : 'accepted')
+  })
+
+  it('is refused for a claim set that no credential can have, whatever the others are', () => {
+    const claims = [
+      { id: 'a', path: ['a'], values: ['x'] },
+      { id: 'c', path: ['c'] },
+      { id: 'b', path: ['a', 'b'] },
+    ]
+    expect(refusal(withCredential({ claims, claim_sets: [['a', 'c'], ['b', 'c', 'a'], ['b']] }))).toBe(
+      `${first}.claim_sets[1]: claims[2] contradicts claims[0], so that no credential can have both; take one out`,
+    )
+  })
+
+  it.each<[Json, string]>([
+    [{ path: ['iss'] }, 'path[0]: is no member of a W3C credential; ask for issuer'],
+    [{ path: ['exp'], values: [1] }, 'path[0]: is no member of a W3C credential; ask for validUntil'],
+    [
+      { path: ['cnf', 'jwk', 'x'] },
+      'path[0]: is no member of a W3C credential; the binding to its holder is verified anyway',
+    ],
+    [{ path: ['status', 'status_list'] }, 'path[0]: is no member of a W3C credential; it is looked at anyway'],
+    [
+      { path: ['vc', 'credentialSubject', 'a'] },
+      'path[0]: is no member of a W3C credential; paths begin inside vc, so leave it out',
+    ],
+    [
+      { path: ['credentialSubject'], values: ['x'] },
+      'values: credentialSubject is an object; ask for a claim inside it',
+    ],
+    [{ path: ['validUntil'], values: [1, true] }, 'values: validUntil is a text, and none of these is one'],
+    [{ path: ['validUntil'], values: [1, '2030-01-01T00:00:00Z'] }, 'accepted'],
+    [{ path: ['credentialSubject', 'iss'], values: [1] }, 'accepted'],
+    [{ path: ['credentialSubject', 'id'], values: [1] }, 'accepted'],
+    [{ path: ['issuer'], values: ['https://issuer.example'] }, 'accepted'],
+    [{ path: ['constructor'] }, 'accepted'],
+  ])('is refused for a claim that is nowhere in a W3C credential: %#', (value, expected) => {
+    expect(refusal(withCredential({ claims: [value] }))).toBe(
+      expected === 'accepted' ? expected : `${claim}.${expected}`,
+    )
   })
 
   it('may have contradictions that claim sets make alternatives', () => {
