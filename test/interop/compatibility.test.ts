@@ -1,0 +1,34 @@
+/** Every row of docs/compatibility.md, and the page that they make. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Services } from '../support/services.ts'
+import { credoRows } from './credo.ts'
+import { mdocRows } from './mdoc.ts'
+import { openid4vcRows } from './openid4vc.ts'
+import { compatibilityPage, nameOf, type Result, type Row, runRow } from './rows.ts'
+import { startWithAuthority } from './samples.ts'
+import { sdJwtRows } from './sd-jwt.ts'
+import { sphereonRows } from './sphereon.ts'
+
+const rows: readonly Row[] = [...openid4vcRows, ...credoRows, ...sphereonRows, ...sdJwtRows, ...mdocRows]
+
+describe('compatibility', () => {
+  const results = new Map<Row, Result>()
+  let services: Services
+  beforeAll(async () => {
+    services = await startWithAuthority()
+  })
+  afterAll(() => services.close())
+
+  it.each(rows.map((row) => [nameOf(row), row] as const))('%s', async (_, row) => {
+    services.clock.now = new Date()
+    const result = await runRow(row, services)
+    results.set(row, result)
+    const { fails } = row
+    expect(result).toEqual(fails ? { at: fails.at, error: expect.stringMatching(fails.error) as string } : 'done')
+  })
+
+  it('is written down as it is', async () => {
+    expect(rows.filter((row) => !results.has(row)).map(nameOf)).toEqual([])
+    await expect(compatibilityPage(results)).toMatchFileSnapshot('../../docs/compatibility.md')
+  })
+})

@@ -1,0 +1,95 @@
+/** Credo (`@credo-ts/*`) as a wallet, and the rows it takes. */
+import assert from 'node:assert/strict'
+import type { Services } from '../support/services.ts'
+import { type CredoAgent, core, type StoredCredential, startAgent } from './credo/agent.ts'
+import type { Row, Step } from './rows.ts'
+import { assertVerified, offerOf, requestOf } from './samples.ts'
+
+/** Proves a key by itself where Credo can, and by a DID where its format wants one. */
+async function bind(agent: CredoAgent, format: string): Promise<object> {
+  const createKey = { type: { kty: 'EC', crv: 'P-256' } }
+  if (format === 'dc+sd-jwt' || format === 'mso_mdoc') {
+    const { publicJwk } = await agent.kms.createKey(createKey)
+    return { method: 'jwk', keys: [core.Kms.PublicJwk.fromPublicJwk(publicJwk)] }
+  }
+  const { didState } = await agent.dids.create({ method: 'jwk', options: { createKey } })
+  return { method: 'did', didUrls: [`${didState.did}#0`] }
+}
+
+async function receive(agent: CredoAgent, link: string, format: string, step: Step): Promise<StoredCredential> {
+  const { holder } = agent.openid4vc
+  const resolvedCredentialOffer = await step('offer', () => holder.resolveCredentialOffer(link))
+  const { accessToken, cNonce } = await step('token', () => holder.requestToken({ resolvedCredentialOffer }))
+  return step('credential', async () => {
+    const { credentials } = await holder.requestCredentials({
+      resolvedCredentialOffer,
+      accessToken,
+      ...(cNonce === undefined ? {} : { cNonce }),
+      credentialBindingResolver: () => bind(agent, format),
+    })
+    return credentials[0]?.record ?? assert.fail('no credential')
+  })
+}
+
+function store(agent: CredoAgent, record: StoredCredential): Promise<object> {
+  const stores: Readonly<Record<string, { store(options: object): Promise<object> }>> = {
+    SdJwtVcRecord: agent.sdJwtVc,
+    MdocRecord: agent.mdoc,
+    W3cCredentialRecord: agent.w3cCredentials,
+    W3cV2CredentialRecord: agent.w3cV2Credentials,
+  }
+  return stores[record.type]?.store({ record }) ?? assert.fail(`no store for ${record.type}`)
+}
+
+async function present(agent: CredoAgent, link: string, step: Step): Promise<void> {
+  const { holder } = agent.openid4vc
+  const resolved = await step('request', () => holder.resolveOpenId4VpAuthorizationRequest(link))
+  const credentials = await step('choice', () => {
+    const queryResult = resolved.dcql?.queryResult ?? assert.fail('no DCQL query')
+    assert.equal(queryResult.can_be_satisfied, true, JSON.stringify(queryResult))
+    return holder.selectCredentialsForDcqlRequest(queryResult)
+  })
+  await step('presentation', async () => {
+    const { authorizationRequestPayload } = resolved
+    const answer = await holder.acceptOpenId4VpAuthorizationRequest({
+      authorizationRequestPayload,
+      dcql: { credentials },
+    })
+    assert.deepEqual([answer.serverResponse?.status, answer.serverResponse?.body], [200, {}])
+  })
+}
+
+async function receiveAndPresent(services: Services, format: string, step: Step): Promise<void> {
+  const trusted = ['anchors/0.pem', 'verifier.pem'].map((name) => services.files.get(name) ?? '')
+  const agent = await startAgent(services.fetch, trusted)
+  try {
+    const { link } = await offerOf(services, format)
+    const record = await receive(agent, link, format, step)
+    await step('storage', () => store(agent, record))
+    const { sessionId, link: requestLink } = await requestOf(services, format)
+    await present(agent, requestLink, step)
+    await step('verification', () => assertVerified(services, format, sessionId))
+  } finally {
+    await agent.shutdown()
+  }
+}
+
+function row(format: string, fails?: Row['fails']): Row {
+  return {
+    packages: ['@credo-ts/openid4vc', '@credo-ts/core'],
+    role: 'wallet',
+    specification: 'OpenID4VCI 1.0, OpenID4VP 1.0',
+    format,
+    ...(fails ? { fails } : {}),
+    run: (services, step) => receiveAndPresent(services, format, step),
+  }
+}
+
+/** Every format that Credo knows and we issue. */
+export const credoRows: readonly Row[] = [
+  row('dc+sd-jwt'),
+  row('mso_mdoc'),
+  row('jwt_vc_json'),
+  row('vc+sd-jwt'),
+  row('jwt_vc_json-ld'),
+]

@@ -1,0 +1,66 @@
+/** Credo's storage service in memory: records by class and id, found by their tags. */
+
+type Tags = Readonly<Record<string, unknown>>
+
+export interface StoredRecord {
+  readonly id: string
+  readonly type: string
+  getTags(): Tags
+  clone(): StoredRecord
+}
+
+interface RecordClass {
+  readonly type: string
+}
+
+interface Query {
+  readonly $and?: readonly Query[]
+  readonly $or?: readonly Query[]
+  readonly $not?: Query
+  readonly [tag: string]: unknown
+}
+
+/** Missing records are told by Credo's own error, which it catches. */
+export function memoryStore(notFound: (id: string, recordType: string) => Error): object {
+  const records = new Map<string, StoredRecord>()
+  const keyOf = (type: string, id: string) => `${type} ${id}`
+  const put = (_: unknown, record: StoredRecord) => void records.set(keyOf(record.type, record.id), record.clone())
+  const remove = (type: string, id: string) => {
+    if (!records.delete(keyOf(type, id))) throw notFound(id, type)
+  }
+  const all = ({ type }: RecordClass) => [...records.values()].filter((record) => record.type === type)
+  return {
+    supportsCursorPagination: false,
+    save: (context: unknown, record: StoredRecord) => Promise.resolve(put(context, record)),
+    update: (context: unknown, record: StoredRecord) => Promise.resolve(put(context, record)),
+    delete: async (_: unknown, { type, id }: StoredRecord) => Promise.resolve(remove(type, id)),
+    deleteById: async (_: unknown, { type }: RecordClass, id: string) => Promise.resolve(remove(type, id)),
+    getById: async (_: unknown, { type }: RecordClass, id: string) => {
+      const record = records.get(keyOf(type, id))
+      if (record === undefined) throw notFound(id, type)
+      return Promise.resolve(record.clone())
+    },
+    getAll: (_: unknown, recordClass: RecordClass) => Promise.resolve(all(recordClass).map((record) => record.clone())),
+    findByQuery: (_: unknown, recordClass: RecordClass, query: Query) =>
+      Promise.resolve(
+        all(recordClass)
+          .filter((record) => matches(record.getTags(), query))
+          .map((record) => record.clone()),
+      ),
+  }
+}
+
+function matches(tags: Tags, { $and = [], $or, $not, ...equal }: Query): boolean {
+  return (
+    $and.every((query) => matches(tags, query)) &&
+    ($or?.some((query) => matches(tags, query)) ?? true) &&
+    !($not && matches(tags, $not)) &&
+    Object.entries(equal).every(([name, value]) => value === undefined || holds(tags[name], value))
+  )
+}
+
+/** A tag with several values holds each of them. */
+function holds(tag: unknown, value: unknown): boolean {
+  if (!Array.isArray(tag)) return tag === value
+  return (Array.isArray(value) ? value : [value]).every((each) => tag.includes(each))
+}

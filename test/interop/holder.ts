@@ -1,0 +1,67 @@
+/** What every party needs that holds a credential: a key, the request it answers, and the way to answer. */
+import assert from 'node:assert/strict'
+import { createHash, type KeyObject } from 'node:crypto'
+import { CompactEncrypt, importJWK, type JWK } from 'jose'
+import { writeJws } from '../../src/codec/jws.ts'
+import { keySigner } from '../../src/keys/file-signer.ts'
+import type { Signer } from '../../src/keys/signer.ts'
+import { makeKey, type Services } from '../support/services.ts'
+import { postForm, type RequestObject } from '../support/wire.ts'
+
+export interface Holder {
+  readonly key: KeyObject
+  readonly signer: Signer
+}
+
+export async function makeHolder(): Promise<Holder> {
+  const key = await makeKey()
+  return { key, signer: keySigner(key, []) }
+}
+
+export interface Asked extends RequestObject {
+  readonly response_mode?: string
+  readonly client_metadata?: { readonly jwks?: { readonly keys: readonly JWK[] } }
+}
+
+/** The key that the verifier wants its answer encrypted for, if it does. OpenID4VP 1.0, Response Mode "direct_post.jwt". */
+export function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: Asked): JWK | undefined {
+  if (mode !== 'direct_post.jwt') return undefined
+  return metadata?.jwks?.keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
+}
+
+export async function encryptFor(jwk: JWK, payload: string): Promise<string> {
+  return new CompactEncrypt(Buffer.from(payload))
+    .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A128GCM', ...(jwk.kid === undefined ? {} : { kid: jwk.kid }) })
+    .encrypt(await importJWK(jwk, 'ECDH-ES'))
+}
+
+/** Answers the request, encrypted where it asks for that, and fails unless the verifier accepts. */
+export async function answer(services: Services, asked: Asked, presentation: string): Promise<void> {
+  const key = encryptionKeyOf(asked)
+  const token = { card: [presentation] }
+  const form: Record<string, string> = key
+    ? { response: await encryptFor(key, JSON.stringify({ vp_token: token, state: asked.state })) }
+    : { vp_token: JSON.stringify(token), state: asked.state }
+  const response = await postForm(services, asked.response_uri, form)
+  assert.equal(response.status, 200, await response.text())
+}
+
+/** A Verifiable Presentation as a JWT, which no package here makes. OpenID4VP 1.0, Presentation Response of jwt_vc_json. */
+export function presentJwt(credential: string, { signer }: Holder, asked: Asked): Promise<string> {
+  const payload = {
+    iss: signer.kid,
+    nonce: asked.nonce,
+    aud: asked.client_id,
+    iat: Math.floor(Date.now() / 1000),
+    vp: {
+      '@context': ['https://www.w3.org/2018/credentials/v1'],
+      type: ['VerifiablePresentation'],
+      verifiableCredential: [credential],
+    },
+  }
+  return writeJws({ typ: 'JWT', alg: 'ES256', kid: signer.kid }, payload, (data) => signer.sign(data))
+}
+
+export function sha256(data: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(createHash('sha256').update(data).digest())
+}

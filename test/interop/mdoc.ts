@@ -1,0 +1,221 @@
+/** The npm package `@owf/mdoc`, with node:crypto for its keys and certificates, and the rows it takes. */
+import assert from 'node:assert/strict'
+import { createHash, createPublicKey, type KeyObject, randomBytes, sign, verify, X509Certificate } from 'node:crypto'
+import { calculateJwkThumbprint } from 'jose'
+import { formatOf } from '../../src/credential/formats.ts'
+import type { Services } from '../support/services.ts'
+import { issueCredential } from '../support/wire.ts'
+import { type Asked, answer, encryptionKeyOf, type Holder, makeHolder } from './holder.ts'
+import type { Row, Step } from './rows.ts'
+import { assertVerified, DOCTYPE, NAMESPACE, requestOf, sampleOf } from './samples.ts'
+
+interface CoseKey {
+  readonly jwk: Record<string, unknown>
+}
+
+interface IssuerSigned {
+  readonly encodedForOid4Vci: string
+  getPrettyClaims(namespace: string): Record<string, unknown> | undefined
+  verify(options: object, context: object): Promise<void>
+}
+
+interface DeviceResponse {
+  readonly encodedForOid4Vp: string
+  readonly documents: readonly { readonly docType: string; readonly issuerSigned: IssuerSigned }[]
+  verify(options: object, context: object): Promise<void>
+}
+
+interface IssuerBuilder {
+  addIssuerNamespace(namespace: string, values: object): IssuerBuilder
+  sign(options: object): Promise<IssuerSigned>
+}
+
+interface Package {
+  readonly IssuerSigned: { fromEncodedForOid4Vci(text: string): IssuerSigned }
+  readonly DeviceResponse: {
+    fromEncodedForOid4Vp(text: string): DeviceResponse
+    createWithDeviceRequest(options: object, context: object): Promise<DeviceResponse>
+  }
+  readonly SessionTranscript: { forOid4Vp(options: object, context: object): Promise<object> }
+  readonly DeviceRequest: { create(options: object): object }
+  readonly DocRequest: { create(options: object): object }
+  readonly ItemsRequest: { create(options: object): object }
+  readonly CoseKey: { fromJwk(jwk: object): CoseKey }
+  readonly DeviceKey: { fromJwk(jwk: object): CoseKey }
+  readonly Issuer: new (docType: string, context: object) => IssuerBuilder
+  readonly SignatureAlgorithm: { readonly ES256: number }
+}
+
+// Named at run time, because the package is installed for these tests only, and its types take seconds to check.
+const packageName = '@owf/mdoc'
+const mdoc = (await import(packageName)) as Package
+
+const ALGORITHM = { dsaEncoding: 'ieee-p1363' } as const
+
+/** What the package leaves to its user: hashes, randomness, signatures and certificates. */
+function contextWith(key?: KeyObject): object {
+  return {
+    crypto: {
+      random: (length: number) => new Uint8Array(randomBytes(length)),
+      digest: ({ digestAlgorithm, bytes }: { readonly digestAlgorithm: string; readonly bytes: Uint8Array }) =>
+        new Uint8Array(createHash(digestAlgorithm.replace('-', '')).update(bytes).digest()),
+    },
+    cose: {
+      sign1: {
+        sign: ({ toBeSigned }: { readonly toBeSigned: Uint8Array }) =>
+          new Uint8Array(sign('sha256', toBeSigned, { key: key ?? assert.fail('no key'), ...ALGORITHM })),
+        verify: ({ key: cose, sign1 }: { readonly key: CoseKey; readonly sign1: Sign1 }) => {
+          const publicKey = createPublicKey({ key: { ...cose.jwk, kty: 'EC', crv: 'P-256' } as never, format: 'jwk' })
+          return verify('sha256', sign1.toBeSigned, { key: publicKey, ...ALGORITHM }, sign1.signature)
+        },
+      },
+    },
+    x509: {
+      getIssuerNameField: ({ certificate, field }: { readonly certificate: Uint8Array; readonly field: string }) =>
+        new X509Certificate(certificate).issuer
+          .split('\n')
+          .filter((line) => line.startsWith(`${field}=`))
+          .map((line) => line.slice(field.length + 1)),
+      getPublicKey: ({ certificate }: { readonly certificate: Uint8Array }) =>
+        mdoc.CoseKey.fromJwk(jwkOf(new X509Certificate(certificate).publicKey)),
+      verifyCertificateChain: ({ trustedCertificates, x5chain }: Chain) => {
+        const [leaf = assert.fail('no certificate'), ...more] = x5chain.map((der) => new X509Certificate(der))
+        const anchors = trustedCertificates.map((der) => new X509Certificate(der))
+        assert.equal(more.length, 0)
+        assert.ok(anchors.some((anchor) => leaf.checkIssued(anchor) && leaf.verify(anchor.publicKey)))
+      },
+      getCertificateData: ({ certificate }: { readonly certificate: Uint8Array }) => {
+        const { issuer, subject, serialNumber, validFrom, validTo, fingerprint256 } = new X509Certificate(certificate)
+        const [notBefore, notAfter] = [new Date(validFrom), new Date(validTo)]
+        return { issuerName: issuer, subjectName: subject, serialNumber, thumbprint: fingerprint256, notBefore, notAfter }
+      },
+    },
+  }
+}
+
+interface Sign1 {
+  readonly toBeSigned: Uint8Array
+  readonly signature: Uint8Array
+}
+
+interface Chain {
+  readonly trustedCertificates: readonly Uint8Array[]
+  readonly x5chain: readonly Uint8Array[]
+}
+
+/** Of a public or private key, its public part; made from the DER, as exporting a generated key can hang on Node 20. */
+function jwkOf(key: KeyObject): object {
+  const isPublic = key.type === 'public' ? key : createPublicKey(key)
+  return createPublicKey(isPublic.export({ type: 'spki', format: 'pem' })).export({ format: 'jwk' })
+}
+
+async function transcriptOf(asked: Pick<Asked, 'client_id' | 'nonce' | 'response_uri'>, thumbprint?: Uint8Array) {
+  const { client_id: clientId, nonce, response_uri: responseUri } = asked
+  const options = { clientId, nonce, responseUri, ...(thumbprint ? { jwkThumbprint: thumbprint } : {}) }
+  return mdoc.SessionTranscript.forOid4Vp(options, contextWith())
+}
+
+async function thumbprintOf(asked: Asked): Promise<Uint8Array | undefined> {
+  const key = encryptionKeyOf(asked)
+  return key && new Uint8Array(Buffer.from(await calculateJwkThumbprint(key), 'base64url'))
+}
+
+/** Shows what the sample's query asks for. */
+export async function presentMdoc(credential: string, { key, signer }: Holder, asked: Asked): Promise<string> {
+  const items = { docType: DOCTYPE, namespaces: { [NAMESPACE]: { given_name: false } } }
+  const request = mdoc.DocRequest.create({ itemsRequest: mdoc.ItemsRequest.create(items) })
+  const response = await mdoc.DeviceResponse.createWithDeviceRequest(
+    {
+      deviceRequest: mdoc.DeviceRequest.create({ docRequests: [request] }),
+      sessionTranscript: await transcriptOf(asked, await thumbprintOf(asked)),
+      issuerSigned: [mdoc.IssuerSigned.fromEncodedForOid4Vci(credential)],
+      signature: { signingKey: mdoc.CoseKey.fromJwk({ ...signer.jwk, alg: signer.alg }) },
+    },
+    contextWith(key),
+  )
+  return response.encodedForOid4Vp
+}
+
+async function holds(services: Services, step: Step): Promise<void> {
+  const holder = await makeHolder()
+  const { configuration, dataset } = sampleOf('mso_mdoc')
+  const credential = await issueCredential(services, holder.signer, configuration, dataset)
+  await step('credential', async () => {
+    const issuerSigned = mdoc.IssuerSigned.fromEncodedForOid4Vci(credential)
+    await issuerSigned.verify({ trustedCertificates: anchorsOf(services) }, contextWith())
+    assert.deepEqual(issuerSigned.getPrettyClaims(NAMESPACE), dataset[NAMESPACE])
+  })
+  const { sessionId, request } = await requestOf(services, 'mso_mdoc')
+  const text = await step('presentation', () => presentMdoc(credential, holder, request))
+  await step('verification', async () => {
+    await answer(services, request, text)
+    await assertVerified(services, 'mso_mdoc', sessionId)
+  })
+}
+
+async function verifies(services: Services, step: Step): Promise<void> {
+  const { signer } = await makeHolder()
+  const { configuration, dataset, shown } = sampleOf('mso_mdoc')
+  const credential = await issueCredential(services, signer, configuration, dataset)
+  const { request } = await requestOf(services, 'mso_mdoc')
+  const text = await presentOurs(credential, request, signer, services)
+  await step('verification', async () => {
+    const response = mdoc.DeviceResponse.fromEncodedForOid4Vp(text)
+    const sessionTranscript = await transcriptOf(request, await thumbprintOf(request))
+    await response.verify({ sessionTranscript, trustedCertificates: anchorsOf(services) }, contextWith())
+    assert.deepEqual(response.documents[0]?.issuerSigned.getPrettyClaims(NAMESPACE), shown[NAMESPACE])
+  })
+}
+
+async function issues(services: Services, step: Step): Promise<void> {
+  const { signer } = await makeHolder()
+  const now = Math.floor(Date.now() / 1000)
+  const at = (seconds: number) => new Date((now + seconds) * 1000)
+  const credential = await step('credential', async () => {
+    const made = await new mdoc.Issuer(DOCTYPE, contextWith(services.issuerKey))
+      .addIssuerNamespace(NAMESPACE, sampleOf('mso_mdoc').dataset[NAMESPACE] as object)
+      .sign({
+        signingKey: { ...jwkOf(services.issuerKey), alg: 'ES256' },
+        algorithm: mdoc.SignatureAlgorithm.ES256,
+        digestAlgorithm: 'SHA-256',
+        validityInfo: { signed: at(0), validFrom: at(0), validUntil: at(3600) },
+        deviceKeyInfo: { deviceKey: mdoc.DeviceKey.fromJwk({ ...signer.jwk }) },
+        certificates: [derOf(services.files.get('issuer.pem'))],
+      })
+    return made.encodedForOid4Vci
+  })
+  const { sessionId, request } = await requestOf(services, 'mso_mdoc')
+  const text = await step('presentation', () => presentOurs(credential, request, signer, services))
+  await step('verification', async () => {
+    await answer(services, request, text)
+    await assertVerified(services, 'mso_mdoc', sessionId)
+  })
+}
+
+async function presentOurs(
+  credential: string,
+  request: Asked,
+  signer: Holder['signer'],
+  services: Services,
+): Promise<string> {
+  const format = formatOf('mso_mdoc') ?? assert.fail('no mso_mdoc')
+  const binding = { nonce: request.nonce, audience: request.client_id, at: services.clock.now }
+  return format.present(credential, [[NAMESPACE, 'given_name']], binding, signer)
+}
+
+function anchorsOf(services: Services): readonly Uint8Array[] {
+  return [derOf(services.files.get('anchors/0.pem'))]
+}
+
+function derOf(pem = ''): Uint8Array {
+  return new Uint8Array(new X509Certificate(pem).raw)
+}
+
+const row = { packages: ['@owf/mdoc'], specification: 'ISO 18013-5, OpenID4VP 1.0', format: 'mso_mdoc' }
+
+/** The package in each role. */
+export const mdocRows: readonly Row[] = [
+  { ...row, role: 'holder', run: holds },
+  { ...row, role: 'verifier', run: verifies },
+  { ...row, role: 'issuer', run: issues },
+]

@@ -1,0 +1,270 @@
+/** The npm packages `@openid4vc/*` as a wallet, with our keys and `fetch`, and the rows they take. */
+import assert from 'node:assert/strict'
+import { createPublicKey, randomBytes } from 'node:crypto'
+import { exportJWK, type JWK } from 'jose'
+import type { JsonObject } from '../../src/codec/json.ts'
+import { readJws, writeJws } from '../../src/codec/jws.ts'
+import { parseCertificate } from '../../src/keys/certificate.ts'
+import { toDidJwk } from '../../src/keys/jwk.ts'
+import { signedBy } from '../../src/keys/signature.ts'
+import type { Signer } from '../../src/keys/signer.ts'
+import type { Services } from '../support/services.ts'
+import { type Asked, encryptFor, type Holder, makeHolder, presentJwt, sha256 } from './holder.ts'
+import { presentMdoc } from './mdoc.ts'
+import type { Row, Step } from './rows.ts'
+import { assertVerified, offerOf, requestOf } from './samples.ts'
+import { presentSdJwt } from './sd-jwt.ts'
+
+type Call<Result> = (options: object) => Promise<Result>
+
+interface IssuanceClient {
+  resolveCredentialOffer(
+    link: string,
+  ): Promise<{ readonly credential_issuer: string; readonly credential_configuration_ids: readonly string[] }>
+  resolveIssuerMetadata(issuer: string): Promise<Metadata>
+  readonly retrievePreAuthorizedCodeAccessTokenFromOffer: Call<{
+    readonly accessTokenResponse: { readonly access_token: string; readonly c_nonce?: string }
+  }>
+  readonly requestNonce: Call<{ readonly c_nonce: string }>
+  readonly createCredentialRequestJwtProof: Call<{ readonly jwt: string }>
+  readonly retrieveCredentials: Call<{
+    readonly credentialResponse: {
+      readonly credential?: string
+      readonly credentials?: readonly (string | { readonly credential: string })[]
+    }
+  }>
+}
+
+interface Metadata {
+  readonly credentialIssuer: JsonObject
+  readonly authorizationServers: readonly JsonObject[]
+  readonly originalDraftVersion: string
+}
+
+interface PresentationClient {
+  parseOpenid4vpAuthorizationRequest(options: object): { readonly type: string; readonly params: JsonObject }
+  readonly resolveOpenId4vpAuthorizationRequest: Call<Resolved>
+  readonly createOpenid4vpAuthorizationResponse: Call<{
+    readonly authorizationResponsePayload: JsonObject
+    readonly jarm?: { readonly responseJwt: string }
+  }>
+  readonly submitOpenid4vpAuthorizationResponse: Call<{ readonly response: Response }>
+}
+
+interface Resolved {
+  readonly authorizationRequestPayload: Asked
+  readonly client: { readonly prefix: string; readonly identifier: string }
+  readonly dcql: { readonly query: unknown }
+  readonly version: number
+}
+
+interface Packages {
+  readonly Openid4vciClient: new (options: object) => IssuanceClient
+  readonly Openid4vpClient: new (options: object) => PresentationClient
+  readonly setGlobalConfig: (config: object) => void
+  readonly clientAuthenticationAnonymous: () => unknown
+}
+
+// Named at run time, because the packages are installed for these tests only, and their types take seconds to check.
+const names = ['@openid4vc/openid4vci', '@openid4vc/openid4vp', '@openid4vc/oauth2']
+const modules = await Promise.all(names.map((name) => import(name) as Promise<Partial<Packages>>))
+const packages = Object.fromEntries(modules.flatMap((module) => Object.entries(module))) as unknown as Packages
+// The services of this process have no TLS.
+packages.setGlobalConfig({ allowInsecureUrls: true })
+
+interface JwtSigner {
+  readonly method: string
+  readonly x5c?: readonly string[]
+  readonly didUrl?: string
+}
+
+export type Fetch = typeof globalThis.fetch
+
+/** What the packages leave to the wallet: its keys, hashes, randomness, and the network. */
+function callbacks(holder: Signer, fetch: Fetch) {
+  return {
+    fetch,
+    hash: (data: Uint8Array) => sha256(data),
+    generateRandom: (length: number) => new Uint8Array(randomBytes(length)),
+    clientAuthentication: packages.clientAuthenticationAnonymous(),
+    signJwt: async (_: JwtSigner, jwt: { readonly header: JsonObject; readonly payload: JsonObject }) => ({
+      jwt: await writeJws(jwt.header, jwt.payload, (data) => holder.sign(data)),
+      signerJwk: holder.jwk,
+    }),
+    encryptJwe: async ({ publicJwk }: { readonly publicJwk: JWK }, payload: string) => ({
+      encryptionJwk: publicJwk,
+      jwe: await encryptFor(publicJwk, payload),
+    }),
+    verifyJwt: async ({ x5c }: JwtSigner, { compact }: { readonly compact: string }) => {
+      const { publicKey } = parseCertificate(Buffer.from(x5c?.[0] ?? '', 'base64'))
+      return {
+        verified: signedBy(readJws(compact), publicKey),
+        signerJwk: await exportJWK(createPublicKey(publicKey.export({ type: 'spki', format: 'pem' }))),
+      }
+    },
+    getX509CertificateMetadata: (text: string) => {
+      const { dnsNames, uris } = parseCertificate(Buffer.from(text, 'base64'))
+      return { sanDnsNames: dnsNames, sanUriNames: uris }
+    },
+  }
+}
+
+export function issuanceClient(services: Services, holder: Signer, fetch: Fetch = services.fetch): IssuanceClient {
+  return new packages.Openid4vciClient({ callbacks: callbacks(holder, fetch) })
+}
+
+export function presentationClient(
+  services: Services,
+  holder: Signer,
+  fetch: Fetch = services.fetch,
+): PresentationClient {
+  return new packages.Openid4vpClient({ callbacks: callbacks(holder, fetch) })
+}
+
+/** How a wallet of some version of OpenID4VCI differs from one of the final one. */
+export interface Dialect {
+  /** What the package calls the version; it makes the credential request of it. */
+  readonly version: 'V1' | 'Draft15' | 'Draft14'
+  readonly proof: 'proof' | 'proofs'
+  readonly key: 'jwk' | 'did'
+  readonly nonceFrom: 'nonce endpoint' | 'token response'
+}
+
+export const FINAL: Dialect = { version: 'V1', proof: 'proofs', key: 'jwk', nonceFrom: 'nonce endpoint' }
+
+/** Asks as a wallet before draft 16 does, which appended the well-known path to the identifier. */
+function withoutInsertedPaths(fetch: Fetch): Fetch {
+  return (input, init) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : input)
+    const inserted = pathname.startsWith('/.well-known/openid-credential-issuer/')
+    return inserted ? Promise.resolve(new Response(null, { status: 404 })) : fetch(input, init)
+  }
+}
+
+/** The whole issuance, and the credential. */
+export async function receive(
+  services: Services,
+  offer: { readonly link: string; readonly id: string },
+  { signer }: Pick<Holder, 'signer'>,
+  dialect: Dialect = FINAL,
+  step: Step = async (_, work) => await work(),
+): Promise<string> {
+  const { version, proof, key, nonceFrom } = dialect
+  const fetch = version === 'V1' ? services.fetch : withoutInsertedPaths(services.fetch)
+  const client = issuanceClient(services, signer, fetch)
+  const credentialOffer = await step('offer', () => client.resolveCredentialOffer(offer.link))
+  assert.deepEqual(credentialOffer.credential_configuration_ids, [offer.id])
+  const served = await step('metadata', () => client.resolveIssuerMetadata(credentialOffer.credential_issuer))
+  const issuerMetadata = { ...served, originalDraftVersion: version }
+  const { accessTokenResponse } = await step('token', () =>
+    client.retrievePreAuthorizedCodeAccessTokenFromOffer({ credentialOffer, issuerMetadata }),
+  )
+  const nonce = await step('nonce', async () =>
+    nonceFrom === 'nonce endpoint'
+      ? (await client.requestNonce({ issuerMetadata })).c_nonce
+      : (accessTokenResponse.c_nonce ?? assert.fail('the token response has no c_nonce')),
+  )
+  const method = key === 'jwk' ? { publicJwk: signer.jwk } : { didUrl: `${toDidJwk(signer.jwk)}#0` }
+  const { jwt } = await step('key proof', () =>
+    client.createCredentialRequestJwtProof({
+      issuerMetadata,
+      credentialConfigurationId: offer.id,
+      nonce,
+      issuedAt: services.clock.now,
+      signer: { method: key, alg: signer.alg, ...method },
+    }),
+  )
+  return step('credential', async () => {
+    const { credentialResponse } = await client.retrieveCredentials({
+      issuerMetadata,
+      accessToken: accessTokenResponse.access_token,
+      credentialConfigurationId: offer.id,
+      ...(proof === 'proof' ? { proof: { proof_type: 'jwt', jwt } } : { proofs: { jwt: [jwt] } }),
+    })
+    const [first] = credentialResponse.credentials ?? [credentialResponse.credential ?? '']
+    return typeof first === 'object' ? first.credential : (first ?? assert.fail('no credential'))
+  })
+}
+
+/** Resolves the link, answers with what `make` makes for the request, and gives what the verifier says. */
+export async function present(
+  services: Services,
+  link: string,
+  { signer }: Pick<Holder, 'signer'>,
+  make: (asked: Asked) => Promise<string>,
+  step: Step = async (_, work) => await work(),
+): Promise<Response> {
+  const client = presentationClient(services, signer)
+  const { authorizationRequestPayload } = await step('request', () => {
+    const { params } = client.parseOpenid4vpAuthorizationRequest({ authorizationRequest: link })
+    return client.resolveOpenId4vpAuthorizationRequest({ authorizationRequestPayload: params })
+  })
+  const presentation = await step('presentation', () => make(authorizationRequestPayload))
+  return step('response', async () => {
+    const made = await client.createOpenid4vpAuthorizationResponse({
+      authorizationRequestPayload,
+      authorizationResponsePayload: { vp_token: { card: [presentation] } },
+      ...encryption(authorizationRequestPayload),
+    })
+    const { response } = await client.submitOpenid4vpAuthorizationResponse({ authorizationRequestPayload, ...made })
+    return response
+  })
+}
+
+function encryption({ response_mode: mode, client_metadata: metadata }: Asked): object {
+  if (mode !== 'direct_post.jwt') return {}
+  const serverMetadata = {
+    authorization_encryption_alg_values_supported: ['ECDH-ES'],
+    authorization_encryption_enc_values_supported: ['A128GCM'],
+  }
+  return { jarm: { encryption: { jwk: metadata?.jwks?.keys[0] }, serverMetadata } }
+}
+
+const presenters: Readonly<Record<string, typeof presentSdJwt>> = {
+  mso_mdoc: (_, credential, holder, asked) => presentMdoc(credential, holder, asked),
+  jwt_vc_json: (_, credential, holder, asked) => presentJwt(credential, holder, asked),
+}
+
+function row(format: string, specification: string, dialect: Dialect, holding: readonly string[]): Row {
+  return {
+    packages: ['@openid4vc/openid4vci', '@openid4vc/openid4vp', ...holding],
+    role: 'wallet',
+    specification: `${specification}, OpenID4VP 1.0`,
+    format,
+    run: async (services, step) => {
+      const holder = await makeHolder()
+      const credential = await receive(services, await offerOf(services, format), holder, dialect, step)
+      const { sessionId, link } = await requestOf(services, format)
+      const make = presenters[format] ?? presentSdJwt
+      const response = await present(services, link, holder, (asked) => make(format, credential, holder, asked), step)
+      await step('verification', async () => {
+        assert.deepEqual([response.status, await response.json()], [200, {}])
+        await assertVerified(services, format, sessionId)
+      })
+    },
+  }
+}
+
+const formats: Readonly<Record<string, readonly string[]>> = {
+  'jwt_vc_json-ld': ['@sd-jwt/core'],
+  jwt_vc_json: [],
+  'dc+sd-jwt': ['@sd-jwt/sd-jwt-vc'],
+  mso_mdoc: ['@owf/mdoc'],
+}
+
+const dialects: Readonly<Record<string, Dialect>> = {
+  'OpenID4VCI 1.0': FINAL,
+  'OpenID4VCI draft 15': { ...FINAL, version: 'Draft15', proof: 'proof', key: 'did' },
+  'OpenID4VCI draft 14': { ...FINAL, version: 'Draft14', proof: 'proof' },
+  'OpenID4VCI draft 13 (`compatibility`)': {
+    version: 'Draft14',
+    proof: 'proof',
+    key: 'did',
+    nonceFrom: 'token response',
+  },
+}
+
+/** Every format in every version that the packages can act as. */
+export const openid4vcRows: readonly Row[] = Object.entries(dialects).flatMap(([specification, dialect]) =>
+  Object.entries(formats).map(([format, holding]) => row(format, specification, dialect, holding)),
+)

@@ -1,0 +1,2 @@
+import type { Row } from './rows.ts'
+export const sphereonRows: readonly Row[] = []
