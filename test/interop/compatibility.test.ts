@@ -1,5 +1,5 @@
 /** Every row of docs/compatibility.md, and the page that they make. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { Services } from '../support/services.ts'
 import { credoRows } from './credo.ts'
 import { mdocRows } from './mdoc.ts'
@@ -13,13 +13,21 @@ const rows: readonly Row[] = [...openid4vcRows, ...credoRows, ...sphereonRows, .
 
 describe('compatibility', () => {
   const results = new Map<Row, Result>()
-  let services: Services
-  beforeAll(async () => {
-    services = await startWithAuthority()
+  /** By the settings of the issuance service. */
+  const started = new Map<string, Promise<Services>>()
+  afterAll(async () => {
+    for (const services of started.values()) await (await services).close()
   })
-  afterAll(() => services.close())
+
+  function servicesFor({ issuer = {} }: Row): Promise<Services> {
+    const key = JSON.stringify(issuer)
+    const services = started.get(key) ?? startWithAuthority({ issuer })
+    started.set(key, services)
+    return services
+  }
 
   it.each(rows.map((row) => [nameOf(row), row] as const))('%s', async (_, row) => {
+    const services = await servicesFor(row)
     services.clock.now = new Date()
     const result = await runRow(row, services)
     results.set(row, result)

@@ -87,7 +87,14 @@ function contextWith(key?: KeyObject): object {
       getCertificateData: ({ certificate }: { readonly certificate: Uint8Array }) => {
         const { issuer, subject, serialNumber, validFrom, validTo, fingerprint256 } = new X509Certificate(certificate)
         const [notBefore, notAfter] = [new Date(validFrom), new Date(validTo)]
-        return { issuerName: issuer, subjectName: subject, serialNumber, thumbprint: fingerprint256, notBefore, notAfter }
+        return {
+          issuerName: issuer,
+          subjectName: subject,
+          serialNumber,
+          thumbprint: fingerprint256,
+          notBefore,
+          notAfter,
+        }
       },
     },
   }

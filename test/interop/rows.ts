@@ -23,6 +23,8 @@ export interface Row {
   readonly format: string
   /** Present when it fails: at which step, how its error reads, and whose doing that is. */
   readonly fails?: { readonly at: string; readonly error: RegExp; readonly because: string }
+  /** Further settings of the issuance service. */
+  readonly issuer?: Readonly<Record<string, unknown>>
   run(services: Services, step: Step): Promise<void>
 }
 

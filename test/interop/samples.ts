@@ -4,7 +4,14 @@ import { writeName } from '../../src/keys/certificate-name.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { certify } from '../support/forge.ts'
-import { ISSUER_URL, makeKey, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import {
+  ISSUER_URL,
+  makeKey,
+  type ServiceOptions,
+  type Services,
+  startServices,
+  VERIFIER_URL,
+} from '../support/services.ts'
 import { configuration, declare, startIssuance, startVerification, statusOf } from '../support/wire.ts'
 
 export interface Sample {

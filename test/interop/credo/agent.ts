@@ -28,7 +28,9 @@ export interface CredoAgent {
 interface Holder {
   resolveCredentialOffer(link: string): Promise<object>
   requestToken(options: object): Promise<{ readonly accessToken: string; readonly cNonce?: string }>
-  requestCredentials(options: object): Promise<{ readonly credentials: readonly { readonly record: StoredCredential }[] }>
+  requestCredentials(
+    options: object,
+  ): Promise<{ readonly credentials: readonly { readonly record: StoredCredential }[] }>
   resolveOpenId4VpAuthorizationRequest(link: string): Promise<{
     readonly authorizationRequestPayload: object
     readonly dcql?: { readonly queryResult: { readonly can_be_satisfied: boolean } }
