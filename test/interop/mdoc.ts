@@ -65,7 +65,7 @@ function contextWith(key?: KeyObject): object {
         sign: ({ toBeSigned }: { readonly toBeSigned: Uint8Array }) =>
           new Uint8Array(sign('sha256', toBeSigned, { key: key ?? assert.fail('no key'), ...ALGORITHM })),
         verify: ({ key: cose, sign1 }: { readonly key: CoseKey; readonly sign1: Sign1 }) => {
-          const publicKey = createPublicKey({ key: { ...cose.jwk, kty: 'EC', crv: 'P-256' } as never, format: 'jwk' })
+          const publicKey = createPublicKey({ key: { ...cose.jwk, kty: 'EC', crv: 'P-256' }, format: 'jwk' })
           return verify('sha256', sign1.toBeSigned, { key: publicKey, ...ALGORITHM }, sign1.signature)
         },
       },

@@ -26,9 +26,10 @@ interface Instance {
 type InstanceClass = new (config: object) => Instance
 
 // Named at run time, because the packages are installed for these tests only, and their types take seconds to check.
-const [core, vc] = ['@sd-jwt/core', '@sd-jwt/sd-jwt-vc'] as const
-const { SDJwtInstance } = (await import(core as string)) as { readonly SDJwtInstance: InstanceClass }
-const { SDJwtVcInstance } = (await import(vc as string)) as { readonly SDJwtVcInstance: InstanceClass }
+const core: string = '@sd-jwt/core'
+const vc: string = '@sd-jwt/sd-jwt-vc'
+const { SDJwtInstance } = (await import(core)) as { readonly SDJwtInstance: InstanceClass }
+const { SDJwtVcInstance } = (await import(vc)) as { readonly SDJwtVcInstance: InstanceClass }
 
 const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
 const signText = (key: KeyObject) => (data: string) =>
@@ -133,7 +134,7 @@ const { credential_definition: definition } = configuration
 const formats = [
   { format: 'jwt_vc_json-ld', packages: [core], specification: 'RFC 9901, VC-JOSE-COSE' },
   { format: 'dc+sd-jwt', packages: [vc, core], specification: 'RFC 9901, SD-JWT VC' },
-] as const
+]
 
 /** Each package in each role. */
 export const sdJwtRows: readonly Row[] = formats.flatMap((row) => [

@@ -49,7 +49,6 @@ export interface StoredCredential {
 interface Core {
   readonly Agent: new (options: object) => CredoAgent
   readonly InjectionSymbols: { readonly StorageService: symbol }
-  readonly KeyManagementModule: new (options: object) => object
   readonly X509Module: new (options: object) => object
   readonly DidsModule: new (options: object) => object
   readonly JwkDidRegistrar: new () => object
@@ -66,9 +65,9 @@ interface Openid4vc {
 }
 
 // Named at run time, because the packages are installed for these tests only, and their types take seconds to check.
-const names = ['@credo-ts/core', '@credo-ts/openid4vc'] as const
-export const core = (await import(names[0] as string)) as Core
-const openid4vc = (await import(names[1] as string)) as Openid4vc
+const [coreName, openid4vcName]: readonly [string, string] = ['@credo-ts/core', '@credo-ts/openid4vc']
+export const core = (await import(coreName)) as Core
+const openid4vc = (await import(openid4vcName)) as Openid4vc
 
 interface Registry {
   registerInstance(token: symbol, instance: object): void
@@ -82,7 +81,7 @@ export async function startAgent(fetch: typeof globalThis.fetch, trusted: readon
   }
   const agent = new core.Agent({
     config: { allowInsecureHttpUrls: true, autoUpdateStorageOnStartup: true },
-    dependencies: { fetch, EventEmitterClass: EventEmitter, FileSystem: class {}, WebSocketClass: class {} },
+    dependencies: { fetch, EventEmitterClass: EventEmitter, FileSystem: Object, WebSocketClass: Object },
     modules: {
       storage,
       kms: new core.Kms.KeyManagementModule({ backends: [memoryKms()] }),

@@ -24,21 +24,22 @@ interface Query {
 export function memoryStore(notFound: (id: string, recordType: string) => Error): object {
   const records = new Map<string, StoredRecord>()
   const keyOf = (type: string, id: string) => `${type} ${id}`
-  const put = (_: unknown, record: StoredRecord) => void records.set(keyOf(record.type, record.id), record.clone())
-  const remove = (type: string, id: string) => {
-    if (!records.delete(keyOf(type, id))) throw notFound(id, type)
+  const put = (_: unknown, record: StoredRecord): Promise<void> => {
+    records.set(keyOf(record.type, record.id), record.clone())
+    return Promise.resolve()
   }
+  const remove = (type: string, id: string): Promise<void> =>
+    records.delete(keyOf(type, id)) ? Promise.resolve() : Promise.reject(notFound(id, type))
   const all = ({ type }: RecordClass) => [...records.values()].filter((record) => record.type === type)
   return {
     supportsCursorPagination: false,
-    save: (context: unknown, record: StoredRecord) => Promise.resolve(put(context, record)),
-    update: (context: unknown, record: StoredRecord) => Promise.resolve(put(context, record)),
-    delete: async (_: unknown, { type, id }: StoredRecord) => Promise.resolve(remove(type, id)),
-    deleteById: async (_: unknown, { type }: RecordClass, id: string) => Promise.resolve(remove(type, id)),
-    getById: async (_: unknown, { type }: RecordClass, id: string) => {
+    save: put,
+    update: put,
+    delete: (_: unknown, { type, id }: StoredRecord) => remove(type, id),
+    deleteById: (_: unknown, { type }: RecordClass, id: string) => remove(type, id),
+    getById: (_: unknown, { type }: RecordClass, id: string) => {
       const record = records.get(keyOf(type, id))
-      if (record === undefined) throw notFound(id, type)
-      return Promise.resolve(record.clone())
+      return record === undefined ? Promise.reject(notFound(id, type)) : Promise.resolve(record.clone())
     },
     getAll: (_: unknown, recordClass: RecordClass) => Promise.resolve(all(recordClass).map((record) => record.clone())),
     findByQuery: (_: unknown, recordClass: RecordClass, query: Query) =>
