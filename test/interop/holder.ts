@@ -1,12 +1,14 @@
 /** What every party needs that holds a credential: a key, the request it answers, and the way to answer. */
 import assert from 'node:assert/strict'
 import { createHash, type KeyObject } from 'node:crypto'
-import { CompactEncrypt, importJWK, type JWK } from 'jose'
+import { CompactEncrypt, calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { writeJws } from '../../src/codec/jws.ts'
+import { formatOf } from '../../src/credential/formats.ts'
 import { keySigner } from '../../src/keys/file-signer.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { makeKey, type Services } from '../support/services.ts'
 import { postForm, type RequestObject } from '../support/wire.ts'
+import { NAMESPACE, sampleOf } from './samples.ts'
 
 export interface Holder {
   readonly key: KeyObject
@@ -44,6 +46,32 @@ export async function answer(services: Services, asked: Asked, presentation: str
     : { vp_token: JSON.stringify(token), state: asked.state }
   const response = await postForm(services, asked.response_uri, form)
   assert.equal(response.status, 200, await response.text())
+}
+
+/** The thumbprint of the key that the answer is encrypted for, as the handover of an mdoc names it. */
+export async function thumbprintOf(asked: Asked): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const key = encryptionKeyOf(asked)
+  return key && new Uint8Array(Buffer.from(await calculateJwkThumbprint(key), 'base64url'))
+}
+
+/** What our own wallet makes for the request. */
+export async function presentOurs(
+  format: string,
+  credential: string,
+  { signer }: Pick<Holder, 'signer'>,
+  asked: Asked,
+): Promise<string> {
+  const { vct, doctype } = sampleOf(format).configuration
+  const path = vct ? ['given_name'] : doctype ? [NAMESPACE, 'given_name'] : ['credentialSubject', 'given_name']
+  const binding = {
+    nonce: asked.nonce,
+    audience: asked.client_id,
+    responseUri: asked.response_uri,
+    encryptionKeyThumbprint: await thumbprintOf(asked),
+    transactionData: [],
+    at: new Date(),
+  }
+  return (formatOf(format) ?? assert.fail(`no ${format}`)).present(credential, [path], binding, signer)
 }
 
 /** A Verifiable Presentation as a JWT, which no package here makes. OpenID4VP 1.0, Presentation Response of jwt_vc_json. */

@@ -1,11 +1,9 @@
 /** The npm package `@owf/mdoc`, with node:crypto for its keys and certificates, and the rows it takes. */
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign, verify, X509Certificate } from 'node:crypto'
-import { calculateJwkThumbprint } from 'jose'
-import { formatOf } from '../../src/credential/formats.ts'
 import type { Services } from '../support/services.ts'
 import { issueCredential } from '../support/wire.ts'
-import { type Asked, answer, encryptionKeyOf, type Holder, makeHolder } from './holder.ts'
+import { type Asked, answer, type Holder, makeHolder, presentOurs, thumbprintOf } from './holder.ts'
 import type { Row, Step } from './rows.ts'
 import { assertVerified, DOCTYPE, NAMESPACE, requestOf, sampleOf } from './samples.ts'
 
@@ -122,11 +120,6 @@ async function transcriptOf(asked: Pick<Asked, 'client_id' | 'nonce' | 'response
   return mdoc.SessionTranscript.forOid4Vp(options, contextWith())
 }
 
-async function thumbprintOf(asked: Asked): Promise<Uint8Array | undefined> {
-  const key = encryptionKeyOf(asked)
-  return key && new Uint8Array(Buffer.from(await calculateJwkThumbprint(key), 'base64url'))
-}
-
 /** Shows what the sample's query asks for. */
 export async function presentMdoc(credential: string, { key, signer }: Holder, asked: Asked): Promise<string> {
   const items = { docType: DOCTYPE, namespaces: { [NAMESPACE]: { given_name: false } } }
@@ -165,7 +158,7 @@ async function verifies(services: Services, step: Step): Promise<void> {
   const { configuration, dataset, shown } = sampleOf('mso_mdoc')
   const credential = await issueCredential(services, signer, configuration, dataset)
   const { request } = await requestOf(services, 'mso_mdoc')
-  const text = await presentOurs(credential, request, signer, services)
+  const text = await presentOurs('mso_mdoc', credential, { signer }, request)
   await step('verification', async () => {
     const response = mdoc.DeviceResponse.fromEncodedForOid4Vp(text)
     const sessionTranscript = await transcriptOf(request, await thumbprintOf(request))
@@ -174,40 +167,31 @@ async function verifies(services: Services, step: Step): Promise<void> {
   })
 }
 
-async function issues(services: Services, step: Step): Promise<void> {
-  const { signer } = await makeHolder()
+async function issue(services: Services, { signer }: Holder): Promise<string> {
   const now = Math.floor(Date.now() / 1000)
   const at = (seconds: number) => new Date((now + seconds) * 1000)
-  const credential = await step('credential', async () => {
-    const made = await new mdoc.Issuer(DOCTYPE, contextWith(services.issuerKey))
-      .addIssuerNamespace(NAMESPACE, sampleOf('mso_mdoc').dataset[NAMESPACE] as object)
-      .sign({
-        signingKey: { ...jwkOf(services.issuerKey), alg: 'ES256' },
-        algorithm: mdoc.SignatureAlgorithm.ES256,
-        digestAlgorithm: 'SHA-256',
-        validityInfo: { signed: at(0), validFrom: at(0), validUntil: at(3600) },
-        deviceKeyInfo: { deviceKey: mdoc.DeviceKey.fromJwk({ ...signer.jwk }) },
-        certificates: [derOf(services.files.get('issuer.pem'))],
-      })
-    return made.encodedForOid4Vci
-  })
-  const { sessionId, request } = await requestOf(services, 'mso_mdoc')
-  const text = await step('presentation', () => presentOurs(credential, request, signer, services))
+  const made = await new mdoc.Issuer(DOCTYPE, contextWith(services.issuerKey))
+    .addIssuerNamespace(NAMESPACE, sampleOf('mso_mdoc').dataset[NAMESPACE] as object)
+    .sign({
+      signingKey: { ...jwkOf(services.issuerKey), alg: 'ES256' },
+      algorithm: mdoc.SignatureAlgorithm.ES256,
+      digestAlgorithm: 'SHA-256',
+      validityInfo: { signed: at(0), validFrom: at(0), validUntil: at(3600) },
+      deviceKeyInfo: { deviceKey: mdoc.DeviceKey.fromJwk({ ...signer.jwk }) },
+      certificates: [derOf(services.files.get('issuer.pem'))],
+    })
+  return made.encodedForOid4Vci
+}
+
+async function issues(services: Services, step: Step): Promise<void> {
+  const holder = await makeHolder()
+  const credential = await step('credential', () => issue(services, holder))
+  const { sessionId, request } = await step('request', () => requestOf(services, 'mso_mdoc'))
+  const text = await step('presentation', () => presentOurs('mso_mdoc', credential, holder, request))
   await step('verification', async () => {
     await answer(services, request, text)
     await assertVerified(services, 'mso_mdoc', sessionId)
   })
-}
-
-async function presentOurs(
-  credential: string,
-  request: Asked,
-  signer: Holder['signer'],
-  services: Services,
-): Promise<string> {
-  const format = formatOf('mso_mdoc') ?? assert.fail('no mso_mdoc')
-  const binding = { nonce: request.nonce, audience: request.client_id, at: services.clock.now }
-  return format.present(credential, [[NAMESPACE, 'given_name']], binding, signer)
 }
 
 function anchorsOf(services: Services): readonly Uint8Array[] {

@@ -16,7 +16,7 @@ const SUCCESS = {
 } as const
 
 export interface Row {
-  /** The npm packages; the first gives the version. */
+  /** The npm packages, the one that the row is about first. */
   readonly packages: readonly string[]
   readonly role: keyof typeof SUCCESS
   readonly specification: string
@@ -51,8 +51,11 @@ export async function runRow(row: Row, services: Services): Promise<Result> {
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause, response } = error as { readonly cause?: unknown; readonly response?: unknown }
-  const answer = typeof response === 'string' ? `: ${response}` : JSON.stringify(response ?? '')
-  return `${error.message} ${answer} ${cause === undefined ? '' : textOf(cause)}`
+  return [
+    error.message,
+    ...(response === undefined ? [] : [JSON.stringify(response)]),
+    ...(cause === undefined ? [] : [textOf(cause)]),
+  ].join(': ')
 }
 
 export function nameOf({ packages, role, specification, format }: Row): string {
@@ -82,7 +85,7 @@ export function compatibilityPage(results: ReadonlyMap<Row, Result>): string {
   const lines = [...results].map(([row, result]) =>
     [
       row.packages.map((name) => `\`${name}\``).join(', '),
-      versionOf(row.packages[0] ?? ''),
+      row.packages.map(versionOf).join(', '),
       row.role,
       row.specification,
       `\`${row.format}\``,

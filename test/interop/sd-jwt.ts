@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { createPublicKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
-import { formatOf } from '../../src/credential/formats.ts'
 import type { Services } from '../support/services.ts'
 import { configuration, issueCredential } from '../support/wire.ts'
-import { type Asked, answer, type Holder, makeHolder, sha256 } from './holder.ts'
+import { type Asked, answer, type Holder, makeHolder, presentOurs, sha256 } from './holder.ts'
 import type { Row } from './rows.ts'
 import { assertVerified, requestOf, sampleOf, VCT } from './samples.ts'
 
@@ -87,14 +86,13 @@ async function verifies(services: Services, format: string, step: Parameters<Row
   const { signer } = await makeHolder()
   const { configuration: posted, dataset, shown } = sampleOf(format)
   const credential = await issueCredential(services, signer, posted, dataset)
-  const places = format === 'dc+sd-jwt' ? [['given_name']] : [['credentialSubject', 'given_name']]
-  const binding = { nonce: 'the-nonce', audience: 'x509_hash:us', at: services.clock.now }
-  const text = await formatOf(format)?.present(credential, places, binding, signer)
+  const { request } = await requestOf(services, format)
+  const text = await presentOurs(format, credential, { signer }, request)
   await step('verification', async () => {
     const instance = sdJwt({ issuer: services.issuerKey }, format)
-    const { payload, kb } = await instance.verify(text ?? '', { keyBindingNonce: 'the-nonce' })
+    const { payload, kb } = await instance.verify(text, { keyBindingNonce: request.nonce })
     for (const [name, value] of Object.entries(shown)) assert.deepEqual(payload[name], value)
-    assert.equal(kb?.payload.aud, 'x509_hash:us')
+    assert.equal(kb?.payload.aud, request.client_id)
   })
 }
 
@@ -119,11 +117,9 @@ async function issues(services: Services, format: string, step: Parameters<Row['
     ),
   )
   const { sessionId, request } = await requestOf(services, format)
-  const places = isVc ? [['given_name']] : [['credentialSubject', 'given_name']]
-  const binding = { nonce: request.nonce, audience: request.client_id, at: services.clock.now }
-  const text = await step('presentation', () => formatOf(format)?.present(credential, places, binding, signer))
+  const text = await step('presentation', () => presentOurs(format, credential, { signer }, request))
   await step('verification', async () => {
-    await answer(services, request, text ?? '')
+    await answer(services, request, text)
     await assertVerified(services, format, sessionId)
   })
 }
