@@ -1,0 +1,195 @@
+/**
+ * The modules of the OpenID Foundation's conformance suite for issuers (plan oid4vci-1_0-issuer-test-plan, pre-authorized
+ * code), played against our service: each test does what the module of its name does, in every format we issue.
+ */
+import { createPublicKey } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/codec/json.ts'
+import { readJws } from '../../src/codec/jws.ts'
+import { parseCertificate } from '../../src/keys/certificate.ts'
+import { signedBy } from '../../src/keys/signature.ts'
+import { drivenFormats, shannonBits } from '../support/oidf-formats.ts'
+import {
+  authorize,
+  credentialIn,
+  credentialResponse,
+  discover,
+  documentAt,
+  expectError,
+  type Identifier,
+  nonceFor,
+  proofFor,
+  startHttpsIssuer,
+  textOf,
+  walletWithToken,
+  wellKnown,
+} from '../support/oidf-issuer.ts'
+import { keyMistakes, metadataMistakes, serverMistakes } from '../support/oidf-metadata.ts'
+import type { Services } from '../support/services.ts'
+import { holderSigner } from '../support/wire.ts'
+
+const identifiers: readonly Identifier[] = ['base', 'session']
+const plans = identifiers.flatMap((identifier) =>
+  drivenFormats.map((driven) => ({ identifier, driven, format: driven.format })),
+)
+
+describe.each(plans)('$format from an issuer known by its $identifier', ({ identifier, driven }) => {
+  let services: Services
+  beforeAll(async () => {
+    services = await startHttpsIssuer(identifier)
+  })
+  afterAll(() => services.close())
+
+  it('oid4vci-1_0-issuer-metadata-test', async () => {
+    const { metadata, server, offer } = await discover(services, driven)
+    const issuer = textOf(offer, 'credential_issuer')
+    expect(metadataMistakes(metadata, issuer)).toEqual([])
+    const servers = (metadata.authorization_servers ?? [issuer]) as readonly string[]
+    for (const each of servers) {
+      const document = await documentAt(services, wellKnown(each, 'oauth-authorization-server'))
+      expect(serverMistakes(document, each, metadata)).toEqual([])
+      expect(keyMistakes(await documentAt(services, textOf(server, 'jwks_uri')))).toEqual([])
+    }
+  })
+
+  it('oid4vci-1_0-issuer-metadata-test-signed', async () => {
+    const { metadata, offer } = await discover(services, driven)
+    const issuer = textOf(offer, 'credential_issuer')
+    const headers = { accept: 'application/jwt' }
+    const response = await services.fetch(wellKnown(issuer, 'openid-credential-issuer'), { headers })
+    expect(response.status).toBe(200)
+    const type = response.headers.get('content-type') ?? ''
+    // The suite skips the rest where JSON comes back: signing is a choice of the issuer.
+    if (type.startsWith('application/json')) {
+      expect(await response.json()).toEqual(metadata)
+      return
+    }
+    expect(type).toMatch(/^application\/jwt\b/)
+    const jws = readJws(await response.text())
+    expect(jws.header).toMatchObject({ typ: 'openidvci-issuer-metadata+jwt', alg: 'ES256' })
+    const [leaf = ''] = jws.header.x5c as readonly string[]
+    const key = parseCertificate(Buffer.from(leaf, 'base64')).publicKey
+    expect(signedBy(jws, createPublicKey(key.export({ type: 'spki', format: 'pem' })))).toBe(true)
+    expect(jws.payload).toMatchObject({ ...metadata, sub: issuer })
+    expect(jws.payload.iat).toBeLessThanOrEqual(Math.floor(services.clock.now.getTime() / 1000))
+  })
+
+  it('oid4vci-1_0-issuer-happy-flow', async () => {
+    const found = await discover(services, driven)
+    const known = found.metadata.credential_configurations_supported as JsonObject
+    const ids = found.offer.credential_configuration_ids as readonly string[]
+    expect(ids.length).toBeGreaterThan(0)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.filter((id) => !Object.hasOwn(known, id))).toEqual([])
+    const members = ['credential_issuer', 'credential_configuration_ids', 'grants']
+    expect(Object.keys(found.offer).filter((name) => !members.includes(name))).toEqual([])
+
+    const wallet = await authorize(found)
+    const { access_token: _, token_type: type, expires_in: seconds, ...rest } = wallet.token
+    expect(type).toBe('Bearer')
+    expect(seconds).toBeGreaterThan(0)
+    // OpenID4VCI 1.0, Protecting the Access Token: a bearer token that lives for longer is not for use without a key.
+    expect(seconds).toBeLessThanOrEqual(300)
+    expect(Object.keys(rest).filter((name) => name !== 'refresh_token')).toEqual([])
+    expect(shannonBits(textOf(wallet.token, 'access_token'))).toBeGreaterThan(96)
+    expect(shannonBits(await nonceFor(wallet))).toBeGreaterThan(96)
+
+    const credential = await credentialIn(await credentialResponse(wallet))
+    expect(driven.mistakesIn(credential, wallet.holder.jwk, services.clock.now)).toEqual([])
+  })
+
+  it('oid4vci-1_0-issuer-happy-flow-additional-requests', async () => {
+    const wallet = await walletWithToken(services, driven)
+    const seen = new Set<unknown>()
+    for (const accept of ['*/*', 'application/json', 'application/json;q=0.9, text/html', 'text/html']) {
+      const credential = await credentialIn(await credentialResponse(wallet, { headers: { accept } }))
+      expect(driven.mistakesIn(credential, wallet.holder.jwk, services.clock.now)).toEqual([])
+      seen.add(credential)
+    }
+    expect(seen.size).toBe(4)
+  })
+
+  it('oid4vci-1_0-issuer-happy-flow-multiple-clients', async () => {
+    const { clock } = services
+    const before = clock.now
+    clock.now = new Date(Math.ceil(before.getTime() / 3_600_000) * 3_600_000 + 600_000)
+    try {
+      const [first, second] = [await discover(services, driven), await discover(services, driven)]
+      const wallets = [await authorize(first), await authorize(second)]
+      const times: JsonObject[] = []
+      for (const wallet of wallets) {
+        const credential = await credentialIn(await credentialResponse(wallet))
+        expect(driven.mistakesIn(credential, wallet.holder.jwk, clock.now)).toEqual([])
+        times.push(driven.timesOf(credential))
+        clock.now = new Date(clock.now.getTime() + 97_000)
+      }
+      expect(Object.keys(times[0] ?? {}).length).toBeGreaterThan(1)
+      expect(times[0]).toEqual(times[1])
+      const issuers = wallets.map(({ offer }) => offer.credential_issuer)
+      expect(new Set(issuers).size).toBe(identifier === 'base' ? 1 : 2)
+    } finally {
+      clock.now = before
+    }
+  })
+
+  it('oid4vci-1_0-issuer-happy-flow-skip-notification', async () => {
+    const wallet = await walletWithToken(services, driven)
+    await credentialIn(await credentialResponse(wallet))
+    // The wallet says nothing of what became of it, and may still ask for another.
+    await credentialIn(await credentialResponse(wallet))
+  })
+
+  it('oid4vci-1_0-issuer-fail-invalid-nonce', async () => {
+    const wallet = await walletWithToken(services, driven)
+    const members = { proofs: { jwt: [await proofFor(wallet, { nonce: 'dGhlIG5vbmNlIG9mIG5vYm9keQ' })] } }
+    await expectError(await credentialResponse(wallet, { members }), 'invalid_nonce')
+    await credentialIn(await credentialResponse(wallet))
+  })
+
+  it('oid4vci-1_0-issuer-fail-invalid-jwt-proof-signature', async () => {
+    const wallet = await walletWithToken(services, driven)
+    const [proof, other] = [await proofFor(wallet), await proofFor(wallet, {}, await holderSigner())]
+    const flipped = `${proof.slice(0, -10)}${proof.at(-10) === 'A' ? 'B' : 'A'}${proof.slice(-9)}`
+    for (const jwt of [flipped, other]) {
+      await expectError(await credentialResponse(wallet, { members: { proofs: { jwt: [jwt] } } }), 'invalid_proof')
+    }
+    await credentialIn(await credentialResponse(wallet))
+  })
+
+  it('oid4vci-1_0-issuer-fail-missing-proof', async () => {
+    const wallet = await walletWithToken(services, driven)
+    await expectError(await credentialResponse(wallet, { members: { proofs: undefined } }), 'invalid_proof')
+    await credentialIn(await credentialResponse(wallet))
+  })
+
+  it('oid4vci-1_0-issuer-fail-unknown-credential-configuration', async () => {
+    const wallet = await walletWithToken(services, driven)
+    const members = { credential_configuration_id: 'configuration-of-nobody' }
+    await expectError(await credentialResponse(wallet, { members }), 'unknown_credential_configuration')
+    await credentialIn(await credentialResponse(wallet))
+  })
+
+  it('oid4vci-1_0-issuer-fail-unknown-credential-identifier', async () => {
+    const wallet = await walletWithToken(services, driven)
+    const members = { credential_configuration_id: undefined, credential_identifier: 'identifier-of-nobody' }
+    await expectError(await credentialResponse(wallet, { members }), 'unknown_credential_identifier')
+    await credentialIn(await credentialResponse(wallet))
+  })
+
+  it('oid4vci-1_0-issuer-fail-unsupported-encryption-algorithm', async () => {
+    const wallet = await walletWithToken(services, driven)
+    const jwk = { ...(await holderSigner()).jwk, alg: 'ECDH-ES+UNKNOWN', use: 'enc', kid: '1' }
+    const members = { credential_response_encryption: { jwk, enc: 'A000GCM' } }
+    await expectError(await credentialResponse(wallet, { members }), 'invalid_encryption_parameters')
+    await credentialIn(await credentialResponse(wallet))
+  })
+
+  it('oid4vci-1_0-issuer-fail-on-access-token-in-query', async () => {
+    const wallet = await walletWithToken(services, driven)
+    const query = `?access_token=${encodeURIComponent(textOf(wallet.token, 'access_token'))}`
+    const response = await credentialResponse(wallet, { query, headers: { authorization: '' } })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer\b/)
+    await credentialIn(await credentialResponse(wallet))
+  })
+})

@@ -1,0 +1,83 @@
+/** What the drivers of the OpenID Foundation's modules issue and ask for, one entry for each format that they play. */
+import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
+import type { PublicJwk } from '../../src/keys/jwk.ts'
+import { configuration, dataset, dcqlQuery } from './wire.ts'
+
+export interface DrivenFormat {
+  /** As a configuration and a query name it. */
+  readonly format: string
+  readonly configuration: JsonObject
+  readonly dataset: JsonObject
+  readonly dcqlQuery: { readonly credentials: readonly JsonObject[] }
+  /** What the suite finds wrong with a credential of this configuration that was issued to the key. */
+  mistakesIn(credential: unknown, holder: PublicJwk, now: Date): readonly string[]
+  /** What two credentials could be told to be of one moment by, when it moves with the clock. */
+  timesOf(credential: unknown): JsonObject
+}
+
+const w3c: DrivenFormat = {
+  format: 'jwt_vc_json-ld',
+  configuration: { ...configuration, scope: 'student_card' },
+  dataset: dataset,
+  dcqlQuery: dcqlQuery,
+  mistakesIn: (credential, holder, now) => sdJwtMistakes(credential, { typ: 'vc+sd-jwt', holder, now }),
+  timesOf: sdJwtTimes,
+}
+
+export const drivenFormats: readonly DrivenFormat[] = [
+  w3c,
+  {
+    ...w3c,
+    format: 'vc+sd-jwt',
+    configuration: { ...w3c.configuration, format: 'vc+sd-jwt' },
+    dcqlQuery: { credentials: w3c.dcqlQuery.credentials.map((query) => ({ ...query, format: 'vc+sd-jwt' })) },
+  },
+]
+
+interface Expected {
+  readonly typ: string
+  readonly vct?: string
+  readonly holder: PublicJwk
+  readonly now: Date
+}
+
+function sdJwtMistakes(credential: unknown, { typ, vct, holder, now }: Expected): readonly string[] {
+  if (typeof credential !== 'string') return ['the credential is no text']
+  const { jws, disclosures } = readSdJwt(credential)
+  const seconds = Math.floor(now.getTime() / 1000)
+  const { iat, exp, nbf, cnf } = jws.payload as Record<string, Json | undefined>
+  const bound = isObject(cnf) ? own(cnf, 'jwk') : undefined
+  const salts = disclosures.map((text) => (JSON.parse(Buffer.from(text, 'base64url').toString()) as [string])[0])
+  // Throws when a disclosure fits nowhere.
+  revealClaims(jws.payload, disclosures)
+  return mistakes({
+    [`typ is ${typ}`]: jws.header.typ === typ,
+    'vct is that of the configuration': vct === undefined || jws.payload.vct === vct,
+    'iat is a time, and not in the future': typeof iat === 'number' && iat <= seconds,
+    'nbf is not in the future': nbf === undefined || (typeof nbf === 'number' && nbf <= seconds),
+    'exp is in the future': typeof exp === 'number' && exp > seconds,
+    'cnf.jwk is the key of the proof': isObject(bound) && bound.x === holder.x && own(bound, 'y') === own(holder, 'y'),
+    'cnf.jwk is public': isObject(bound) && !Object.hasOwn(bound, 'd'),
+    'every salt is another': new Set(salts).size === salts.length,
+    'every salt has 128 bits': salts.every((salt) => Buffer.from(salt, 'base64url').length >= 16),
+  })
+}
+
+function sdJwtTimes(credential: unknown): JsonObject {
+  const { payload } = readSdJwt(String(credential)).jws
+  const names = ['iat', 'nbf', 'exp', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate']
+  return Object.fromEntries(Object.entries(payload).filter(([name]) => names.includes(name)))
+}
+
+/** The sentences that do not hold. */
+export function mistakes(sentences: Readonly<Record<string, boolean>>): readonly string[] {
+  return Object.entries(sentences).flatMap(([sentence, holds]) => (holds ? [] : [sentence]))
+}
+
+/** An estimate from below, as the suite makes it: the entropy of the characters, times their number. */
+export function shannonBits(text: string): number {
+  const counts = new Map<string, number>()
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
+  return [...counts.values()].reduce((bits, count) => bits - count * Math.log2(count / text.length), 0)
+}

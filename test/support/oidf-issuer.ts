@@ -1,0 +1,192 @@
+/**
+ * The wallet of the OpenID Foundation's conformance suite, as its modules for issuers play it: it starts from the link,
+ * follows only what it is told, and sends members nobody knows with every request.
+ */
+import { randomBytes } from 'node:crypto'
+import { expect } from 'vitest'
+import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { writeJws } from '../../src/codec/jws.ts'
+import type { Signer } from '../../src/keys/signer.ts'
+import type { DrivenFormat } from './oidf-formats.ts'
+import { fetchFrom, type Services, startServices } from './services.ts'
+import { authorization, GRANT, holderSigner, postForm } from './wire.ts'
+
+/** The suite takes no http: every address of the documents begins like this. */
+export const HTTPS_ISSUER = 'https://issuer.example'
+
+export type Identifier = 'base' | 'session'
+
+export async function startHttpsIssuer(identifier: Identifier): Promise<Services> {
+  const issuer = { id: HTTPS_ISSUER, display: { name: 'Example University' }, identifier }
+  const services = await startServices({ issuer: { baseUrl: HTTPS_ISSUER, issuer } })
+  return { ...services, fetch: fetchFrom(new Map([[HTTPS_ISSUER, services.issuer]])) }
+}
+
+/** What the wallet knows when it has read the offer and the documents it leads to. */
+export interface Discovered {
+  readonly services: Services
+  readonly driven: DrivenFormat
+  readonly offer: JsonObject
+  readonly configurationId: string
+  readonly metadata: JsonObject
+  readonly server: JsonObject
+}
+
+export interface Authorized extends Discovered {
+  readonly holder: Signer
+  readonly token: JsonObject
+}
+
+/** The link of a new offer for one credential, as the application gets it. */
+export async function offerLink(services: Services, driven: DrivenFormat): Promise<string> {
+  const post = (path: string, body: unknown): Promise<Response> =>
+    services.fetch(`${HTTPS_ISSUER}${path}`, {
+      method: 'POST',
+      headers: { ...authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const id = await (await post('/credential-configuration/create', driven.configuration)).text()
+  const session = { credential_dataset: driven.dataset, credential_configurations: [id] }
+  const started = await post('/issuance/oid4vci/new-session', session)
+  return textOf((await started.json()) as JsonObject, 'credential_offer_uri')
+}
+
+export async function discover(services: Services, driven: DrivenFormat): Promise<Discovered> {
+  const link = new URL(await offerLink(services, driven))
+  expect([...link.searchParams.keys()]).toEqual(['credential_offer_uri'])
+  const offer = await documentAt(services, link.searchParams.get('credential_offer_uri') ?? '')
+  const identifier = textOf(offer, 'credential_issuer')
+  const metadata = await documentAt(services, wellKnown(identifier, 'openid-credential-issuer'))
+  const [server = identifier] = (metadata.authorization_servers ?? []) as readonly string[]
+  return {
+    services,
+    driven,
+    offer,
+    metadata,
+    configurationId: (offer.credential_configuration_ids as readonly string[])[0] ?? '',
+    server: await documentAt(services, wellKnown(server, 'oauth-authorization-server')),
+  }
+}
+
+/** OpenID4VCI 1.0, Credential Issuer Metadata Retrieval; RFC 8414 section 3: between host and path. */
+export function wellKnown(identifier: string, name: string): string {
+  const { origin, pathname } = new URL(identifier)
+  return `${origin}/.well-known/${name}${pathname === '/' ? '' : pathname}`
+}
+
+/** An address that must be https, and whose JSON document may be read from any web page. */
+export async function documentAt({ fetch }: Services, url: string): Promise<JsonObject> {
+  expect(url).toMatch(/^https:\/\//)
+  const response = await fetch(url)
+  expect([url, response.status]).toEqual([url, 200])
+  expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+  return (await response.json()) as JsonObject
+}
+
+export async function authorize(found: Discovered): Promise<Authorized> {
+  const { services, offer, server } = found
+  const grant = own(offer.grants as JsonObject, GRANT) as JsonObject
+  const form = { grant_type: GRANT, 'pre-authorized_code': textOf(grant, 'pre-authorized_code'), ...unknownText() }
+  const response = await postForm(services, textOf(server, 'token_endpoint'), form)
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  return { ...found, holder: await holderSigner(), token: (await response.json()) as JsonObject }
+}
+
+/** The usual way up to the credential request. */
+export async function walletWithToken(services: Services, driven: DrivenFormat): Promise<Authorized> {
+  return authorize(await discover(services, driven))
+}
+
+export async function nonceFor({ services, metadata }: Discovered): Promise<string> {
+  const response = await services.fetch(textOf(metadata, 'nonce_endpoint'), { method: 'POST' })
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  return textOf((await response.json()) as JsonObject, 'c_nonce')
+}
+
+/** The suite names a client in iss, although it is anonymous. */
+export async function proofFor(wallet: Authorized, changes: JsonObject = {}, signer = wallet.holder): Promise<string> {
+  const payload = {
+    iss: 'conformance-suite',
+    aud: wallet.metadata.credential_issuer as Json,
+    iat: Math.floor(wallet.services.clock.now.getTime() / 1000),
+    nonce: await nonceFor(wallet),
+    ...changes,
+  }
+  const header = { typ: 'openid4vci-proof+jwt', alg: 'ES256', jwk: { ...wallet.holder.jwk } }
+  return writeJws(header, payload, (data) => signer.sign(data))
+}
+
+export interface RequestChanges {
+  /** Members of the body; undefined ones are left out. */
+  readonly members?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: string
+}
+
+/** A credential request as it should be, with unknown members, but for the changes. */
+export async function credentialResponse(wallet: Authorized, changes: RequestChanges = {}): Promise<Response> {
+  const { services, metadata, token, configurationId } = wallet
+  const usual = 'proofs' in (changes.members ?? {}) ? {} : { proofs: { jwt: [await proofFor(wallet)] } }
+  return services.fetch(`${textOf(metadata, 'credential_endpoint')}${changes.query ?? ''}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${textOf(token, 'access_token')}`,
+      ...changes.headers,
+    },
+    body: JSON.stringify({
+      credential_configuration_id: configurationId,
+      ...usual,
+      ...unknownText(),
+      [random()]: { nested: [random()] },
+      ...changes.members,
+    }),
+  })
+}
+
+/** The one credential of a response; anything else than it and a notification id is unknown to the suite. */
+export async function credentialIn(response: Response): Promise<unknown> {
+  const body = (await response.json()) as JsonObject
+  expect([response.status, body]).toEqual([200, expect.objectContaining({ credentials: expect.any(Array) as unknown })])
+  expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  expect(Object.keys(body).filter((name) => !['credentials', 'notification_id'].includes(name))).toEqual([])
+  const credentials = body.credentials as readonly Json[]
+  expect(credentials.map((each) => isObject(each) && Object.keys(each))).toEqual([['credential']])
+  return (credentials[0] as JsonObject).credential
+}
+
+/** The codes of OpenID4VCI 1.0, Credential Error Response: the suite takes no others. */
+const CODES = [
+  'invalid_credential_request',
+  'unknown_credential_configuration',
+  'unknown_credential_identifier',
+  'invalid_proof',
+  'invalid_nonce',
+  'invalid_encryption_parameters',
+  'credential_request_denied',
+]
+
+export async function expectError(response: Response, code: string): Promise<void> {
+  const body = (await response.json()) as JsonObject
+  expect(CODES).toContain(code)
+  expect([response.status, body.error]).toEqual([400, code])
+  expect(Object.keys(body).filter((name) => !['error', 'error_description'].includes(name))).toEqual([])
+  expect(body.error_description ?? '').toMatch(/^[ !#-[\]-~]*$/)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+}
+
+export function textOf(object: JsonObject, name: string): string {
+  const value = own(object, name)
+  expect([name, typeof value]).toEqual([name, 'string'])
+  return value as string
+}
+
+function random(): string {
+  return randomBytes(12).toString('hex')
+}
+
+function unknownText(): Record<string, string> {
+  return { [random()]: random() }
+}
