@@ -1,8 +1,23 @@
 /** What the drivers of the OpenID Foundation's modules issue and ask for, one entry for each format that they play. */
+import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
-import { readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
+import { writeJws } from '../../src/codec/jws.ts'
+import { digestOf, readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
 import type { PublicJwk } from '../../src/keys/jwk.ts'
+import type { Signer } from '../../src/keys/signer.ts'
 import { configuration, dataset, dcqlQuery } from './wire.ts'
+
+/** What a presentation is bound to, and what the negative modules change of it. */
+export interface Bound {
+  readonly request: JsonObject
+  readonly now: Date
+  /** Members of the key binding that are other than they should be; undefined ones are left out. */
+  readonly binding?: Readonly<Record<string, Json | undefined>>
+  /** Changes the credential's own signature. */
+  readonly forgedCredential?: boolean
+  /** Signs the key binding in place of the holder. */
+  readonly thief?: Signer
+}
 
 export interface DrivenFormat {
   /** As a configuration and a query name it. */
@@ -12,6 +27,8 @@ export interface DrivenFormat {
   readonly dcqlQuery: { readonly credentials: readonly JsonObject[] }
   /** What the suite finds wrong with a credential of this configuration that was issued to the key. */
   mistakesIn(credential: unknown, holder: PublicJwk, now: Date): readonly string[]
+  /** A presentation of everything in the credential, for the request. */
+  present(credential: unknown, holder: Signer, bound: Bound): Promise<string>
   /** What two credentials could be told to be of one moment by, when it moves with the clock. */
   timesOf(credential: unknown): JsonObject
 }
@@ -23,6 +40,7 @@ const w3c: DrivenFormat = {
   dcqlQuery: dcqlQuery,
   mistakesIn: (credential, holder, now) => sdJwtMistakes(credential, { typ: 'vc+sd-jwt', holder, now }),
   timesOf: sdJwtTimes,
+  present: presentSdJwt,
 }
 
 export const drivenFormats: readonly DrivenFormat[] = [
@@ -57,11 +75,28 @@ function sdJwtMistakes(credential: unknown, { typ, vct, holder, now }: Expected)
     'iat is a time, and not in the future': typeof iat === 'number' && iat <= seconds,
     'nbf is not in the future': nbf === undefined || (typeof nbf === 'number' && nbf <= seconds),
     'exp is in the future': typeof exp === 'number' && exp > seconds,
-    'cnf.jwk is the key of the proof': isObject(bound) && bound.x === holder.x && own(bound, 'y') === own(holder, 'y'),
+    'cnf.jwk is the key of the proof': isObject(bound) && isDeepStrictEqual({ ...bound }, { ...holder }),
     'cnf.jwk is public': isObject(bound) && !Object.hasOwn(bound, 'd'),
     'every salt is another': new Set(salts).size === salts.length,
     'every salt has 128 bits': salts.every((salt) => Buffer.from(salt, 'base64url').length >= 16),
   })
+}
+
+async function presentSdJwt(credential: unknown, holder: Signer, bound: Bound): Promise<string> {
+  const text = bound.forgedCredential ? withOtherSignature(String(credential)) : String(credential)
+  const { nonce, client_id: audience } = bound.request
+  const usual = { iat: Math.floor(bound.now.getTime() / 1000), nonce, aud: audience, sd_hash: digestOf(text) }
+  const signer = bound.thief ?? holder
+  const header = { typ: 'kb+jwt', alg: holder.alg }
+  return text + (await writeJws(header, { ...usual, ...bound.binding } as JsonObject, (data) => signer.sign(data)))
+}
+
+/** The first character of a signature has no bits that a decoder drops. */
+function withOtherSignature(sdJwt: string): string {
+  const [jwt = '', ...rest] = sdJwt.split('~')
+  const [header = '', payload = '', signature = ''] = jwt.split('.')
+  const other = (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1)
+  return [[header, payload, other].join('.'), ...rest].join('~')
 }
 
 function sdJwtTimes(credential: unknown): JsonObject {

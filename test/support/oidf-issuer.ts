@@ -8,18 +8,28 @@ import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.
 import { writeJws } from '../../src/codec/jws.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import type { DrivenFormat } from './oidf-formats.ts'
-import { fetchFrom, type Services, startServices } from './services.ts'
-import { authorization, GRANT, holderSigner, postForm } from './wire.ts'
+import { fetchFrom, ISSUER_URL, type ServiceOptions, type Services, startServices } from './services.ts'
+import { call, GRANT, holderSigner, postForm } from './wire.ts'
 
-/** The suite takes no http: every address of the documents begins like this. */
-export const HTTPS_ISSUER = 'https://issuer.example'
+/** The suite takes no http: every address of the documents begins like these. */
+const HTTPS_ISSUER = 'https://issuer.example'
+export const HTTPS_VERIFIER = 'https://verifier.example'
 
 export type Identifier = 'base' | 'session'
 
-export async function startHttpsIssuer(identifier: Identifier): Promise<Services> {
-  const issuer = { id: HTTPS_ISSUER, display: { name: 'Example University' }, identifier }
-  const services = await startServices({ issuer: { baseUrl: HTTPS_ISSUER, issuer } })
-  return { ...services, fetch: fetchFrom(new Map([[HTTPS_ISSUER, services.issuer]])) }
+/** Both services, the issuer by the name of its certificate. */
+export async function startHttpsServices(identifier: Identifier, options: ServiceOptions = {}): Promise<Services> {
+  const issuer = { id: ISSUER_URL, display: { name: 'Example University' }, identifier }
+  const services = await startServices({
+    ...options,
+    issuer: { baseUrl: HTTPS_ISSUER, issuer },
+    verifier: { baseUrl: HTTPS_VERIFIER, ...options.verifier },
+  })
+  const apps = new Map([
+    [HTTPS_ISSUER, services.issuer],
+    [HTTPS_VERIFIER, services.verifier],
+  ])
+  return { ...services, fetch: fetchFrom(apps) }
 }
 
 /** What the wallet knows when it has read the offer and the documents it leads to. */
@@ -38,16 +48,11 @@ export interface Authorized extends Discovered {
 }
 
 /** The link of a new offer for one credential, as the application gets it. */
-export async function offerLink(services: Services, driven: DrivenFormat): Promise<string> {
-  const post = (path: string, body: unknown): Promise<Response> =>
-    services.fetch(`${HTTPS_ISSUER}${path}`, {
-      method: 'POST',
-      headers: { ...authorization, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-  const id = await (await post('/credential-configuration/create', driven.configuration)).text()
-  const session = { credential_dataset: driven.dataset, credential_configurations: [id] }
-  const started = await post('/issuance/oid4vci/new-session', session)
+async function offerLink(services: Services, driven: DrivenFormat): Promise<string> {
+  const created = await call(services, `${HTTPS_ISSUER}/credential-configuration/create`, driven.configuration)
+  expect(created.status).toBe(201)
+  const session = { credential_dataset: driven.dataset, credential_configurations: [await created.text()] }
+  const started = await call(services, `${HTTPS_ISSUER}/issuance/oid4vci/new-session`, session)
   return textOf((await started.json()) as JsonObject, 'credential_offer_uri')
 }
 

@@ -1,0 +1,107 @@
+/**
+ * The modules of the OpenID Foundation's conformance suite for verifiers (plan oid4vp-1final-verifier-test-plan), played
+ * against our service: each test does what the module of its name does, in every format we verify.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readSdJwt } from '../../src/codec/sd-jwt.ts'
+import { drivenFormats } from '../support/oidf-formats.ts'
+import { startHttpsServices } from '../support/oidf-issuer.ts'
+import {
+  ask,
+  encryptionKeys,
+  expectAccepted,
+  expectRejected,
+  fetchRequest,
+  type Held,
+  heldCredential,
+  requestMistakes,
+  respond,
+} from '../support/oidf-verifier.ts'
+import type { Services } from '../support/services.ts'
+import { holderSigner } from '../support/wire.ts'
+
+const YEAR = 365 * 86_400
+
+describe.each(drivenFormats)('$format', (driven) => {
+  let services: Services
+  let held: Held
+  beforeAll(async () => {
+    services = await startHttpsServices('session')
+    held = await heldCredential(services, driven)
+  })
+  afterAll(() => services.close())
+
+  it('oid4vp-1final-verifier-happy-flow', async () => {
+    const asked = await ask(services, driven)
+    expect(requestMistakes(asked)).toEqual([])
+    await expectAccepted(await respond(asked, held))
+
+    const again = await ask(services, driven)
+    expect(again.request.nonce).not.toBe(asked.request.nonce)
+    expect(again.request.state).not.toBe(asked.request.state)
+    const [old, fresh] = [asked, again].map(({ request }) => encryptionKeys(request).map(({ x }) => x))
+    expect(fresh?.filter((x) => old?.includes(x))).toEqual([])
+  })
+
+  it('oid4vp-1final-verifier-request-uri-fetched-twice', async () => {
+    const asked = await ask(services, driven)
+    expect((await fetchRequest(services, asked.link)).payload).toEqual(asked.request)
+    await expectAccepted(await respond(asked, held))
+  })
+})
+
+/** What only an SD-JWT has: a JWT by the holder. */
+const sdJwts = drivenFormats.filter(({ format }) => format !== 'mso_mdoc')
+
+describe.each(sdJwts)('$format with a key binding', (driven) => {
+  let services: Services
+  let held: Held
+  beforeAll(async () => {
+    services = await startHttpsServices('session')
+    held = await heldCredential(services, driven)
+  })
+  afterAll(() => services.close())
+  const seconds = () => Math.floor(services.clock.now.getTime() / 1000)
+
+  it('oid4vp-1final-verifier-minimal-cnf-jwk', async () => {
+    const { cnf } = readSdJwt(String(held.credential)).jws.payload
+    expect(cnf).toEqual({ jwk: { kty: 'EC', crv: 'P-256', x: held.holder.jwk.x, y: expect.any(String) as unknown } })
+    await expectAccepted(await respond(await ask(services, driven), held))
+  })
+
+  it('oid4vp-1final-verifier-invalid-kb-jwt-signature', async () => {
+    const asked = await ask(services, driven)
+    await expectRejected(asked, await respond(asked, held, { thief: await holderSigner() }))
+  })
+
+  it('oid4vp-1final-verifier-invalid-credential-signature', async () => {
+    const asked = await ask(services, driven)
+    await expectRejected(asked, await respond(asked, held, { forgedCredential: true }))
+  })
+
+  it('oid4vp-1final-verifier-invalid-sd-hash', async () => {
+    const asked = await ask(services, driven)
+    const binding = { sd_hash: 'X5ZzdHJhbmdlIGhhc2ggb2Ygc29tZXRoaW5nIGVsc2U' }
+    await expectRejected(asked, await respond(asked, held, { binding }))
+  })
+
+  it('oid4vp-1final-verifier-invalid-kb-jwt-nonce', async () => {
+    const asked = await ask(services, driven)
+    await expectRejected(asked, await respond(asked, held, { binding: { nonce: 'another-nonce' } }))
+  })
+
+  it('oid4vp-1final-verifier-invalid-kb-jwt-aud', async () => {
+    const asked = await ask(services, driven)
+    await expectRejected(asked, await respond(asked, held, { binding: { aud: 'https://another.example' } }))
+  })
+
+  it('oid4vp-1final-verifier-kb-jwt-iat-in-past', async () => {
+    const asked = await ask(services, driven)
+    await expectRejected(asked, await respond(asked, held, { binding: { iat: seconds() - YEAR } }))
+  })
+
+  it('oid4vp-1final-verifier-kb-jwt-iat-in-future', async () => {
+    const asked = await ask(services, driven)
+    await expectRejected(asked, await respond(asked, held, { binding: { iat: seconds() + YEAR } }))
+  })
+})
