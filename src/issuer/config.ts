@@ -1,6 +1,7 @@
 /** The issuance service's `server.json`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { anchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
   type CommonConfig,
   commonSettings,
@@ -31,11 +32,19 @@ export const IssuerSettings = Type.Object(
       },
       { additionalProperties: false },
     ),
+    keyAttestationTrustAnchors: Type.Optional(
+      Type.String({
+        description:
+          'Directory of PEM files; every certificate in them is trusted to attest the keys of wallets, or to be the CA of one that is',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
 
 export interface IssuerConfig extends CommonConfig {
+  /** Empty: no configuration can require key attestations. */
+  readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: {
     readonly id: string
     readonly display: { readonly name: string }
@@ -43,6 +52,8 @@ export interface IssuerConfig extends CommonConfig {
     readonly identifier: 'session' | 'base'
   }
 }
+
+const ATTESTERS = 'keyAttestationTrustAnchors'
 
 /** Of its OpenAPI document. */
 export const issuerTitle = 'Vouchsafe issuance service'
@@ -53,11 +64,22 @@ export const issuerDefaults: ServiceDefaults = { port: 8079, databaseFile: 'data
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
   const shape = readShape(IssuerSettings, value)
   const common = readCommon(shape, files, issuerDefaults, now)
-  if ('mistakes' in common) return common
+  const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files)
+  if ('mistakes' in common || 'mistakes' in anchors) {
+    return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
+  }
   const { issuer } = shape.settings as Static<typeof IssuerSettings>
   return {
-    config: { ...common.config, issuer: { ...issuer, identifier: issuer.identifier ?? 'session' } },
-    warnings: [...common.warnings, ...identifierWarnings(common.config.chain, issuer.id)],
+    config: {
+      ...common.config,
+      issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
+      keyAttestationTrustAnchors: anchors.certificates,
+    },
+    warnings: [
+      ...common.warnings,
+      ...identifierWarnings(common.config.chain, issuer.id),
+      ...anchorWarnings(ATTESTERS, anchors.certificates, now),
+    ],
   }
 }
 

@@ -8,6 +8,7 @@ import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { update } from '../store/store.ts'
 import type { StoredConfiguration } from './collections.ts'
 import type { IssuerContext } from './context.ts'
+import { refuseUnattestable } from './proof-types.ts'
 
 /** Stores the configuration as it was posted and gives its id. Refuses with `invalid_request`, naming the path. */
 export async function createConfiguration(context: IssuerContext, posted: CredentialConfiguration): Promise<string> {
@@ -17,6 +18,7 @@ export async function createConfiguration(context: IssuerContext, posted: Creden
     refuse('invalid_request', 'batch_size: more than 1 is not yet supported')
   if (revocable === true) refuse('invalid_request', 'revocable: revocation is not yet supported')
   refuseRepeatedClaims(posted)
+  refuseUnattestable(posted, context.config)
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted as JsonObject, removed: false }
   await context.store.commit([{ insert: 'credential_configuration', id, value }])

@@ -1,14 +1,13 @@
 /** The credential request: parse, decide, issue, store, answer. OpenID4VCI 1.0, Credential Endpoint. */
-import { isObject, type JsonObject, own } from '../codec/json.ts'
+import { type JsonObject, own } from '../codec/json.ts'
 import type { Order } from '../credential/format.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
 import type { OpenSession } from './access-token.ts'
 import { formatOfConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
-import { verifyKeyProof } from './key-proof.ts'
-import { identifierOf } from './metadata.ts'
 import { nonceExpiry } from './nonce.ts'
+import { provedKey } from './proofs.ts'
 import { type IssuanceSession, recordIssued } from './session.ts'
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
@@ -22,11 +21,7 @@ export async function requestCredential(
   const { sessionId } = open
   const { configurationId, configuration } = await requestedConfiguration(context, open.session, request)
   const now = context.now()
-  const { holderKey, nonce } = verifyKeyProof(proofOf(request), {
-    audiences: [undefined, sessionId].map((id) => identifierOf(context, id)).flatMap((id) => [id, `${id}/`]),
-    clockSkewSeconds: context.config.clockSkewSeconds,
-    now,
-  })
+  const { holderKey, nonce } = provedKey(context, request, { sessionId, configuration, now })
   // After everything else, so that a proof that is wrong in any other way does not use up the nonce.
   const spentUntil = nonceExpiry(context.secrets.nonce, sessionId, nonce, now)
   if (spentUntil === undefined) return refuseNonce()
@@ -68,26 +63,6 @@ async function requestedConfiguration(
 async function datasetOf({ store }: IssuerContext, sessionId: string): Promise<JsonObject> {
   const row = await store.get('issuance_dataset', sessionId)
   return row?.value ?? refuse('credential_request_denied', 'the data of this session is gone; start a new one')
-}
-
-/** The one key proof of a request, in the form of the final specification or in that of draft 15. */
-function proofOf({ proof, proofs }: CredentialRequest): string {
-  if (proof !== undefined && proofs !== undefined) {
-    return refuse('invalid_credential_request', 'send either proof or proofs, not both')
-  }
-  if (isObject(proof)) {
-    if (own(proof, 'proof_type') !== 'jwt') refuse('invalid_proof', 'proof.proof_type must be jwt')
-    const jwt = own(proof, 'jwt')
-    return typeof jwt === 'string' ? jwt : refuse('invalid_proof', 'proof.jwt must be the key proof')
-  }
-  if (!isObject(proofs)) return refuse('invalid_proof', 'the request has no key proof; send proofs or proof')
-  const jwts = own(proofs, 'jwt')
-  if (Object.keys(proofs).length !== 1 || !Array.isArray(jwts)) {
-    return refuse('invalid_proof', 'proofs must have exactly one member, jwt, with an array of key proofs')
-  }
-  const [jwt, ...more] = jwts
-  if (more.length > 0) refuse('invalid_proof', 'more than one key proof is not yet supported')
-  return typeof jwt === 'string' ? jwt : refuse('invalid_proof', 'proofs.jwt[0] must be a key proof')
 }
 
 /**

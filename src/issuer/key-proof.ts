@@ -3,100 +3,86 @@
  * OpenID4VCI 1.0, jwt Proof Type and Verifying Proof. Nonces are in nonce.ts; the key is bound in `credential/`.
  */
 import { type JsonObject, own, ownString } from '../codec/json.ts'
-import { type Jws, readJws } from '../codec/jws.ts'
-import { MalformedError } from '../codec/malformed.ts'
-import { joseAlgorithms } from '../keys/algorithm.ts'
-import { readDid } from '../keys/did.ts'
-import { importPublicKey, type PublicJwk, readPublicJwk } from '../keys/jwk.ts'
+import { malformed } from '../codec/malformed.ts'
+import { certificateProblem } from '../keys/certificate.ts'
+import { didOf, readDid } from '../keys/did.ts'
+import { importPublicKey, type PublicJwk, publicJwkOf, readPublicJwk, thumbprint } from '../keys/jwk.ts'
 import { signedBy } from '../keys/signature.ts'
+import { readX5c } from '../keys/x5c.ts'
 import { refuse } from '../protocol/error.ts'
+import { type KeyAttestationPolicy, verifyKeyAttestation } from './key-attestation.ts'
+import { orInvalidProof, type ProofClock, readProofJwt, refuseUnlessFresh } from './proof-jwt.ts'
 
-export interface ProofPolicy {
+export interface ProofPolicy extends ProofClock {
   /** The credential issuer identifiers that `aud` may name. */
   readonly audiences: readonly string[]
-  /** How far ahead of ours the wallet's clock may be. */
-  readonly clockSkewSeconds: number
-  readonly now: Date
+  readonly keyAttestations: KeyAttestationPolicy
 }
 
-const MAX_AGE_SECONDS = 300
-/** Headers of proofs that later releases understand, and the one that names the key from afar. */
-const UNSUPPORTED_HEADERS = ['x5c', 'key_attestation', 'trust_chain', 'jku', 'x5u']
+/** What a proof has shown. */
+export interface ProvedKey {
+  readonly holderKey: PublicJwk
+  /** The DID that the proof named its key by, without the fragment. */
+  readonly holderDid: string | undefined
+  /** Not yet looked at: whether it is ours, and not spent, is the caller's to decide. */
+  readonly nonce: string
+}
+
+/** The key that the proof names in its header. */
+type NamedKey = Pick<ProvedKey, 'holderKey' | 'holderDid'>
 
 /** The public key the wallet proved and the nonce it proved it with. Refuses with `invalid_proof`. */
-export function verifyKeyProof(
-  proof: string,
-  policy: ProofPolicy,
-): { readonly holderKey: PublicJwk; readonly nonce: string } {
-  const jws = orRefuse(() => readJws(proof))
+export function verifyKeyProof(proof: string, policy: ProofPolicy): ProvedKey {
+  const jws = readProofJwt(proof, 'key proof')
   const { header, payload } = jws
-  if (own(header, 'typ') !== 'openid4vci-proof+jwt')
-    refuse('invalid_proof', 'typ of the key proof must be openid4vci-proof+jwt')
-  if (!joseAlgorithms.includes(ownString(header, 'alg') ?? ''))
-    refuse('invalid_proof', `alg of the key proof must be one of ${joseAlgorithms.join(', ')}`)
-  const holderKey = orRefuse(() => headerKey(header))
-  refuseUnlessSigned(jws, holderKey)
+  const named = orInvalidProof('key proof', () => headerKey(header, policy))
+  const publicKey = orInvalidProof('key proof', () => importPublicKey(named.holderKey))
+  if (!signedBy(jws, publicKey)) refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
   const audiences = [own(payload, 'aud')].flat()
   if (!audiences.some((audience) => typeof audience === 'string' && policy.audiences.includes(audience))) {
     refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer')
   }
-  refuseUnlessFresh(payload, policy)
+  refuseUnlessFresh(payload, 'key proof', policy)
   const nonce = ownString(payload, 'nonce')
-  return nonce
-    ? { holderKey, nonce }
-    : refuse('invalid_proof', 'the key proof has no nonce; fetch one from the nonce endpoint')
+  if (!nonce) return refuse('invalid_proof', 'the key proof has no nonce; fetch one from the nonce endpoint')
+  refuseUnlessAttested(header, { ...named, nonce }, policy.keyAttestations)
+  return { ...named, nonce }
 }
 
-function headerKey(header: JsonObject): PublicJwk {
-  const unsupported = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(header, name))
-  if (unsupported !== undefined)
-    refuse('invalid_proof', `${unsupported} in the header of a key proof is not yet supported`)
-  const [kid, jwk] = [own(header, 'kid'), own(header, 'jwk')]
-  if ((kid === undefined) === (jwk === undefined)) {
-    refuse(
-      'invalid_proof',
-      'the header of the key proof must name its key by exactly one of kid (a did:jwk or did:key) or jwk',
-    )
+/** Exactly one of `kid`, `jwk` and `x5c` names the key; none of them says that anybody is trusted. */
+function headerKey(header: JsonObject, clock: ProofClock): NamedKey {
+  const [kid, jwk, x5c] = [own(header, 'kid'), own(header, 'jwk'), own(header, 'x5c')]
+  if ([kid, jwk, x5c].filter((name) => name !== undefined).length !== 1) {
+    const names = 'kid (a did:jwk or did:key), jwk or x5c'
+    return refuse('invalid_proof', `the header of the key proof must name its key by exactly one of ${names}`)
   }
-  if (jwk !== undefined) return readPublicJwk(jwk)
-  return typeof kid === 'string'
-    ? readDid(kid)
-    : refuse('invalid_proof', 'kid of the key proof must be a did:jwk or did:key')
+  if (jwk !== undefined) return { holderKey: readPublicJwk(jwk), holderDid: undefined }
+  if (x5c !== undefined) return { holderKey: certifiedKey(x5c, clock), holderDid: undefined }
+  if (typeof kid !== 'string') return refuse('invalid_proof', 'kid of the key proof must be a did:jwk or did:key')
+  return { holderKey: readDid(kid), holderDid: didOf(kid) }
 }
 
-function refuseUnlessSigned(jws: Jws, holderKey: PublicJwk): void {
-  if (
-    !signedBy(
-      jws,
-      orRefuse(() => importPublicKey(holderKey)),
-    )
-  ) {
-    refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
-  }
+/** A certificate here names a key and no more: who made it is nobody's business. */
+function certifiedKey(x5c: unknown, { now, clockSkewSeconds }: ProofClock): PublicJwk {
+  const [leaf] = readX5c(x5c)
+  const problem = certificateProblem(leaf, now, clockSkewSeconds)
+  return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(problem)
 }
 
-function refuseUnlessFresh(payload: JsonObject, { now, clockSkewSeconds }: ProofPolicy): void {
-  const seconds = now.getTime() / 1000
-  const [issuedAt, expiresAt, notBefore] = [own(payload, 'iat'), own(payload, 'exp'), own(payload, 'nbf')]
-  if (typeof issuedAt !== 'number') refuse('invalid_proof', 'iat of the key proof must be a number of seconds')
-  if (issuedAt < seconds - MAX_AGE_SECONDS) refuse('invalid_proof', 'the key proof is too old; make a new one')
-  if (issuedAt > seconds + clockSkewSeconds) {
-    refuse('invalid_proof', 'the key proof is from the future; check the clock of the wallet')
+/** OpenID4VCI 1.0, jwt Proof Type: `key_attestation`. One that is sent holds, wanted or not. */
+function refuseUnlessAttested(header: JsonObject, proved: ProvedKey, policy: KeyAttestationPolicy): void {
+  const sent = own(header, 'key_attestation')
+  if (sent === undefined) {
+    if (policy.required === undefined) return
+    refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
   }
-  if (expiresAt !== undefined && !(typeof expiresAt === 'number' && expiresAt > seconds - clockSkewSeconds)) {
-    refuse('invalid_proof', 'the key proof has expired (exp)')
+  if (typeof sent !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
+  const { attestedKeys, nonce } = verifyKeyAttestation(sent, 'jwt', policy)
+  const wanted = thumbprint(proved.holderKey)
+  if (!attestedKeys.some((key) => thumbprint(key) === wanted)) {
+    refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
   }
-  if (notBefore !== undefined && !(typeof notBefore === 'number' && notBefore <= seconds + clockSkewSeconds)) {
-    refuse('invalid_proof', 'the key proof is not valid yet (nbf)')
-  }
-}
-
-function orRefuse<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof MalformedError)
-      return refuse('invalid_proof', `the key proof cannot be read: ${error.message}`)
-    throw error
+  if (nonce !== undefined && nonce !== proved.nonce) {
+    refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
   }
 }

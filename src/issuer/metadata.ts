@@ -4,16 +4,22 @@
  * own URL derives from: that of a session, or the base.
  */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
-import { joseAlgorithms } from '../keys/algorithm.ts'
 import type { Signer } from '../keys/signer.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
+import { proofTypes } from './proof-types.ts'
 
 /** Members of a configuration that tell us how to issue and wallets nothing. */
-const INTERNAL_MEMBERS = ['selective_disclosure', 'validity_seconds', 'batch_size', 'revocable']
+const INTERNAL_MEMBERS = [
+  'selective_disclosure',
+  'validity_seconds',
+  'batch_size',
+  'revocable',
+  'key_attestations_required',
+]
 
 /** The credential issuer identifier of a session, or of the service. */
 export function identifierOf({ config }: IssuerContext, sessionId: string | undefined): string {
@@ -81,9 +87,8 @@ function shown(configuration: JsonObject, signer: Signer): JsonObject {
   return {
     ...Object.fromEntries(posted),
     ...(isObject(metadata) ? { credential_metadata: { ...metadata, ...shownClaims(metadata) } } : {}),
-    cryptographic_binding_methods_supported: ['jwk', 'did:jwk', 'did:key'],
+    ...proofTypes(configuration),
     credential_signing_alg_values_supported: [signer.alg],
-    proof_types_supported: { jwt: { proof_signing_alg_values_supported: [...joseAlgorithms] } },
   }
 }
 

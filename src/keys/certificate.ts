@@ -29,7 +29,7 @@ import {
   type SignatureAlgorithm,
   verifySignature,
 } from './certificate-signature.ts'
-import { readPublicJwk } from './jwk.ts'
+import { publicJwkOf } from './jwk.ts'
 
 export interface Certificate extends CertificateExtensions {
   readonly der: Buffer
@@ -116,6 +116,11 @@ export function isSignedBy(certificate: Certificate, issuer: Certificate): boole
   const { algorithm, signed, value } = certificate.signature
   if (algorithm === undefined || !certificate.issuer.equals(issuer.subject)) return false
   return verifySignature(algorithm, issuer.publicKey, signed, value)
+}
+
+/** Whether its own key signed it: a trust anchor, or nobody else's word. One that a CA gave itself for a new key is not. */
+export function isSelfSigned(certificate: Certificate): boolean {
+  return certificate.selfIssued && isSignedBy(certificate, certificate)
 }
 
 /** Why the key of `certificate` may not serve `purpose` now, as a sentence part; undefined when it may. */
@@ -206,7 +211,7 @@ function readPublicKey(info: DerValue): KeyObject {
     return malformed('the public key is not one')
   }
   // Some points of Ed25519 are keys that anybody can sign for.
-  if (key.asymmetricKeyType === 'ed25519') readPublicJwk(key.export({ format: 'jwk' }))
+  if (key.asymmetricKeyType === 'ed25519') publicJwkOf(key)
   return key
 }
 

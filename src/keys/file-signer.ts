@@ -1,9 +1,9 @@
 /** A signer whose key is in a file, and what else is derived from that key. */
-import { createPrivateKey, createPublicKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
 import { algorithmOf } from './algorithm.ts'
-import type { Certificate } from './certificate.ts'
-import { readPublicJwk, thumbprint } from './jwk.ts'
+import { type Certificate, isSelfSigned } from './certificate.ts'
+import { publicJwkOf, thumbprint } from './jwk.ts'
 import { signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
@@ -27,7 +27,7 @@ export function readPrivateKey(pem: string): KeyObject {
 export function keySigner(key: KeyObject, chain: readonly Certificate[]): Signer {
   const alg = algorithmOf(key)
   if (alg === undefined) throw new TypeError('the key is of a kind that signs nothing here')
-  const jwk = readPublicJwk(createPublicKey(key).export({ format: 'jwk' }))
+  const jwk = publicJwkOf(key)
   return {
     alg,
     jwk,
@@ -43,7 +43,7 @@ export function keySigner(key: KeyObject, chain: readonly Certificate[]): Signer
  */
 function sentChain(chain: readonly Certificate[]): readonly string[] {
   return chain
-    .filter((certificate, index) => index === 0 || !certificate.selfIssued)
+    .filter((certificate, index) => index === 0 || !isSelfSigned(certificate))
     .map((certificate) => certificate.der.toString('base64'))
 }
 

@@ -3,7 +3,7 @@ import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, ownString } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
-import { algorithms } from './algorithm.ts'
+import { algorithmOf, algorithms } from './algorithm.ts'
 
 /** A public key on one of the curves of `algorithm.ts`, with nothing beside it. */
 export type PublicJwk = EcJwk | OkpJwk
@@ -47,6 +47,13 @@ export function readPublicJwk(value: unknown): PublicJwk {
     return { kty, crv, x: member(value, 'x', size), y: member(value, 'y', size) }
   }
   return malformed('the key is none of EC on P-256, P-384 or P-521, or OKP on Ed25519')
+}
+
+/** The public part of a key, private or public. Throws a MalformedError when it is of a kind that we do not take. */
+export function publicJwkOf(key: KeyObject): PublicJwk {
+  // Asked first, as `node:crypto` has no JSON for some curves.
+  if (algorithmOf(key) === undefined) malformed('the key is none on P-256, P-384, P-521 or Ed25519')
+  return readPublicJwk((key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }))
 }
 
 /** The key, ready to verify with. Throws a MalformedError when the point is not on the curve. */

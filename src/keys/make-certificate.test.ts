@@ -1,9 +1,10 @@
 import { generateKeyPair as generateKeyPairCallback, X509Certificate } from 'node:crypto'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { isSignedBy, leafProblem, parseCertificate, readPemCertificates } from './certificate.ts'
+import { isSelfSigned, isSignedBy, leafProblem, parseCertificate, readPemCertificates } from './certificate.ts'
 import { writeName } from './certificate-name.ts'
 import {
+  extendedKeyUsage,
   keyUsage,
   makeCertificate,
   type SelfSigned,
@@ -119,7 +120,38 @@ test('a key usage is written in as few bits as there are', () => {
   expect(keyUsage(['decipherOnly']).toString('hex')).toMatch(/04050303070080$/)
 })
 
-test('a key on another curve cannot sign, as the certificate would say ES256', async () => {
-  const other = await generateKeyPair('ec', { namedCurve: 'P-384' })
-  expect(() => selfSigned(other)).toThrow(/P-256/)
+test.each([
+  ['P-256', { namedCurve: 'P-256' }, '1.2.840.10045.4.3.2'],
+  ['P-384', { namedCurve: 'P-384' }, '1.2.840.10045.4.3.3'],
+  ['P-521', { namedCurve: 'P-521' }, '1.2.840.10045.4.3.4'],
+  ['Ed25519', undefined, '1.3.101.112'],
+])('a key on %s signs certificates, its own and others, as node:crypto expects', async (_, curve, oid) => {
+  const pair = await (curve ? generateKeyPair('ec', curve) : generateKeyPair('ed25519'))
+  const authority = parseCertificate(selfSigned({ ...pair, isCa: true }))
+  expect(authority.signature.oid).toBe(oid)
+  expect(isSelfSigned(authority)).toBe(true)
+  const leaf = makeCertificate({
+    subject: writeName([['CN', 'Leaf']]),
+    publicKey: leafKeys.publicKey,
+    issuer: { name: authority.subject, privateKey: pair.privateKey },
+    serial: Buffer.of(1),
+    notBefore: authority.notBefore,
+    notAfter: authority.notAfter,
+    extensions: [extendedKeyUsage(['1.0.18013.5.1.2'], true)],
+  })
+  expect(isSignedBy(parseCertificate(leaf), authority)).toBe(true)
+  expect(isSelfSigned(parseCertificate(leaf))).toBe(false)
+  expect(parseCertificate(leaf)).toMatchObject({
+    extendedKeyUsage: ['1.0.18013.5.1.2'],
+    extendedKeyUsageIsCritical: true,
+    unknownCritical: [],
+  })
+  const [theirs, root] = [new X509Certificate(leaf), new X509Certificate(authority.der)]
+  expect([theirs.verify(pair.publicKey), root.verify(pair.publicKey)]).toEqual([true, true])
+  expect(theirs.checkIssued(root)).toBe(true)
+})
+
+test('a key of another kind cannot sign', async () => {
+  const other = await generateKeyPair('ec', { namedCurve: 'secp256k1' })
+  expect(() => selfSigned(other)).toThrow(/signs nothing/)
 })

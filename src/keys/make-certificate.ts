@@ -1,5 +1,5 @@
 /**
- * New certificates, signed with ES256: for `vouchsafe init`, the demonstration, and tests. Randomness and time are the
+ * New certificates, signed by keys of any kind that signs credentials: for `vouchsafe init`, the demonstration, and tests. Randomness and time are the
  * caller's. RFC 5280 section 4.
  */
 import { createHash, type KeyObject, sign } from 'node:crypto'
@@ -20,6 +20,7 @@ import {
   writeSequence,
   writeTime,
 } from '../codec/der.ts'
+import { type Algorithm, algorithmOf, algorithms } from './algorithm.ts'
 import { EXTENSION, KEY_USAGES, type KeyUsage } from './certificate-extensions.ts'
 import { writeName } from './certificate-name.ts'
 
@@ -52,7 +53,13 @@ export interface SelfSigned extends SubjectAltNames {
   readonly isCa?: boolean
 }
 
-const ECDSA_WITH_SHA256 = writeSequence(writeOid('1.2.840.10045.4.3.2'))
+/** ECDSA with the digest that goes with the curve, and Ed25519. RFC 5758 section 3.2, RFC 8410 section 3. */
+const SIGNATURE_OIDS: Readonly<Record<Algorithm, string>> = {
+  ES256: '1.2.840.10045.4.3.2',
+  ES384: '1.2.840.10045.4.3.3',
+  ES512: '1.2.840.10045.4.3.4',
+  EdDSA: '1.3.101.112',
+}
 const V3 = 2
 
 /** The DER of a certificate whose key signs itself; for signing credentials and requests, and for CAs when `isCa`. */
@@ -74,20 +81,25 @@ export function selfSignedCertificate(options: SelfSigned): Buffer {
 /** The DER of any certificate. */
 export function makeCertificate(content: CertificateContent): Buffer {
   const { subject, publicKey, issuer, serial, notBefore, notAfter, extensions } = content
-  if (issuer.privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-    throw new TypeError('the key that signs a certificate must be on the curve P-256')
-  }
+  const algorithm = algorithmOf(issuer.privateKey)
+  if (algorithm === undefined)
+    throw new TypeError('the key that signs a certificate is of a kind that signs nothing here')
+  const identifier = writeSequence(writeOid(SIGNATURE_OIDS[algorithm]))
   const signed = writeSequence(
     writeDer(contextTag(0, 'constructed'), writeInteger(V3)),
     writeInteger(serial),
-    ECDSA_WITH_SHA256,
+    identifier,
     issuer.name,
     writeSequence(writeTime(notBefore), writeTime(notAfter)),
     subject,
     publicKey.export({ type: 'spki', format: 'der' }),
     ...(extensions.length === 0 ? [] : [writeDer(contextTag(3, 'constructed'), writeSequence(...extensions))]),
   )
-  return writeSequence(signed, ECDSA_WITH_SHA256, writeBitString(sign('sha256', signed, issuer.privateKey)))
+  return writeSequence(
+    signed,
+    identifier,
+    writeBitString(sign(algorithms[algorithm].digest, signed, issuer.privateKey)),
+  )
 }
 
 /** The PEM of a certificate. */
@@ -134,6 +146,11 @@ export function keyUsage(usages: readonly KeyUsage[]): Buffer {
   for (const bit of bits) bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) | (0x80 >> (bit & 7))
   // X.690 section 11.2.2: a list of named bits ends with one that is set.
   return extension(EXTENSION.keyUsage, true, writeBitString(bytes, 7 - (last & 7)))
+}
+
+/** What the certificate is for; OIDs as in certificate-purpose.ts. */
+export function extendedKeyUsage(purposes: readonly string[], isCritical: boolean): Buffer {
+  return extension(EXTENSION.extendedKeyUsage, isCritical, writeSequence(...purposes.map(writeOid)))
 }
 
 function subjectKeyIdentifier(publicKey: KeyObject): Buffer {

@@ -31,6 +31,8 @@ const ClaimDescription = Type.Object(
   { additionalProperties: false },
 )
 
+const Levels = Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 20, uniqueItems: true }))
+
 /** What every format declares; what a format adds to it, its own `checkConfiguration` looks at. */
 export const CredentialConfiguration = Type.Object(
   {
@@ -52,6 +54,15 @@ export const CredentialConfiguration = Type.Object(
     validity_seconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 3_155_760_000, description: 'One year when absent' }),
     ),
+    key_attestations_required: Type.Optional(
+      Type.Object(
+        { key_storage: Levels, user_authentication: Levels },
+        {
+          additionalProperties: false,
+          description: 'Wallets must attest their keys; of each list that is there, one level has to fit',
+        },
+      ),
+    ),
     batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
     revocable: Type.Optional(Type.Boolean()),
   },
@@ -68,12 +79,14 @@ export const CredentialOffer = Type.Object({
 })
 export type CredentialOffer = Static<typeof CredentialOffer>
 
-/** Read with care by `issuer/credential-request.ts`, which answers each mistake with the code the specification has. */
+/** Read with care by `issuer/credential-request.ts` and `issuer/proofs.ts`, which answer each mistake with the code the specification has. */
 export const CredentialRequest = Type.Object({
   credential_configuration_id: Type.Optional(Type.Unknown({ description: 'A configuration of the offer' })),
   credential_identifier: Type.Optional(Type.Unknown()),
   proof: Type.Optional(Type.Unknown({ description: '{proof_type: "jwt", jwt}; or use proofs' })),
-  proofs: Type.Optional(Type.Unknown({ description: '{jwt: [one key proof]}; or use proof' })),
+  proofs: Type.Optional(
+    Type.Unknown({ description: '{jwt: [one key proof]} or {attestation: [one key attestation]}; or use proof' }),
+  ),
   credential_response_encryption: Type.Optional(Type.Unknown()),
 })
 export type CredentialRequest = Static<typeof CredentialRequest>

@@ -1,6 +1,6 @@
 /** The verification service's `server.json`. */
 import * as Type from 'typebox'
-import { MalformedError } from '../codec/malformed.ts'
+import { anchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
   type CommonConfig,
   commonSettings,
@@ -11,7 +11,6 @@ import {
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { Certificate } from '../keys/certificate.ts'
-import { readTrustAnchors } from '../keys/trust-anchors.ts'
 
 export const VerifierSettings = Type.Object(
   {
@@ -58,7 +57,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
   const shape = readShape(VerifierSettings, value)
   const { settings } = shape
   const common = readCommon(shape, files, verifierDefaults, now)
-  const anchors = readAnchorDirectory(settings.issuerTrustAnchors, files)
+  const anchors = readAnchorDirectory('issuerTrustAnchors', settings.issuerTrustAnchors, files)
   if ('mistakes' in common || 'mistakes' in anchors) {
     return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
   }
@@ -73,30 +72,13 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       trustAnchors: anchors.certificates,
       requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
     },
-    warnings: [...common.warnings, ...anchorWarnings(anchors.certificates, now)],
+    warnings: [...common.warnings, ...trustWarnings(anchors.certificates, now)],
   }
 }
 
-/** Every certificate in every file of the directory; none when there is no such setting. */
-export function readAnchorDirectory(
-  directory: string | undefined,
-  files: Files,
-): { readonly certificates: readonly Certificate[] } | { readonly mistakes: readonly string[] } {
-  if (directory === undefined) return { certificates: [] }
-  try {
-    const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
-    return { certificates: readTrustAnchors(names.map((name) => ({ name, text: files.read(`${directory}/${name}`) }))) }
-  } catch (error) {
-    const why = error instanceof MalformedError ? error.message : 'the directory or a file in it cannot be read'
-    return { mistakes: [`issuerTrustAnchors: ${why}`] }
-  }
-}
-
-function anchorWarnings(anchors: readonly Certificate[], now: Date): string[] {
+function trustWarnings(anchors: readonly Certificate[], now: Date): string[] {
   if (anchors.length === 0) {
     return ['issuerTrustAnchors: none are configured; verification then only shows that a credential is well-formed']
   }
-  return anchors
-    .filter(({ notAfter }) => notAfter < now)
-    .map(({ subjectText, notAfter }) => `issuerTrustAnchors: ${subjectText} expired on ${notAfter.toISOString()}`)
+  return anchorWarnings('issuerTrustAnchors', anchors, now)
 }

@@ -8,11 +8,13 @@ import { contextTag, writeDer, writeSequence } from '../../src/codec/der.ts'
 import { type Json, type JsonObject, parseJson } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import { digestOf, readSdJwt } from '../../src/codec/sd-jwt.ts'
+import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { EXTENSION, type KeyUsage } from '../../src/keys/certificate-extensions.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { keySigner } from '../../src/keys/file-signer.ts'
 import {
   basicConstraints,
+  extendedKeyUsage,
   extension,
   keyUsage,
   makeCertificate,
@@ -67,8 +69,8 @@ export async function startWorld(): Promise<World> {
 }
 
 /** A certification authority that nobody trusts until it is made an anchor. */
-export async function makeAuthority(commonName: string): Promise<Authority> {
-  const key = await makeKey()
+export async function makeAuthority(commonName: string, algorithm: Algorithm = 'ES256'): Promise<Authority> {
+  const key = await makeKey(algorithm)
   const name = writeName([['CN', commonName]])
   return { name, key, der: certify({ name, key }, key, { name, isCa: true, usages: ['keyCertSign'] }) }
 }
@@ -77,6 +79,8 @@ export interface CertificateOptions extends SubjectAltNames {
   readonly name?: Buffer
   readonly isCa?: boolean
   readonly usages?: readonly KeyUsage[]
+  /** Extended key usages, marked critical. */
+  readonly purposes?: readonly string[]
   /** In days from now. */
   readonly from?: number
   readonly until?: number
@@ -99,7 +103,13 @@ export function certify(authority: Omit<Authority, 'der'>, key: KeyObject, optio
     serial: randomBytes(16).fill(1, 0, 1),
     notBefore: days(from),
     notAfter: days(until),
-    extensions: [basicConstraints(isCa), keyUsage(usages), ...subjectAltName(names), ...authorityOf(options)],
+    extensions: [
+      basicConstraints(isCa),
+      keyUsage(usages),
+      ...subjectAltName(names),
+      ...authorityOf(options),
+      ...(options.purposes ? [extendedKeyUsage(options.purposes, true)] : []),
+    ],
   })
 }
 
@@ -137,7 +147,7 @@ export async function putTogether(forgery: Forgery): Promise<string> {
   return afterwards(bound + (await writeJws(binding.header, claims, binding.sign)))
 }
 
-/** ES256 with any key on P-256. */
+/** The algorithm of the key, whichever that is. */
 export function signWith(key: KeyObject): Sign {
   return (data) => keySigner(key, []).sign(data)
 }

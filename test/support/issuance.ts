@@ -72,7 +72,7 @@ export interface ProofChanges {
 export function proofOf(ready: Ready, { header, payload, sign }: ProofChanges = {}): Promise<string> {
   const { holder, nonce, audience, services } = ready
   return writeJws(
-    { typ: 'openid4vci-proof+jwt', alg: 'ES256', kid: `${toDidJwk(holder.jwk)}#0`, ...header },
+    { typ: 'openid4vci-proof+jwt', alg: holder.alg, kid: `${toDidJwk(holder.jwk)}#0`, ...header },
     { nonce, aud: audience, iat: Math.floor(services.clock.now.getTime() / 1000), ...payload },
     sign ?? ((data) => holder.sign(data)),
   )

@@ -57,11 +57,16 @@ export interface ServiceOptions {
   readonly anchors?: readonly string[]
   /** Replaces the issuer's certificate files, leaf first. */
   readonly issuerCertificates?: (key: KeyObject) => Promise<string>
+  /** The kind of the signing key of either. */
+  readonly issuerAlgorithm?: Algorithm
+  readonly verifierAlgorithm?: Algorithm
+  /** More files that the services can read, by path. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 export async function startServices(options: ServiceOptions = {}): Promise<Services> {
   const clock: Clock = { now: new Date() }
-  const [issuerKey, verifierKey] = [await makeKey(), await makeKey()]
+  const [issuerKey, verifierKey] = [await makeKey(options.issuerAlgorithm), await makeKey(options.verifierAlgorithm)]
   const files = new Map([
     ['issuer.key', pemOf(issuerKey)],
     [
@@ -70,6 +75,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
     ],
     ['verifier.key', pemOf(verifierKey)],
     ['verifier.pem', certificate(verifierKey, VERIFIER_URL)],
+    ...Object.entries(options.files ?? {}),
   ])
   const anchors = options.anchors ?? [files.get('issuer.pem') ?? '']
   for (const [index, pem] of anchors.entries()) files.set(`anchors/${index}.pem`, pem)

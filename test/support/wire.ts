@@ -123,7 +123,7 @@ export interface ProofParts {
 /** A key proof; `header` and `payload` overwrite single members (undefined ones fall away in JSON). */
 export function keyProof({ holder, nonce, audience, header, payload }: ProofParts, now: Date): Promise<string> {
   return writeJws(
-    { typ: 'openid4vci-proof+jwt', alg: 'ES256', kid: `${toDidJwk(holder.jwk)}#0`, ...header },
+    { typ: 'openid4vci-proof+jwt', alg: holder.alg, kid: `${toDidJwk(holder.jwk)}#0`, ...header },
     { nonce, aud: audience, iat: Math.floor(now.getTime() / 1000), ...payload },
     (data) => holder.sign(data),
   )

@@ -46,8 +46,8 @@ export function identifierFinding({ chain }: ReadKey, issuerId: string): Finding
 }
 
 /** The anchors that hold; reading the configuration warns of the others. */
-export function anchorFindings(anchors: readonly Certificate[], at: Date): Finding[] {
-  const say: Say = (outcome, text) => ({ subject: 'issuerTrustAnchors', outcome, text })
+export function anchorFindings(subject: string, anchors: readonly Certificate[], at: Date): Finding[] {
+  const say: Say = (outcome, text) => ({ subject, outcome, text })
   return anchors.filter(({ notAfter }) => notAfter >= at).map((anchor) => expiry(anchor, at, say))
 }
 

@@ -3,18 +3,20 @@
  * what stands behind each setting. A part that can be read is looked at even when another cannot.
  */
 import { isObject } from '../../codec/json.ts'
+import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
 import { type ReadResult, readShape, type ServiceDefaults } from '../../config/common.ts'
 import { databaseFile, databaseMistakes } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
 import type { Purpose } from '../../keys/certificate-purpose.ts'
-import { readAnchorDirectory } from '../../verifier/config.ts'
 import { type ServiceName, services } from '../services.ts'
 import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, signingFindings, tlsFindings } from './certificates.ts'
 import { databaseFindings } from './database.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
+
+const ANCHOR_SETTINGS: readonly AnchorSetting[] = ['issuerTrustAnchors', 'keyAttestationTrustAnchors']
 
 type KeyFiles = Parameters<typeof readKeyAndCertificates>[1]
 
@@ -28,6 +30,7 @@ interface Settings {
   readonly tls?: KeyFiles
   readonly issuer?: { readonly id: string }
   readonly issuerTrustAnchors?: string
+  readonly keyAttestationTrustAnchors?: string
 }
 
 /** A configuration, and what its files are read with. */
@@ -60,19 +63,23 @@ function settingsFindings(result: ReadResult<unknown>): Finding[] {
 }
 
 function certificateFindings(patient: Patient): Finding[] {
-  const { signing, tls, issuer, baseUrl, issuerTrustAnchors } = patient.settings
-  const { at, files, signs } = patient
+  const { signing, tls, issuer, baseUrl } = patient.settings
+  const { at, signs } = patient
   const signingKey = readKey(signs, signing, patient)
   const tlsKey = readKey('tls', tls, patient)
-  const anchors = readAnchorDirectory(issuerTrustAnchors, files)
   return [
     ...(signingKey ? signingFindings(signingKey, at) : []),
     ...(signing ? privateFileFindings('signing', signing.keyFile) : []),
     ...(signingKey && issuer ? [identifierFinding(signingKey, issuer.id)] : []),
     ...(tlsKey ? tlsFindings(tlsKey, baseUrl, at) : []),
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
-    ...('certificates' in anchors ? anchorFindings(anchors.certificates, at) : []),
+    ...ANCHOR_SETTINGS.flatMap((setting) => anchorsOf(setting, patient)),
   ]
+}
+
+function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Finding[] {
+  const anchors = readAnchorDirectory(setting, settings[setting], files)
+  return 'certificates' in anchors ? anchorFindings(setting, anchors.certificates, at) : []
 }
 
 function readKey(purpose: Purpose, setting: KeyFiles | undefined, { files, at }: Patient): ReadKey | undefined {

@@ -1,0 +1,29 @@
+/** What the metadata of a configuration says of keys and their proofs. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
+import { type JsonObject, own } from '../codec/json.ts'
+import { joseAlgorithms } from '../keys/algorithm.ts'
+import { refuse } from '../protocol/error.ts'
+import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
+import type { IssuerConfig } from './config.ts'
+
+/** `cryptographic_binding_methods_supported` and `proof_types_supported`: both, as one goes with the other. */
+export function proofTypes(configuration: JsonObject): JsonObject {
+  const required = own(configuration, 'key_attestations_required')
+  const proof = {
+    proof_signing_alg_values_supported: [...joseAlgorithms],
+    ...(required === undefined ? {} : { key_attestations_required: required }),
+  }
+  const asCose = own(configuration, 'format') === 'mso_mdoc' ? ['cose_key'] : []
+  return {
+    cryptographic_binding_methods_supported: [...asCose, 'jwk', 'did:jwk', 'did:key'],
+    proof_types_supported: required === undefined ? { jwt: proof } : { jwt: proof, attestation: proof },
+  }
+}
+
+/** Refuses with `invalid_request` a configuration whose credentials nobody could get, as no attester is trusted. */
+export function refuseUnattestable(posted: CredentialConfiguration, config: IssuerConfig): void {
+  if (posted.key_attestations_required === undefined || config.keyAttestationTrustAnchors.length > 0) return
+  refuse(
+    'invalid_request',
+    'key_attestations_required: no attester is trusted; name a directory with their certificates in the setting keyAttestationTrustAnchors',
+  )
+}
