@@ -2,16 +2,20 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Authority, certificateName, certify, makeAuthority } from '../../test/support/forge.ts'
 import { type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
+import { testWallet } from '../../test/support/wallet.ts'
 import {
   dcqlQuery,
   holderSigner,
   issueCredential,
   postForm,
   presentationOf,
+  startIssuance,
   startVerification,
   statusOf,
 } from '../../test/support/wire.ts'
 import { toPem } from '../keys/make-certificate.ts'
+import { present, readRequest } from '../wallet/present.ts'
+import { receive } from '../wallet/receive.ts'
 import type { Report } from './verification.ts'
 
 const [ROOT, SUB, SELF] = ['cm9vdA', 'c3Vi', 'c2VsZg']
@@ -86,6 +90,32 @@ describe('a credential that was issued under an authority', () => {
       outcome: 'failed',
       detail: 'no certificate by which the issuer is known names an authority of trusted_authorities',
     })
+  })
+
+  it('is what a wallet answers with, and with no other', async () => {
+    const services = await startServices({
+      anchors: [toPem(root.der)],
+      issuerCertificates: (key) => Promise.resolve(belowSub(key).map(toPem).join('')),
+    })
+    try {
+      const { wallet } = testWallet(services.fetch, services.clock)
+      await receive(wallet, (await startIssuance(services)).link)
+      const [card] = dcqlQuery.credentials
+      const planFor = async (...authorities: readonly object[]) => {
+        const query = { credentials: [{ ...card, trusted_authorities: authorities }] }
+        const { sessionId, link } = await startVerification(services, query)
+        return { sessionId, plan: await readRequest(wallet, link) }
+      }
+      for (const wanted of [SUB, ROOT]) {
+        const { sessionId, plan } = await planFor(aki('AAAA'), aki(wanted))
+        await present(wallet, plan)
+        expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
+      }
+      const { plan } = await planFor(aki('AAAA'))
+      expect(plan.problem).toMatch(/it was not issued under an authority that was asked for/)
+    } finally {
+      await services.close()
+    }
   })
 
   describe('where no anchors are configured', () => {

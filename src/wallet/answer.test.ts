@@ -9,6 +9,8 @@ const stored = {
   format: 'vc+sd-jwt',
   types: ['VerifiableCredential', 'Card'],
   claims: { credentialSubject: {} },
+  hidable: [],
+  chain: [],
 } as unknown as StoredCredential
 
 it.each<[string, object, RegExp]>([
@@ -23,11 +25,49 @@ it.each<[string, object, RegExp]>([
     /^query\.meta\.vct_values: does not go with this format/,
   ],
   ['types that are none', { meta: { type_values: 'Card' } }, /^query\.meta\.type_values: must be a non-empty array$/],
-  ['certain authorities', { trusted_authorities: [{ type: 'aki', values: ['x'] }] }, /trusted_authorities/],
+  [
+    'authorities of a list that it cannot look up',
+    { trusted_authorities: [{ type: 'etsi_tl', values: ['https://lotl.example.com'] }] },
+    /^it wants credentials of authorities that it names by etsi_tl, and this wallet knows authorities by aki only$/,
+  ],
+  [
+    'other authorities than those of its credential',
+    {
+      trusted_authorities: [
+        { type: 'etsi_tl', values: ['https://lotl.example.com'] },
+        { type: 'aki', values: ['x'] },
+      ],
+    },
+    /^Card \(1\): it was not issued under an authority that was asked for \(trusted_authorities\)$/,
+  ],
+  [
+    'a claim that no credential has',
+    { claims: [{ path: ['iss'] }] },
+    /^query\.claims\[0\]\.path\[0\]: is no member of a W3C credential; ask for issuer$/,
+  ],
 ])('a wallet does not answer a query for %s', (_, change, problem) => {
   const query = { id: 'card', format: 'vc+sd-jwt', meta: {}, ...change } as CredentialQuery
-  expect(answerQuery(query, [stored], new Date())).toEqual({
-    query,
-    problem: expect.stringMatching(problem) as string,
-  })
+  expect(answerQuery(query, [stored], new Date())).toEqual([
+    { query, problem: expect.stringMatching(problem) as string },
+  ])
+})
+
+it('a wallet takes the claim set that a credential can have, beside one that none can', () => {
+  const claims = [
+    { id: 'never', path: ['iss'] },
+    { id: 'there', path: ['credentialSubject'] },
+  ]
+  const query = { id: 'card', format: 'vc+sd-jwt', meta: {}, claims, claim_sets: [['never'], ['there']] }
+  expect(answerQuery(query, [stored], new Date())).toMatchObject([{ credential: { id: '1' } }])
+})
+
+it('a wallet answers with one credential, or with all that fit and no more than a person looks over', () => {
+  const wallet = Array.from({ length: 30 }, (_, i) => ({ ...stored, id: String(i) }))
+  const query = { id: 'card', format: 'vc+sd-jwt', meta: {} }
+  const ids = (multiple: boolean, of = wallet) =>
+    answerQuery({ ...query, multiple }, of, new Date()).map((answer) => 'credential' in answer && answer.credential.id)
+  expect(ids(false)).toEqual(['0'])
+  expect(ids(true, wallet.slice(0, 3))).toEqual(['0', '1', '2'])
+  expect(ids(true)).toEqual(wallet.slice(0, 20).map(({ id }) => id))
+  expect(ids(true, [])).toEqual([false])
 })

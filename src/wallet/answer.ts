@@ -1,8 +1,10 @@
-/** Which stored credential answers a credential query, or why none does. OpenID4VP 1.0, DCQL. */
+/** Which stored credentials answer a credential query, or why none does. OpenID4VP 1.0, DCQL. */
 import type { JsonObject } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
+import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
 import { pathText } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
+import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import { answerClaims, type ClaimsAnswer } from '../protocol/dcql-match.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import { type Disclosure, disclosureFor } from './disclosure.ts'
@@ -14,19 +16,34 @@ export type Answered = Disclosure & { readonly query: CredentialQuery; readonly 
 
 export type QueryAnswer = Answered | { readonly query: CredentialQuery; readonly problem: string }
 
-/** The first of `stored` that answers: they come newest first. */
-export function answerQuery(query: CredentialQuery, stored: readonly StoredCredential[], now: Date): QueryAnswer {
+/** More than anybody looks over before agreeing, or a verifier takes. */
+const MAX_ANSWERS = 20
+
+/**
+ * The first of `stored` that answers, or all where several are welcome (`multiple`): they come newest first. When none
+ * does, one entry that says why.
+ */
+export function answerQuery(
+  query: CredentialQuery,
+  stored: readonly StoredCredential[],
+  now: Date,
+): readonly QueryAnswer[] {
   const unable = queryProblem(query)
-  if (unable !== undefined) return { query, problem: unable }
-  const problems: string[] = []
-  for (const credential of stored.filter((each) => isWanted(query, each))) {
-    const claims = answerClaims(query, credential.claims)
-    const problem = timeProblem(credential, now) ?? missingText(query, claims) ?? claims.mismatch
-    if (problem === undefined) return { query, credential, ...disclosureFor(query, claims, credential) }
-    problems.push(`${credential.name} (${credential.id}): ${problem}`)
-  }
-  if (problems.length > 0) return { query, problem: problems.join('; ') }
-  return { query, problem: `the wallet has no credential of the type ${metaText(query.meta) ?? query.format}` }
+  if (unable !== undefined) return [{ query, problem: unable }]
+  const answers = stored.filter((each) => isWanted(query, each)).map((each) => answerWith(query, each, now))
+  const answered = answers.filter(isAnswered)
+  if (answered.length > 0) return answered.slice(0, query.multiple ? MAX_ANSWERS : 1)
+  const problems = answers.flatMap((answer) => ('problem' in answer ? answer.problem : []))
+  if (problems.length > 0) return [{ query, problem: problems.join('; ') }]
+  return [{ query, problem: `the wallet has no credential of the type ${metaText(query.meta) ?? query.format}` }]
+}
+
+function answerWith(query: CredentialQuery, credential: StoredCredential, now: Date): QueryAnswer {
+  const claims = answerClaims(query, credential.claims)
+  const problem =
+    timeProblem(credential, now) ?? authorityProblem(query, credential) ?? missingText(query, claims) ?? claims.mismatch
+  if (problem === undefined) return { query, credential, ...disclosureFor(query, claims, credential) }
+  return { query, problem: `${credential.name} (${credential.id}): ${problem}` }
 }
 
 /** Which claims the credential has not. */
@@ -52,12 +69,22 @@ export function chosenAnswers(plan: {
 function queryProblem(query: CredentialQuery): string | undefined {
   const format = formatOf(query.format)
   if (format === undefined) return `it wants the format ${query.format}; ${heldFormats()}`
+  const authorities = query.trusted_authorities
   // To leave the restriction out of account would show a credential that nobody asked for.
-  if (Object.hasOwn(query, 'trusted_authorities')) {
-    return 'it wants credentials of certain authorities only (trusted_authorities), which this wallet does not support'
+  if (authorities?.some(({ type }) => type === 'aki') === false) {
+    const named = authorities.map(({ type }) => type).join(', ')
+    return `it wants credentials of authorities that it names by ${named}, and this wallet knows authorities by aki only`
   }
-  const [mistake] = format.queryMistakes(query as unknown as JsonObject, 'query')
-  return mistake
+  const mistakes = [...format.queryMistakes(query as unknown as JsonObject, 'query')]
+  // A claim that no credential has is one that ours have not, and another claim set may do without it.
+  return mistakes.find((mistake) => !query.claim_sets || !mistake.startsWith('query.claims'))
+}
+
+/** OpenID4VP 1.0, Authority Key Identifier: any certificate that comes with the credential will do. */
+function authorityProblem(query: CredentialQuery, { chain }: StoredCredential): string | undefined {
+  if (query.trusted_authorities === undefined || answersAuthorities(query, claimedAuthorityKeyIds(chain)))
+    return undefined
+  return 'it was not issued under an authority that was asked for (trusted_authorities)'
 }
 
 function isWanted({ format, meta }: CredentialQuery, stored: StoredCredential): boolean {

@@ -193,6 +193,32 @@ describe('presenting', () => {
     expect(plan.answers).toMatchObject([{ credential: { id: full } }])
   })
 
+  it('presents every credential that answers where several are welcome, and the newest where one is', async () => {
+    const made = testWallet(services.fetch, services.clock)
+    const older = await receiveInto(made)
+    later(services, 1)
+    await receiveInto(made, {}, { family_name: 'Byron' })
+    later(services, 1)
+    const newer = await receiveInto(made, {}, { given_name: 'Augusta' })
+    for (const [multiple, used] of [
+      [true, [newer, older]],
+      [false, [newer]],
+    ] as const) {
+      const { sessionId, link } = await startVerification(services, asking([claim('given_name')], { multiple }))
+      const plan = await readRequest(made.wallet, link)
+      expect(plan.answers.map((answer) => 'credential' in answer && answer.credential.id)).toEqual(used)
+      await present(made.wallet, plan)
+      const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as {
+        result: { verified: boolean; credentials: { card: { claims: JsonObject }[] } }
+      }
+      const names = [{ given_name: 'Augusta' }, { given_name: 'Ada' }].slice(0, used.length)
+      expect([result.verified, result.credentials.card.map(({ claims }) => claims.credentialSubject)]).toEqual([
+        true,
+        names,
+      ])
+    }
+  })
+
   const unanswerable: readonly (readonly [string, object, RegExp])[] = [
     ['a claim is missing', asking([claim('gpa')]), /Student card \(\w+\): .*it has no credentialSubject\.gpa/],
     ['a claim has another value', asking([{ ...claim('given_name'), values: ['Bob'] }]), /expected "Bob"/],

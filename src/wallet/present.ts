@@ -15,9 +15,9 @@ import { listCredentials } from './stored-credential.ts'
 
 export interface PresentationPlan {
   readonly request: AuthorizationRequest
-  /** One for each credential query, in their order. */
+  /** In the order of the credential queries, one for each or, where several are welcome, one for each that answers. */
   readonly answers: readonly QueryAnswer[]
-  /** The ids of those that would be sent: what is optional is left out. */
+  /** The ids of the queries whose answers would be sent: what is optional is left out. */
   readonly chosen: readonly string[]
   /** Why the request cannot be answered; undefined when it can. */
   readonly problem: string | undefined
@@ -32,7 +32,7 @@ export interface PresentationResult {
 export async function readRequest(wallet: WalletContext, requestLink: string): Promise<PresentationPlan> {
   const request = await fetchRequest(wallet, requestLink)
   const { credentials, unreadable } = await listCredentials(wallet.store)
-  const answers = request.query.credentials.map((query) => answerQuery(query, credentials, wallet.now()))
+  const answers = request.query.credentials.flatMap((query) => answerQuery(query, credentials, wallet.now()))
   const available = new Set(answers.filter(isAnswered).map(({ query }) => query.id))
   const choice = chooseCredentials(request.query, available)
   if ('ids' in choice) return { request, answers, chosen: choice.ids, problem: undefined }
@@ -46,11 +46,14 @@ export async function readRequest(wallet: WalletContext, requestLink: string): P
 export async function present(wallet: WalletContext, plan: PresentationPlan): Promise<PresentationResult> {
   if (plan.problem !== undefined)
     refuse('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
-  const presentations = chosenAnswers(plan).map(
-    async (answer) => [answer.query.id, [await presentationOf(wallet, plan.request, answer)]] as const,
+  const made = await Promise.all(
+    chosenAnswers(plan).map(
+      async (answer) => [answer.query.id, await presentationOf(wallet, plan.request, answer)] as const,
+    ),
   )
+  const presented = new Map(made.map(([id]) => [id, made.flatMap(([of, text]) => (of === id ? text : []))]))
   // Own members whatever their names are: an id may be __proto__.
-  const token = Object.fromEntries(await Promise.all(presentations))
+  const token = Object.fromEntries(presented)
   return respond(wallet, plan.request, {
     what: 'presented the credentials',
     means:

@@ -31,6 +31,8 @@ export interface StoredCredential {
   readonly expiresAt: Date | undefined
   /** Where it has claims that can be hidden, parents before children. */
   readonly hidable: readonly Place[]
+  /** The certificates it came with (DER), the issuer's own first. */
+  readonly chain: readonly Uint8Array[]
   /** As it was issued. */
   readonly credential: string
   /** Signs with the key it is bound to. */
@@ -122,6 +124,7 @@ function readStored(id: string, text: string): StoredCredential {
     validFrom: starts.length > 0 ? new Date(Math.max(...starts)) : undefined,
     expiresAt,
     hidable,
+    chain: issuer.chain,
     credential,
     holder,
   }

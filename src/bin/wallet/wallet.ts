@@ -199,9 +199,14 @@ function described(stored: StoredCredential) {
 
 function describedPlan(plan: PresentationPlan) {
   const { clientId, clientName, certificate } = plan.request
-  const credentials = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
+  const answers = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
     const shown = disclosed.map(({ place, value, because }) => ({ path: place, value, because }))
-    return [query.id, { id: credential.id, name: credential.name, disclosed: shown, hidden }] as const
+    return { query, described: { id: credential.id, name: credential.name, disclosed: shown, hidden } }
+  })
+  // Where several are welcome, an array, however many there are.
+  const credentials = answers.map(({ query, described }) => {
+    const all = answers.filter((answer) => answer.query === query).map((answer) => answer.described)
+    return [query.id, query.multiple ? all : described] as const
   })
   return {
     verifier: { client_id: clientId, client_name: clientName, certificate_subject: certificate.subjectText },
