@@ -112,7 +112,7 @@ export const sphereonRows: readonly Row[] = [
   admitted('dc+sd-jwt'),
   admitted('mso_mdoc', {
     at: 'credential',
-    error: /Unsupported format: mso_mdoc/,
+    error: /Invalid format: mso_mdoc/,
     because: 'the package cannot ask for this format',
   }),
   {
