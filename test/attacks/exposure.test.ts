@@ -1,0 +1,131 @@
+/** What a stranger can learn, claim or make a service do, beside the protocol: logs, names, markup, and the database. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { issuerMigrations } from '../../src/issuer/collections.ts'
+import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
+import { verifierMigrations } from '../../src/verifier/collections.ts'
+import { dump, expectIssued, proofOf, readySession, request } from '../support/issuance.ts'
+import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { fetchNonce, startIssuance, startVerification } from '../support/wire.ts'
+
+describe('a service', () => {
+  let services: Services
+  beforeAll(async () => {
+    services = await startServices()
+  })
+  afterAll(() => services.close())
+
+  it('logs no session id, code, token, nonce or proof of an issuance, whether it went well or not', async () => {
+    const ready = await readySession(services)
+    const proof = await proofOf(ready)
+    await expectIssued(ready)
+    await request(ready, { proof: { proof_type: 'jwt', jwt: proof } })
+    await request({ ...ready, token: `${ready.token}x` })
+    const lines = services.logLines.join('\n')
+    expect(lines).toContain('"event"')
+    const secrets = [ready.sessionId, ready.code, ready.token, ready.nonce, ...proof.split('.')]
+    expect(secrets.filter((secret) => lines.includes(secret))).toEqual([])
+  })
+
+  it('names itself by its configuration, whatever Host and X-Forwarded-* say', async () => {
+    const { sessionId } = await startIssuance(services)
+    const { sessionId: verification } = await startVerification(services)
+    const headers = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'gopher',
+      forwarded: 'host=evil.example;proto=gopher',
+    }
+    for (const [app, url] of [
+      [services.issuer, `/.well-known/openid-credential-issuer/${sessionId}`],
+      [services.issuer, `/.well-known/oauth-authorization-server/${sessionId}`],
+      [services.issuer, `/issuance/oid4vci/credential-offer/${sessionId}`],
+      [services.verifier, `/presentation/oid4vp/authorization-request/${verification}`],
+    ] as const) {
+      const { statusCode, body } = await app.inject({ method: 'GET', url, headers })
+      const text = body.startsWith('{') ? body : Buffer.from(body.split('.')[1] ?? '', 'base64url').toString()
+      expect([url, statusCode]).toEqual([url, 200])
+      expect(text).toContain(app === services.issuer ? ISSUER_URL : VERIFIER_URL)
+      expect(text).not.toMatch(/evil|gopher/)
+    }
+  })
+
+  it('makes nonces without storing anything', async () => {
+    const { sessionId } = await startIssuance(services)
+    const before = await dump(services)
+    const nonces = await Promise.all(Array.from({ length: 200 }, () => fetchNonce(services, sessionId)))
+    expect(new Set(nonces).size).toBe(200)
+    expect(await dump(services)).toBe(before)
+  })
+
+  it('answers markup with JSON that no browser takes for a page', async () => {
+    const markup = '<script>alert(1)</script>'
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    for (const app of [services.issuer, services.verifier]) {
+      for (const injected of [
+        { method: 'GET', url: `/${encodeURIComponent(markup)}` },
+        { method: 'GET', url: `/.well-known/openid-credential-issuer/${encodeURIComponent(markup)}` },
+        { method: 'GET', url: `/presentation/oid4vp/authorization-request/${encodeURIComponent(markup)}` },
+        { method: 'POST', url: '/auth/token-endpoint', headers: form, payload: `grant_type=${markup}` },
+        { method: 'POST', url: '/issuance/oid4vci/credential-request', headers: { authorization: markup } },
+      ] as const) {
+        const { headers, statusCode, body } = await app.inject(injected)
+        expect(statusCode).toBeGreaterThanOrEqual(400)
+        expect(JSON.parse(body)).toMatchObject({ error: expect.any(String) as unknown })
+        expect(headers['content-type']).toMatch(/^application\/json\b/)
+        expect(headers['x-content-type-options']).toBe('nosniff')
+      }
+    }
+  })
+
+  it('asks the database a dozen times for a whole issuance', async () => {
+    const counted = services.issuerStore
+    const calls = { get: 0, commit: 0 }
+    const original = { ...counted }
+    Object.assign(counted, {
+      get: (...args: Parameters<typeof original.get>) => {
+        calls.get += 1
+        return original.get(...args)
+      },
+      commit: (...args: Parameters<typeof original.commit>) => {
+        calls.commit += 1
+        return original.commit(...args)
+      },
+    })
+    try {
+      await request(await readySession(services))
+    } finally {
+      Object.assign(counted, original)
+    }
+    // The configuration, the session, the token, and the credential with its nonce.
+    expect(calls.commit).toBe(4)
+    expect(calls.get).toBeGreaterThan(3)
+    expect(calls.get).toBeLessThanOrEqual(12)
+  })
+})
+
+describe('a database with many sessions in it', () => {
+  it.each([
+    ['issuer', issuerMigrations, ['issuance_session', 'issuance_dataset', 'credential_configuration', 'spent_nonce']],
+    ['verifier', verifierMigrations, ['verification_session', 'verification_query']],
+  ] as const)('of the %s is searched by an index, never as a whole', async (name, migrations, collections) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-index-')), `${name}.db`)
+    await (await openSqlite(file, migrations)).close()
+    const Driver = await loadDriver()
+    const database = new Driver(file)
+    const plan = (sql: string): string =>
+      database
+        .prepare(`explain query plan ${sql}`)
+        .all()
+        .map(({ detail }) => String(detail))
+        .join()
+    for (const collection of collections) {
+      expect(plan(`select value, version from ${collection} where id = 'a'`)).toMatch(/^SEARCH .* USING .*INDEX/)
+      expect(plan(`update ${collection} set version = 1 where id = 'a' and version = 0`)).toMatch(/^SEARCH/)
+      expect(plan(`delete from ${collection} where expires_at <= 1`)).toMatch(/^SEARCH/)
+    }
+    database.close()
+  })
+})
