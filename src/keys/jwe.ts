@@ -28,6 +28,8 @@ export interface Encryption extends EncryptionKey {
   readonly enc: JweEncryption
   /** Only where both sides agreed on it. */
   readonly zip?: 'DEF' | undefined
+  /** `JWT` when the payload is one. RFC 7519 section 5.2. */
+  readonly cty?: 'JWT'
 }
 
 export interface Decryption {
@@ -48,10 +50,11 @@ const MAX_PARTY = 1024
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** A JWE of `payload`, which is the text of a JSON object. */
-export async function encryptJwe(payload: string, { jwk, alg, enc, kid, zip }: Encryption): Promise<string> {
+/** A JWE of `payload`: the text of a JSON object, or a signed JWT. */
+export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: Encryption): Promise<string> {
+  const optional = Object.entries({ kid: rest.kid, zip: rest.zip, cty: rest.cty }).filter(([, value]) => value)
   return new CompactEncrypt(Buffer.from(payload))
-    .setProtectedHeader({ alg, enc, ...(kid === undefined ? {} : { kid }), ...(zip === undefined ? {} : { zip }) })
+    .setProtectedHeader({ alg, enc, ...Object.fromEntries(optional) })
     .encrypt(importPublicKey(jwk))
 }
 
@@ -62,8 +65,10 @@ export async function encryptJwe(payload: string, { jwk, alg, enc, kid, zip }: E
 export async function decryptJwe(text: string, decryption: Decryption): Promise<JsonObject> {
   const { maxBytes, zip } = decryption
   if (text.length > maxBytes) malformed(`it is larger than ${maxBytes} bytes`)
-  const header = readHeader(text)
+  const { header, encryptedKey } = readParts(text)
   const key = readKey(header, decryption)
+  // RFC 7516 section 5.2 step 10: the key is agreed on and not sent.
+  if (encryptedKey !== '') malformed('it brings a key, and with ECDH-ES there is none')
   const options = {
     keyManagementAlgorithms: [...decryption.algs],
     contentEncryptionAlgorithms: [...decryption.encs],
@@ -92,19 +97,17 @@ export function readEncryptionKey(value: unknown): EncryptionKey {
   return { jwk, alg: 'ECDH-ES', kid }
 }
 
-function readHeader(text: string): JsonObject {
+function readParts(text: string): { readonly header: JsonObject; readonly encryptedKey: string | undefined } {
   const parts = text.split('.', 6)
   const [header, encryptedKey, iv, ciphertext, tag] = parts
   if (parts.length !== 5 || header === undefined || iv === undefined || ciphertext === undefined || tag === undefined) {
     return malformed('a JWE has five parts separated by dots')
   }
   if (header.length > MAX_HEADER) malformed(`the header is longer than ${MAX_HEADER} characters`)
-  // RFC 7516 section 5.2 step 10: the key is agreed on and not sent.
-  if (encryptedKey !== '') malformed('it brings a key, and with ECDH-ES there is none')
   wantBytes('the initialization vector', iv, IV_BYTES)
   wantBytes('the authentication tag', tag, TAG_BYTES)
   within('the ciphertext', () => fromBase64url(ciphertext))
-  return within('the header', () => parseJsonObject(fromBase64url(header).toString('utf8')))
+  return { header: within('the header', () => parseJsonObject(fromBase64url(header).toString('utf8'))), encryptedKey }
 }
 
 /** The key that the header leads to, when all of the header is as it should be. */

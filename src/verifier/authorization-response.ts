@@ -1,15 +1,21 @@
-/** The wallet's response: parse, decide, store, answer. OpenID4VP 1.0, Response Mode direct_post. */
-import { parseJsonObject } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
+/**
+ * The wallet's response: parse, decide, store, answer. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; how
+ * each is read is in `response-form.ts`.
+ */
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
+import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
+import { makeResponseCode } from './redirect.ts'
 import { responseUriOf } from './request-object.ts'
-import type { ResponseForm } from './schemas.ts'
+import { thumbprintOf } from './response-encryption.ts'
+import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
+import type { EncryptedResponseForm, ResponseForm } from './schemas.ts'
 import {
   finish,
+  modeOf,
   type Outcome,
   refuseFinished,
   refuseUnlessOpen,
@@ -19,23 +25,45 @@ import {
 } from './session.ts'
 import { checksOf, type VpResponse, verify } from './verification.ts'
 
-/** For one credential query that takes several. Each costs some signatures to verify, whoever sent it. */
-const MAX_PRESENTATIONS = 20
 const MAX_ERROR_LENGTH = 500
+
+/** A form, and the endpoint that it came to. */
+export type Received =
+  | { readonly mode: 'direct_post'; readonly form: ResponseForm }
+  | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
+
+/** What the wallet is told: where to send the person, if the application said so. */
+export interface Answer {
+  readonly redirect_uri?: string
+}
+
+interface Asked {
+  readonly sessionId: string
+  readonly session: VerificationSession
+  readonly query: DcqlQuery
+}
 
 /**
  * Takes the one response of a session. What cannot be read is refused and leaves the session open; a presentation that
  * fails ends it, and the wallet learns only that it was refused. Refuses with `not_found`, `gone` or `invalid_request`.
  */
-export async function receiveResponse(context: VerifierContext, sessionId: string, form: ResponseForm): Promise<void> {
+export async function receiveResponse(
+  context: VerifierContext,
+  sessionId: string,
+  received: Received,
+): Promise<Answer> {
   const { value: session, version } = await findSession(context.store, sessionId)
   refuseUnlessOpen(session, context.now())
+  refuseOtherMode(session, received.mode)
   const query = await getQuery(context, session.queryId)
-  refuseForeignState(form, session, query)
-  const outcome = form.error
-    ? walletOutcome(form, form.error)
-    : verifiedOutcome(context, { sessionId, session, query }, readVpToken(form))
-  const value = finish(session, outcome, context.now())
+  const response = await readReceived(received, session)
+  refuseForeignState(response, session, query)
+  const outcome = outcomeOf(context, { sessionId, session, query }, response)
+  const refused = 'report' in outcome && !outcome.report.verified
+  const redirect =
+    refused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
+  const code = redirect && { responseCodeDigest: redirect.digest }
+  const value = { ...finish(session, outcome, context.now()), ...code }
   const failed = await context.store.commit([{ update: 'verification_session', id: sessionId, version, value }])
   // A session changes once, so that whoever was faster has finished it.
   if (failed !== undefined) refuseFinished()
@@ -43,67 +71,64 @@ export async function receiveResponse(context: VerifierContext, sessionId: strin
     { event: 'session_finished', status: statusOf(value, context.now()), failed: failedChecks(outcome) },
     'session finished',
   )
-  if ('report' in outcome && !outcome.report.verified) refuse('invalid_request', 'the presentation was not accepted')
+  if (refused) refuse('invalid_request', 'the presentation was not accepted')
+  return redirect ? { redirect_uri: redirect.uri } : {}
+}
+
+/** OpenID4VP 1.0, Response Mode: who asked for an encrypted response takes no other, and the other way about. */
+function refuseOtherMode(session: VerificationSession, mode: ResponseMode): void {
+  if (modeOf(session) !== mode) refuse('invalid_request', `this session takes its response by ${modeOf(session)} only`)
+}
+
+function readReceived(
+  { mode, form }: Received,
+  { encryptionKey }: VerificationSession,
+): Promise<WalletResponse> | WalletResponse {
+  if (mode === 'direct_post') return readForm(form)
+  if (encryptionKey === undefined) throw new Error('an open session without the key of its response')
+  return readEncryptedForm(form, encryptionKey)
 }
 
 /** OpenID4VP 1.0, Response Parameters: without holder binding, the state is all that ties a response to its session. */
-function refuseForeignState({ state }: ResponseForm, session: VerificationSession, query: DcqlQuery): void {
+function refuseForeignState({ state }: WalletResponse, session: VerificationSession, query: DcqlQuery): void {
   const unbound = query.credentials.some((each) => each.require_cryptographic_holder_binding === false)
   if (!state && unbound) refuse('invalid_request', 'state is missing')
   if (state && state !== session.state) refuse('invalid_request', 'state is not the one of the request')
 }
 
-function readVpToken({ vp_token: text, state }: ResponseForm): VpResponse {
-  if (!text) return refuse('invalid_request', 'the response has neither vp_token nor error')
-  const token = parseToken(text)
-  const entries = Object.entries(token).map(([id, presentations]) => {
-    if (!Array.isArray(presentations)) return refuse('invalid_request', 'each member of vp_token must be an array')
-    if (presentations.length > MAX_PRESENTATIONS) {
-      refuse('invalid_request', `a member of vp_token has more than ${MAX_PRESENTATIONS} presentations`)
-    }
-    return [id, presentations.map(textOrRefuse)] as const
-  })
-  return { vpToken: new Map(entries), state: state || undefined }
+function outcomeOf(context: VerifierContext, asked: Asked, response: WalletResponse): Outcome {
+  if ('error' in response) return { walletError: walletErrorOf(response) }
+  return verifiedOutcome(context, asked, { vpToken: readVpToken(response.vpToken), state: response.state || undefined })
 }
 
-function parseToken(text: string) {
-  try {
-    return parseJsonObject(text)
-  } catch (error) {
-    if (error instanceof MalformedError) return refuse('invalid_request', `vp_token: ${error.message}`)
-    throw error
-  }
-}
-
-function textOrRefuse(presentation: unknown): string {
-  return typeof presentation === 'string'
-    ? presentation
-    : refuse('invalid_request', 'each presentation must be a string')
-}
-
-function walletOutcome({ error_description: description }: ResponseForm, error: string): Outcome {
-  const walletError: WalletError = {
+function walletErrorOf({
+  error,
+  description,
+}: {
+  readonly error: string
+  readonly description?: string | undefined
+}): WalletError {
+  return {
     error: error.slice(0, MAX_ERROR_LENGTH),
     ...(description ? { error_description: description.slice(0, MAX_ERROR_LENGTH) } : {}),
   }
-  return { walletError }
 }
 
 function verifiedOutcome(
   context: VerifierContext,
-  asked: { readonly sessionId: string; readonly session: VerificationSession; readonly query: DcqlQuery },
+  { sessionId, session, query }: Asked,
   response: VpResponse,
 ): Outcome {
-  const { sessionId, session, query } = asked
+  const { encryptionKey } = session
   const report = verify(response, {
     query,
     state: session.state,
     binding: {
       nonce: session.nonce,
       audience: session.clientId,
-      responseUri: responseUriOf(context.config, sessionId),
-      encryptionKeyThumbprint: undefined,
-      transactionData: [],
+      responseUri: responseUriOf(context.config, sessionId, modeOf(session)),
+      encryptionKeyThumbprint: encryptionKey && thumbprintOf(encryptionKey),
+      transactionData: session.transactionData ?? [],
     },
     sessionStart: new Date(session.createdAt),
     now: context.now(),

@@ -29,6 +29,11 @@ export const VerifierSettings = Type.Object(
         description: 'Directory of PEM files; every certificate in them is trusted as an issuer or its CA',
       }),
     ),
+    profile: Type.Optional(
+      Type.Literal('haip', {
+        description: '`haip`: every response is encrypted, whatever the query asks for',
+      }),
+    ),
     requestLifetimeSeconds: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -45,6 +50,7 @@ export interface VerifierConfig extends CommonConfig {
   /** Empty: issuers are not checked, and every report says so. */
   readonly trustAnchors: readonly Certificate[]
   readonly requestLifetimeSeconds: number
+  readonly profile: 'haip' | undefined
 }
 
 /** Of its OpenAPI document. */
@@ -71,6 +77,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       },
       trustAnchors: anchors.certificates,
       requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
+      profile: settings.profile,
     },
     warnings: [...common.warnings, ...trustWarnings(anchors.certificates, now)],
   }

@@ -1,14 +1,20 @@
 /** Starting a verification session. The link is what a wallet scans; its client_id is kept with the session. */
 import { toBase64url } from '../codec/base64url.ts'
+import type { JsonObject } from '../codec/json.ts'
+import { makePrivateJwk } from '../keys/private-jwk.ts'
+import type { DcqlQuery } from '../protocol/dcql.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
+import { wantRedirectUri } from './redirect.ts'
+import { responseModeFor } from './response-encryption.ts'
 import type { NewSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
+import { writeTransactionData } from './transaction-data.ts'
 
-/** Refuses an unknown query with `not_found`. */
+/** Refuses an unknown query with `not_found`, and what cannot be done with this one with `invalid_request`. */
 export async function startSession(context: VerifierContext, request: NewSession) {
   const { config, clientId, random, store } = context
-  await getQuery(context, request.verification_query_id)
+  const query = await getQuery(context, request.verification_query_id)
   const sessionId = toBase64url(random(24))
   const createdAt = context.now().getTime()
   const value: VerificationSession = {
@@ -18,9 +24,27 @@ export async function startSession(context: VerifierContext, request: NewSession
     nonce: toBase64url(random(24)),
     state: toBase64url(random(16)),
     clientId,
+    ...responseParts(context, query),
+    ...requestedParts(request, query),
   }
   await store.commit([{ insert: 'verification_session', id: sessionId, value }])
   const requestUri = `${config.baseUrl}/presentation/oid4vp/authorization-request/${sessionId}`
   const link = `haip-vp://?request_uri=${encodeURIComponent(requestUri)}&client_id=${encodeURIComponent(clientId)}`
-  return { session_id: sessionId, request_uri: link }
+  const method = request.request_uri_method === undefined ? '' : `&request_uri_method=${request.request_uri_method}`
+  return { session_id: sessionId, request_uri: link + method }
+}
+
+/** How the response comes. Each session has a key of its own, so that no two responses can be told to go together. */
+function responseParts({ config, random }: VerifierContext, query: DcqlQuery): Partial<VerificationSession> {
+  const responseMode = responseModeFor(query, config.profile)
+  return responseMode === 'direct_post' ? {} : { responseMode, encryptionKey: makePrivateJwk(random) }
+}
+
+function requestedParts(request: NewSession, query: DcqlQuery): Partial<VerificationSession> {
+  const { redirect_uri: redirectUri, transaction_data: transactions } = request
+  if (redirectUri !== undefined) wantRedirectUri(redirectUri)
+  return {
+    ...(redirectUri === undefined ? {} : { redirectUri }),
+    ...(transactions ? { transactionData: writeTransactionData(transactions as readonly JsonObject[], query) } : {}),
+  }
 }

@@ -3,16 +3,25 @@ import type { Json, JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { refuse } from '../protocol/error.ts'
-import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
+import { type ResponseMode, STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
-import { refuseUnlessOpen, type VerificationSession } from './session.ts'
+import { encryptionMetadata } from './response-encryption.ts'
+import { modeOf, refuseUnlessOpen, type VerificationSession } from './session.ts'
+import { encryptFor, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
 
-/** The request object, with the same payload at every call until the session is over. Refuses with `not_found` or `gone`. */
-export async function getRequestObject(context: VerifierContext, sessionId: string): Promise<string> {
+/**
+ * The request object, with the same payload at every call until the session is over, but for the nonce of a wallet that
+ * sent one. Refuses with `not_found` or `gone`.
+ */
+export async function getRequestObject(
+  context: VerifierContext,
+  sessionId: string,
+  wallet: WalletRequest = {},
+): Promise<string> {
   const { signer, clientId } = context
   const { value: session } = await findSession(context.store, sessionId)
   if (session.outcome !== undefined) refuse('gone', 'this session has had its response')
@@ -20,13 +29,18 @@ export async function getRequestObject(context: VerifierContext, sessionId: stri
   if (session.clientId !== clientId) refuse('gone', 'the certificate of this verifier has changed; start a new session')
   const query = await getQuery(context, session.queryId)
   const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
-  const payload = payloadOf(context, sessionId, session, query as unknown as Json)
-  return writeJws(header, payload, (data) => signer.sign(data))
+  const payload = {
+    ...payloadOf(context, sessionId, session, query as unknown as Json),
+    ...(wallet.nonce === undefined ? {} : { wallet_nonce: wallet.nonce }),
+  }
+  const signed = await writeJws(header, payload, (data) => signer.sign(data))
+  return encryptFor(wallet, signed)
 }
 
 /** Where the wallet of a session sends its response. */
-export function responseUriOf({ baseUrl }: VerifierContext['config'], sessionId: string): string {
-  return `${baseUrl}/presentation/oid4vp/authorization-response/${sessionId}`
+export function responseUriOf({ baseUrl }: VerifierContext['config'], sessionId: string, mode: ResponseMode): string {
+  const endpoint = mode === 'direct_post' ? 'authorization-response' : 'encrypted-authorization-response'
+  return `${baseUrl}/presentation/oid4vp/${endpoint}/${sessionId}`
 }
 
 function payloadOf(
@@ -35,10 +49,12 @@ function payloadOf(
   session: VerificationSession,
   dcqlQuery: Json,
 ): JsonObject {
+  const { transactionData, encryptionKey } = session
+  const encryption = encryptionKey === undefined ? {} : encryptionMetadata(encryptionKey)
   return {
     response_type: 'vp_token',
-    response_mode: 'direct_post',
-    response_uri: responseUriOf(config, sessionId),
+    response_mode: modeOf(session),
+    response_uri: responseUriOf(config, sessionId, modeOf(session)),
     client_id: session.clientId,
     nonce: session.nonce,
     state: session.state,
@@ -46,6 +62,7 @@ function payloadOf(
     iat: Math.floor(session.createdAt / 1000),
     exp: Math.floor(session.expiresAt / 1000),
     dcql_query: dcqlQuery,
-    client_metadata: { ...config.clientMetadata, vp_formats_supported: FORMATS },
+    ...(transactionData === undefined ? {} : { transaction_data: [...transactionData] }),
+    client_metadata: { ...config.clientMetadata, ...encryption, vp_formats_supported: FORMATS },
   }
 }

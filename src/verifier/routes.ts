@@ -9,9 +9,12 @@ import { createQuery, getQuery } from './queries.ts'
 import { getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
+import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
-const LATER_FIELDS = ['redirect_uri', 'transaction_data', 'Idempotency-Key']
+const LATER_FIELDS = ['Idempotency-Key']
+/** For the metadata of a wallet, and its nonce. */
+const WALLET_REQUEST_LIMIT = 65_536
 
 export function verifierRoutes(app: App, context: VerifierContext): void {
   queryRoutes(app, context)
@@ -36,31 +39,38 @@ function queryRoutes(app: App, context: VerifierContext): void {
 
 function sessionRoutes(app: App, context: VerifierContext): void {
   app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSession }, async ({ body, headers }) => {
-    refuseLater({ ...body, 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
+    refuseLater({ 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
     return startSession(context, body)
   })
-  app.get('/presentation/oid4vp/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params }) =>
-    getStatus(context, params.session_id),
+  app.get('/presentation/oid4vp/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params, query }) =>
+    getStatus(context, params.session_id, query.response_code),
   )
 }
 
 function walletRoutes(app: App, context: VerifierContext): void {
-  app.get(
-    '/presentation/oid4vp/authorization-request/:session_id',
-    { schema: schemas.requestObject },
-    async ({ params }, reply) => {
-      const requestObject = await getRequestObject(context, params.session_id)
-      return reply.type('application/oauth-authz-req+jwt').send(requestObject)
-    },
-  )
+  const path = '/presentation/oid4vp/authorization-request/:session_id'
+  const type = 'application/oauth-authz-req+jwt'
+  app.get(path, { schema: schemas.requestObject }, async ({ params }, reply) => {
+    const requestObject = await getRequestObject(context, params.session_id)
+    return reply.type(type).send(requestObject)
+  })
+  const config = { malformed: 'invalid_request' } as const
+  formRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
+    scope.post(path, { config, schema: schemas.postedRequestObject }, async ({ params, body }, reply) => {
+      const requestObject = await getRequestObject(context, params.session_id, readWalletRequest(body))
+      return reply.type(type).send(requestObject)
+    })
+  })
   formRoutes(app, BODY_LIMIT, (scope) => {
     scope.post(
       '/presentation/oid4vp/authorization-response/:session_id',
-      { config: { malformed: 'invalid_request' }, schema: schemas.authorizationResponse },
-      async ({ params, body }) => {
-        await receiveResponse(context, params.session_id, body)
-        return {}
-      },
+      { config, schema: schemas.authorizationResponse },
+      ({ params, body }) => receiveResponse(context, params.session_id, { mode: 'direct_post', form: body }),
+    )
+    scope.post(
+      '/presentation/oid4vp/encrypted-authorization-response/:session_id',
+      { config, schema: schemas.encryptedAuthorizationResponse },
+      ({ params, body }) => receiveResponse(context, params.session_id, { mode: 'direct_post.jwt', form: body }),
     )
   })
 }

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { answers, byApplication, byWallet, Seconds, SessionParams } from '../http/answers.ts'
+import { MAX_TRANSACTIONS } from '../protocol/transaction-data.ts'
 
 const DcqlQuery = Type.Object({}, { description: 'OpenID4VP 1.0, Digital Credentials Query Language' })
 
@@ -9,8 +10,26 @@ export const NewSession = Type.Object(
   {
     verification_query_id: Type.String(),
     expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds' })),
-    redirect_uri: Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
-    transaction_data: Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
+    redirect_uri: Type.Optional(
+      Type.String({
+        description:
+          'Same-device flow: where the wallet sends the person afterwards, with a response_code, without which the status has no result',
+      }),
+    ),
+    transaction_data: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {},
+          { description: 'type, credential_ids (one), and the members of the type; OpenID4VP 1.0, Transaction Data' },
+        ),
+        { minItems: 1, maxItems: MAX_TRANSACTIONS },
+      ),
+    ),
+    request_uri_method: Type.Optional(
+      Type.Union([Type.Literal('post'), Type.Literal('get')], {
+        description: 'Stands in the link when it is given; with post, a wallet may send a wallet_nonce',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -24,6 +43,24 @@ export const ResponseForm = Type.Object({
   error_description: Type.Optional(Type.String()),
 })
 export type ResponseForm = Static<typeof ResponseForm>
+
+/** The form of an encrypted response. The wallet's error may come in the clear. */
+export const EncryptedResponseForm = Type.Object({
+  response: Type.Optional(
+    Type.String({ description: 'JWE of an object with vp_token and state, to the key of the request' }),
+  ),
+  state: Type.Optional(Type.String()),
+  error: Type.Optional(Type.String({ description: 'access_denied when the holder declined' })),
+  error_description: Type.Optional(Type.String()),
+})
+export type EncryptedResponseForm = Static<typeof EncryptedResponseForm>
+
+/** What a wallet may send for its request object; unknown members are ignored. */
+export const RequestObjectForm = Type.Object({
+  wallet_nonce: Type.Optional(Type.String({ description: 'Comes back in the request object' })),
+  wallet_metadata: Type.Optional(Type.String({ description: 'JSON object; its jwks encrypt the request object' })),
+})
+export type RequestObjectForm = Static<typeof RequestObjectForm>
 
 const Outcome = Type.Union(
   ['passed', 'failed', 'warning', 'not_applicable', 'not_run'].map((outcome) => Type.Literal(outcome)),
@@ -101,6 +138,13 @@ export const sessionStatus = {
   ...byApplication,
   summary: 'The status of a verification session, with every check',
   params: SessionParams,
+  querystring: Type.Object({
+    response_code: Type.Optional(
+      Type.String({
+        description: 'Of the redirect, where the session has a redirect_uri; without it there is no result',
+      }),
+    ),
+  }),
   response: answers(200, SessionStatus),
 }
 
@@ -111,11 +155,28 @@ export const requestObject = {
   response: answers(200, Type.String(), 'application/oauth-authz-req+jwt'),
 }
 
+export const postedRequestObject = {
+  ...requestObject,
+  summary: 'The signed request object, for this wallet',
+  consumes: ['application/x-www-form-urlencoded'],
+  body: RequestObjectForm,
+}
+
+const Accepted = Type.Object({
+  redirect_uri: Type.Optional(Type.String({ description: 'Where the wallet sends the person' })),
+})
+
 export const authorizationResponse = {
   ...byWallet,
   summary: 'Present, or say why not',
   consumes: ['application/x-www-form-urlencoded'],
   params: SessionParams,
   body: ResponseForm,
-  response: answers(200, Type.Object({})),
+  response: answers(200, Accepted),
+}
+
+export const encryptedAuthorizationResponse = {
+  ...authorizationResponse,
+  summary: 'Present encrypted, or say why not',
+  body: EncryptedResponseForm,
 }

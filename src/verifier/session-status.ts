@@ -1,10 +1,15 @@
 /** The status of a verification session with its report, for those with an API key. */
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
-import { statusOf } from './session.ts'
+import { isResponseCode } from './redirect.ts'
+import { statusOf, type VerificationSession } from './session.ts'
+import type { Report } from './verification.ts'
 
-/** What the integrating application sees of a session. Refuses with `not_found`. */
-export async function getStatus(context: VerifierContext, sessionId: string) {
+/**
+ * What the integrating application sees of a session; `responseCode` is what came with the redirect, if there was one.
+ * Refuses with `not_found`.
+ */
+export async function getStatus(context: VerifierContext, sessionId: string, responseCode?: string) {
   const { value: session } = await findSession(context.store, sessionId)
   const { outcome } = session
   return {
@@ -13,7 +18,26 @@ export async function getStatus(context: VerifierContext, sessionId: string) {
     verification_query_id: session.queryId,
     created_at: Math.floor(session.createdAt / 1000),
     expires_at: Math.floor(session.expiresAt / 1000),
-    ...(outcome && 'report' in outcome ? { result: outcome.report } : {}),
+    ...resultOf(session, responseCode),
     ...(outcome && 'walletError' in outcome ? { wallet_error: outcome.walletError } : {}),
   }
+}
+
+/**
+ * Where a code went out, the result is for those who bring it: it says that the person before them is the one with the
+ * wallet. A response that was refused got no code; its report then says why, and nothing about the credentials.
+ */
+function resultOf({ outcome, redirectUri, responseCodeDigest }: VerificationSession, responseCode?: string) {
+  if (outcome === undefined || !('report' in outcome)) return {}
+  const { report } = outcome
+  if (redirectUri === undefined) return { result: report }
+  if (responseCodeDigest === undefined) return { result: withoutCredentials(report) }
+  return responseCode !== undefined && isResponseCode(responseCode, responseCodeDigest) ? { result: report } : {}
+}
+
+function withoutCredentials({ credentials, ...report }: Report): Report {
+  const checked = Object.entries(credentials).map(
+    ([id, reports]) => [id, reports.map(({ format, checks }) => ({ format, checks }))] as const,
+  )
+  return { ...report, credentials: Object.fromEntries(checked) }
 }

@@ -1,5 +1,7 @@
 /** The verification session: data, and the one transition it makes, to a final state. */
+import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { refuse } from '../protocol/error.ts'
+import type { ResponseMode } from '../protocol/oid4vp.ts'
 import type { Report } from './verification.ts'
 
 export interface VerificationSession {
@@ -11,6 +13,16 @@ export interface VerificationSession {
   readonly state: string
   /** Kept, so that a wallet's answer still fits after the certificate has been renewed. */
   readonly clientId: string
+  /** Absent where it is direct_post. */
+  readonly responseMode?: ResponseMode
+  /** What the response is encrypted to, while one is waited for. */
+  readonly encryptionKey?: PrivateJwk | undefined
+  /** Where the application wants the person to go on. */
+  readonly redirectUri?: string
+  /** Of the code that went out with it. */
+  readonly responseCodeDigest?: string
+  /** As the request has it. */
+  readonly transactionData?: readonly string[]
   readonly outcome?: Outcome
 }
 
@@ -23,6 +35,10 @@ export interface WalletError {
 }
 
 export type SessionStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
+
+export function modeOf({ responseMode }: VerificationSession): ResponseMode {
+  return responseMode ?? 'direct_post'
+}
 
 export function statusOf({ outcome, expiresAt }: VerificationSession, now: Date): SessionStatus {
   if (outcome === undefined) return now.getTime() < expiresAt ? 'STARTED' : 'EXPIRED'
@@ -43,5 +59,6 @@ export function refuseFinished(): never {
 /** Ends an open session. Refuses like {@link refuseUnlessOpen}, so that a session takes exactly one response. */
 export function finish(session: VerificationSession, outcome: Outcome, now: Date): VerificationSession {
   refuseUnlessOpen(session, now)
-  return { ...session, outcome }
+  // Whoever reads the database later cannot read a response that was recorded on its way.
+  return { ...session, encryptionKey: undefined, outcome }
 }

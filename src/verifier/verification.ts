@@ -10,6 +10,7 @@ import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { allHold, type CheckResult, runChecks } from './checks/check.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { PresentationContext, Reading } from './checks/presentation.ts'
+import { transactionsFor } from './transaction-data.ts'
 
 export interface Report {
   readonly verified: boolean
@@ -69,7 +70,8 @@ function verifyPresentation(text: string, query: CredentialQuery, context: Verif
   if (format === undefined) throw new Error(`there is no format ${query.format}`)
   const reading = read(format, text)
   const evidence = 'evidence' in reading ? reading.evidence : undefined
-  const asked: PresentationContext = { ...context, query, format }
+  const transactionData = transactionsFor(context.binding.transactionData, query.id)
+  const asked: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }
   const checks = [...runChecks(readingChecks, reading, asked), ...runChecks(evidenceChecks, evidence, asked)]
   const described = evidence && allHold(checks) ? describe(evidence) : {}
   return { format: query.format, ...described, checks }

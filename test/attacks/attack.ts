@@ -15,6 +15,8 @@ export interface Attack {
   readonly query?: Readonly<Record<string, unknown>>
   /** Members of the DCQL query itself that differ. */
   readonly dcql?: Readonly<Record<string, unknown>>
+  /** `transaction_data` of the session; the good presentation approves them. */
+  readonly transactions?: readonly object[]
   /** Makes the one thing wrong. */
   change?(forgery: Forgery, world: World): void | Promise<void>
   /** The `vp_token`, when it is not the one presentation under the one id. */
@@ -24,7 +26,14 @@ export interface Attack {
 /** What is not run after a check has failed: these depend on it, directly or not. */
 export const after = {
   reading: evidenceChecks.map(({ id }) => id),
-  binding: ['holder.signature', 'holder.nonce', 'holder.audience', 'holder.fresh', 'holder.sd_hash'],
+  binding: [
+    'holder.signature',
+    'holder.nonce',
+    'holder.audience',
+    'holder.fresh',
+    'holder.sd_hash',
+    'holder.transaction_data',
+  ],
   signature: ['issuer.trusted', 'status.valid'],
   certificate: ['issuer.trusted', 'status.valid'],
   noCertificate: ['issuer.signature', 'issuer.trusted', 'issuer.identifier', 'status.valid'],

@@ -3,6 +3,7 @@
  * and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TRANSACTION_CHECK } from '../../src/protocol/transaction-data.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { CredentialReport, Report } from '../../src/verifier/verification.ts'
 import { verify } from '../../src/verifier/verification.ts'
@@ -23,12 +24,14 @@ import { credentialAttacks } from './verifier-credential.ts'
 import { holderAttacks } from './verifier-holder.ts'
 import { issuerAttacks } from './verifier-issuer.ts'
 import { responseAttacks } from './verifier-response.ts'
+import { transactionAttacks } from './verifier-transaction.ts'
 
 const tables = {
   'the issuer': issuerAttacks,
   'the holder': holderAttacks,
   'the credential': credentialAttacks,
   'the response': responseAttacks,
+  'a transaction': transactionAttacks,
 }
 const attacks: readonly Attack[] = Object.values(tables).flat()
 
@@ -148,7 +151,8 @@ async function send(world: World, row: Partial<Attack>) {
   const { services } = world
   const [usual] = dcqlQuery.credentials
   const query = { credentials: [{ ...usual, ...row.query }], ...row.dcql }
-  const { sessionId, request } = await startVerification(services, query)
+  const more = row.transactions ? { transaction_data: row.transactions } : {}
+  const { sessionId, request } = await startVerification(services, query, more)
   const forgery = await makeForgery(world, request)
   await row.change?.(forgery, world)
   const presentation = await putTogether(forgery)
@@ -169,6 +173,7 @@ function expected(checks: readonly { readonly id: string }[], row: Partial<Attac
   const outcome = (id: string) => {
     if (waived && id.startsWith('holder.')) return 'not_applicable'
     if (id === 'query.trusted_authorities' && !row.query?.trusted_authorities) return 'not_applicable'
+    if (id === TRANSACTION_CHECK && row.transactions === undefined) return 'not_applicable'
     if (id === row.fails) return 'failed'
     return row.notRun?.includes(id) ? 'not_run' : 'passed'
   }

@@ -82,6 +82,22 @@ const endpoints: readonly Endpoint[] = [
     wallet: true,
     malformed: 'invalid_request',
   },
+  {
+    service: 'verifier',
+    method: 'POST',
+    path: '/presentation/oid4vp/encrypted-authorization-response/SESSION',
+    body: 'application/x-www-form-urlencoded',
+    wallet: true,
+    malformed: 'invalid_request',
+  },
+  {
+    service: 'verifier',
+    method: 'POST',
+    path: '/presentation/oid4vp/authorization-request/SESSION',
+    body: 'application/x-www-form-urlencoded',
+    wallet: true,
+    malformed: 'invalid_request',
+  },
 ]
 const admin = endpoints.filter(({ wallet }) => !wallet)
 const wallet = endpoints.filter((endpoint) => endpoint.wallet)

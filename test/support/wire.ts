@@ -162,17 +162,24 @@ export interface RequestObject {
   readonly nonce: string
   readonly state: string
   readonly response_uri: string
+  readonly response_mode?: string
+  readonly transaction_data?: readonly string[]
+  readonly wallet_nonce?: string
+  readonly client_metadata?: JsonObject
 }
 
 export async function startVerification(
   services: Services,
   query: unknown = dcqlQuery,
+  more: object = {},
 ): Promise<Started & { request: RequestObject }> {
   const created = await call(services, `${VERIFIER_URL}/verification-query/create`, { dcql_query: query })
   if (created.status !== 201) throw new Error(await created.text())
   const response = await call(services, `${VERIFIER_URL}/presentation/oid4vp/new-session`, {
     verification_query_id: await created.text(),
+    ...more,
   })
+  if (response.status !== 200) throw new Error(await response.text())
   const { session_id: sessionId = '', request_uri: link = '' } = (await response.json()) as Record<string, string>
   const jwt = await (
     await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)
@@ -194,7 +201,8 @@ export function presentationOf(
   at: { readonly now: Date; readonly places?: readonly Place[] },
 ): Promise<string> {
   const places = at.places ?? [['credentialSubject', 'given_name']]
-  const binding = bindingTo(request.nonce, request.client_id, at.now)
+  const transactionData = request.transaction_data ?? []
+  const binding = { ...bindingTo(request.nonce, request.client_id, at.now), transactionData }
   const format =
     formatOf('jwt_vc_json-ld') ??
     (() => {

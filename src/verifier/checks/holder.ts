@@ -1,5 +1,6 @@
 /** Whether the holder agreed to this presentation, for us, in this session. OpenID4VP 1.0, Preventing Replay; RFC 9901, Key Binding. */
 import type { Evidence } from '../../credential/format.ts'
+import { TRANSACTION_CHECK } from '../../protocol/transaction-data.ts'
 import { type Check, cannotAsk, fail, pass } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
 
@@ -89,5 +90,17 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     applies,
     run: ({ holder: proof }) =>
       proof?.coversPresentation ? pass() : fail('sd_hash of the key binding is not the hash of the presentation'),
+  },
+  {
+    id: TRANSACTION_CHECK,
+    asks: 'Did the holder approve exactly the transactions that this credential was to approve?',
+    spec: 'OpenID4VP 1.0, Transaction Data',
+    level: 'MUST',
+    needs: NEEDS,
+    applies: ({ binding }) => binding.transactionData.length > 0 || 'no transaction was to be approved with it',
+    run: ({ holder: proof }, { binding }) =>
+      proof?.approves(binding.transactionData)
+        ? pass()
+        : fail('the key binding does not approve the transactions of the request, all of them and no others'),
   },
 ]

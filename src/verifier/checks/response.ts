@@ -1,12 +1,15 @@
 /** What is asked of the response as a whole, before and beside its presentations. */
 
+import type { Binding } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
 import { answerCredentials } from '../../protocol/dcql-match.ts'
+import { readTransaction } from '../../protocol/transaction-data.ts'
 import { type Check, fail, pass } from './check.ts'
 
 export interface ResponseContext {
   readonly query: DcqlQuery
   readonly state: string
+  readonly binding: Pick<Binding, 'transactionData'>
 }
 
 export interface ResponseEvidence {
@@ -45,14 +48,20 @@ export const response: readonly Check<ResponseEvidence, ResponseContext>[] = [
     asks: 'Are all credentials there that were asked for, and no others?',
     spec: 'OpenID4VP 1.0, VP Token Validation; Selecting Credentials',
     level: 'MUST',
-    run({ counts }, { query }) {
+    run({ counts }, { query, binding }) {
       if (counts.size === 0) return fail('the response presents nothing')
       const known = new Set(query.credentials.map(({ id }) => id))
       const foreign = [...counts.keys()].filter((id) => !known.has(id))
       if (foreign.length > 0)
         return fail(`the response has ${foreign.length} presentations that no credential query asks for`)
-      const missing = answerCredentials(query, new Set(counts.keys()))
+      const missing = answerCredentials(query, new Set(counts.keys())) ?? missingApproval(counts, binding)
       return missing === undefined ? pass() : fail(missing)
     },
   },
 ]
+
+/** A credential that was to approve a transaction is wanted, also where the query leaves it to the wallet. */
+function missingApproval(counts: ResponseEvidence['counts'], { transactionData }: ResponseContext['binding']) {
+  const missing = transactionData.flatMap((text) => readTransaction(text).credentialIds).find((id) => !counts.has(id))
+  return missing === undefined ? undefined : `${missing} was to approve a transaction, and is not there`
+}

@@ -1,0 +1,44 @@
+/**
+ * The way back in a same-device flow: the wallet sends the person to the application with a code that nobody else has, and
+ * only with it is the result given out. OpenID4VP 1.0, Response Mode direct_post (redirect_uri), Session Fixation.
+ */
+import { hash, timingSafeEqual } from 'node:crypto'
+import { toBase64url } from '../codec/base64url.ts'
+import { refuse } from '../protocol/error.ts'
+import { isPrivateHost } from '../protocol/private-host.ts'
+
+const PARAMETER = 'response_code'
+const MAX_CHARACTERS = 2048
+
+/** Refuses with `invalid_request` an address that a person should not be sent to, or that has a code already. */
+export function wantRedirectUri(uri: string): void {
+  if (uri.length > MAX_CHARACTERS) wrong(`must have at most ${MAX_CHARACTERS} characters`)
+  // What a URL parser would drop or change unseen is not what was meant.
+  if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) wrong('must be an absolute URL')
+  const { protocol, hostname, username, password, searchParams } = new URL(uri)
+  if (protocol !== 'https:' && !(protocol === 'http:' && isPrivateHost(hostname))) {
+    wrong('must be https; plain http is for addresses of this machine and its network')
+  }
+  if (uri.includes('#')) wrong('must have no fragment')
+  if (username !== '' || password !== '') wrong('must have no user name or password')
+  if (searchParams.has(PARAMETER)) wrong(`must not have a ${PARAMETER} of its own`)
+}
+
+/** A fresh code: what the wallet is told, and what is stored of it. */
+export function makeResponseCode(uri: string, random: (bytes: number) => Uint8Array) {
+  const code = toBase64url(random(24))
+  return { uri: `${uri}${uri.includes('?') ? '&' : '?'}${PARAMETER}=${code}`, digest: digestOf(code) }
+}
+
+/** Whether `code` is the one of this digest. The time it takes says nothing about either. */
+export function isResponseCode(code: string, digest: string): boolean {
+  return timingSafeEqual(Buffer.from(digestOf(code)), Buffer.from(digest))
+}
+
+function digestOf(code: string): string {
+  return hash('sha256', code, 'base64url')
+}
+
+function wrong(why: string): never {
+  return refuse('invalid_request', `redirect_uri: ${why}`)
+}

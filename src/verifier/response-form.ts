@@ -1,0 +1,83 @@
+/**
+ * The two forms of a response, read into one: the wallet's error, or a `vp_token`. What cannot be read is refused.
+ * OpenID4VP 1.0, Response Parameters; Response Mode direct_post and direct_post.jwt.
+ */
+import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { BODY_LIMIT } from '../http/app.ts'
+import type { PrivateJwk } from '../keys/private-jwk.ts'
+import { refuse } from '../protocol/error.ts'
+import { openResponse } from './response-encryption.ts'
+import type { EncryptedResponseForm, ResponseForm } from './schemas.ts'
+
+export type WalletResponse = { readonly state: string | undefined } & (
+  | { readonly error: string; readonly description: string | undefined }
+  | { readonly vpToken: JsonObject }
+)
+
+/** For one credential query that takes several. Each costs some signatures to verify, whoever sent it. */
+const MAX_PRESENTATIONS = 20
+
+/** A response in the clear. Refuses with `invalid_request`. */
+export function readForm({
+  vp_token: text,
+  state,
+  error,
+  error_description: description,
+}: ResponseForm): WalletResponse {
+  if (error) return { error, description, state }
+  if (!text) return refuse('invalid_request', 'the response has neither vp_token nor error')
+  return { vpToken: parseToken(text), state }
+}
+
+/** An encrypted response, or an error, which may come in the clear. Refuses with `invalid_request`. */
+export async function readEncryptedForm(form: EncryptedResponseForm, key: PrivateJwk): Promise<WalletResponse> {
+  const { response, state, error, error_description: description } = form
+  if (error) return { error, description, state }
+  if (!response) return refuse('invalid_request', 'the response has neither response (a JWE) nor error')
+  const members = await openResponse(response, key, BODY_LIMIT)
+  return readMembers(members)
+}
+
+/** The presentations of a `vp_token` by the id of their query. Refuses with `invalid_request` what is no object of arrays. */
+export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly string[]> {
+  const entries = Object.entries(token).map(([id, presentations]) => {
+    if (!Array.isArray(presentations)) return refuse('invalid_request', 'each member of vp_token must be an array')
+    if (presentations.length > MAX_PRESENTATIONS) {
+      refuse('invalid_request', `a member of vp_token has more than ${MAX_PRESENTATIONS} presentations`)
+    }
+    return [id, presentations.map(textOrRefuse)] as const
+  })
+  return new Map(entries)
+}
+
+/** What was inside of the JWE, where values are JSON and no texts of a form. */
+function readMembers(members: JsonObject): WalletResponse {
+  const [state, error, description] = ['state', 'error', 'error_description'].map((name) => textOf(members, name))
+  if (error) return { error, description, state }
+  const token = own(members, 'vp_token')
+  if (token === undefined) return refuse('invalid_request', 'the encrypted response has neither vp_token nor error')
+  if (!isObject(token)) return refuse('invalid_request', 'vp_token: it is not a JSON object')
+  return { vpToken: token, state }
+}
+
+function textOf(members: JsonObject, name: string): string | undefined {
+  const value = own(members, name)
+  if (value === undefined || typeof value === 'string') return value
+  return refuse('invalid_request', `${name} must be a string`)
+}
+
+function parseToken(text: string): JsonObject {
+  try {
+    return parseJsonObject(text)
+  } catch (error) {
+    if (error instanceof MalformedError) return refuse('invalid_request', `vp_token: ${error.message}`)
+    throw error
+  }
+}
+
+function textOrRefuse(presentation: Json): string {
+  return typeof presentation === 'string'
+    ? presentation
+    : refuse('invalid_request', 'each presentation must be a string')
+}

@@ -1,0 +1,66 @@
+/**
+ * The transactions of a session: what an application wants approved, written down as the wallet will get it.
+ * OpenID4VP 1.0, Transaction Data.
+ */
+import { toBase64url } from '../codec/base64url.ts'
+import type { JsonObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { approvalHashes } from '../codec/transaction-data.ts'
+import { formatOf } from '../credential/formats.ts'
+import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
+import { refuse } from '../protocol/error.ts'
+import { readContent, readTransaction, TRANSACTION_CHECK } from '../protocol/transaction-data.ts'
+
+/** Of all transactions of a session together, as JSON. */
+const MAX_CHARACTERS = 65_536
+
+/** The texts for the request. Refuses with `invalid_request` and the path what no presentation could approve. */
+export function writeTransactionData(posted: readonly JsonObject[], query: DcqlQuery): readonly string[] {
+  const texts = posted.map((content, index) => {
+    const at = `transaction_data[${index}]`
+    const { credentialIds } = orRefuse(at, () => readContent(content))
+    const problem = credentialProblem(credentialIds, query)
+    if (problem !== undefined) refuse('invalid_request', `${at}.credential_ids: ${problem}`)
+    return toBase64url(JSON.stringify(content))
+  })
+  if (texts.join('').length > MAX_CHARACTERS) refuse('invalid_request', 'transaction_data: it is too large')
+  for (const { id } of query.credentials) {
+    if (approvalHashes(transactionsFor(texts, id)).length > 0) continue
+    refuse(
+      'invalid_request',
+      `transaction_data: no hash is allowed by every transaction for ${id}; leave transaction_data_hashes_alg out, or use sha-256`,
+    )
+  }
+  return texts
+}
+
+/** Those that a presentation for this credential query has to approve. */
+export function transactionsFor(texts: readonly string[], id: string): readonly string[] {
+  return texts.filter((text) => readTransaction(text).credentialIds.includes(id))
+}
+
+function credentialProblem(ids: readonly string[], { credentials }: DcqlQuery): string | undefined {
+  const [id] = ids
+  // With several, the wallet chooses which one approves, and we could not say beforehand what must be approved by what.
+  if (ids.length > 1) return 'name exactly one credential query; several are not supported'
+  const query = credentials.find((each) => each.id === id)
+  return query === undefined ? 'the query asks for no credential of that id' : queryProblem(query)
+}
+
+function queryProblem({ format, multiple, require_cryptographic_holder_binding: bound }: CredentialQuery) {
+  const unable = formatOf(format)?.unasked[TRANSACTION_CHECK]
+  if (unable !== undefined) return `${format} cannot approve a transaction: ${unable}`
+  // OpenID4VP 1.0, Transaction Data of IETF SD-JWT VC
+  if (bound === false)
+    return 'the query does without the holder (require_cryptographic_holder_binding), who must approve'
+  return multiple ? 'the query takes several presentations (multiple), and one must approve' : undefined
+}
+
+function orRefuse<T>(at: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return refuse('invalid_request', `${at}.${error.message}`)
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * What a wallet says of itself when it fetches a request object by POST: a nonce that makes the object its own, and keys it
+ * wants the object encrypted to. The rest it may say is not needed. OpenID4VP 1.0, Request URI Method post.
+ */
+import { isObject, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { type EncryptionKey, encryptJwe, type JweEncryption, jweEncryptions, readEncryptionKey } from '../keys/jwe.ts'
+import { refuse } from '../protocol/error.ts'
+import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
+import type { RequestObjectForm } from './schemas.ts'
+
+export interface WalletRequest {
+  readonly nonce?: string
+  readonly encryption?: { readonly key: EncryptionKey; readonly enc: JweEncryption }
+}
+
+const MAX_NONCE = 512
+/** How many keys are looked at for one that we can encrypt to. */
+const MAX_KEYS = 10
+
+/** Refuses with `invalid_request` a nonce that is no printable text, and metadata that is no JSON object. */
+export function readWalletRequest({
+  wallet_nonce: nonce,
+  wallet_metadata: metadata,
+}: RequestObjectForm): WalletRequest {
+  if (nonce && (nonce.length > MAX_NONCE || !/^[ -~]+$/.test(nonce))) {
+    refuse('invalid_request', `wallet_nonce must be printable ASCII of up to ${MAX_NONCE} characters`)
+  }
+  const encryption = metadata ? encryptionOf(readMetadata(metadata)) : undefined
+  return { ...(nonce ? { nonce } : {}), ...(encryption === undefined ? {} : { encryption }) }
+}
+
+/** The request object as it is, or encrypted to the wallet's key. RFC 9101, Encrypted Request Object; RFC 7519 section 5.2. */
+export async function encryptFor({ encryption }: WalletRequest, requestObject: string): Promise<string> {
+  if (encryption === undefined) return requestObject
+  return encryptJwe(requestObject, { ...encryption.key, enc: encryption.enc, cty: 'JWT' })
+}
+
+function readMetadata(text: string): JsonObject {
+  try {
+    return parseJsonObject(text)
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return refuse('invalid_request', `wallet_metadata: ${error.message}`)
+  }
+}
+
+/** The first key that we can encrypt to. A wallet that has none, or other ones, gets what everybody gets. */
+function encryptionOf(metadata: JsonObject): WalletRequest['encryption'] {
+  const jwks = own(metadata, 'jwks')
+  const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
+  const encs = own(metadata, 'request_object_encryption_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
+  const enc = Array.isArray(encs) ? jweEncryptions.find((each) => encs.includes(each)) : undefined
+  if (!Array.isArray(keys) || enc === undefined) return undefined
+  const [key] = keys.slice(0, MAX_KEYS).flatMap(usableKey)
+  return key && { key, enc }
+}
+
+function usableKey(value: unknown): EncryptionKey[] {
+  try {
+    return [readEncryptionKey(value)]
+  } catch (error) {
+    if (error instanceof MalformedError) return []
+    throw error
+  }
+}

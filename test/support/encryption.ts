@@ -1,0 +1,33 @@
+/** Encrypted responses as a wallet makes them, and as an attacker would like to. */
+import { CompactEncrypt, importJWK, type JWK } from 'jose'
+import type { RequestObject } from './wire.ts'
+
+export interface JweParts {
+  readonly header?: Readonly<Record<string, unknown>>
+  /** To somebody else's key. */
+  readonly jwk?: JWK
+  /** What is encrypted, when it is not the JSON of the members. */
+  readonly plaintext?: string
+}
+
+/** The key of the request, with all that it says of itself. */
+export function responseKey(request: RequestObject): JWK & { readonly kid: string } {
+  const jwks = request.client_metadata?.jwks as { keys: [JWK & { kid: string }] } | undefined
+  if (jwks === undefined) throw new Error('the request has no key')
+  return jwks.keys[0]
+}
+
+/** A JWE to the key of the request by an independent library; `parts` replace what is right. */
+export async function encryptedResponse(
+  request: RequestObject,
+  members: unknown,
+  parts: JweParts = {},
+): Promise<string> {
+  const key = parts.jwk ?? responseKey(request)
+  const header = { alg: 'ECDH-ES', enc: 'A256GCM', kid: responseKey(request).kid, ...parts.header }
+  const named = JSON.parse(JSON.stringify(header)) as { alg: string; enc: string }
+  const bare = { ...key, alg: undefined, use: undefined }
+  return new CompactEncrypt(Buffer.from(parts.plaintext ?? JSON.stringify(members)))
+    .setProtectedHeader(named)
+    .encrypt(await importJWK(JSON.parse(JSON.stringify(bare)) as JWK, named.alg))
+}
