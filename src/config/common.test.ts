@@ -110,6 +110,9 @@ describe('a right configuration', () => {
     expect(verifier({ ...common, clientMetadata, requestLifetimeSeconds: 60 })).toMatchObject({
       config: { clientMetadata: { client_name: 'Shop', logo_uri: 'https://shop.example/logo.png' } },
     })
+    expect(verifier({ profile: 'haip' })).toMatchObject({ config: { profile: 'haip' } })
+    expect(verifier({ profile: 'hiap' }).mistakes).toEqual(['profile: must be "haip"'])
+    expect(issuer({ profile: 'haip' }).mistakes).toEqual(['profile: not yet supported; remove it'])
     expect(issuer({ tls: right.signing }).mistakes).toBe(undefined)
     // Twice: on Node 20 a comparison of unlike keys could spoil the next key that is read.
     for (let i = 0; i < 2; i++) {
@@ -147,7 +150,6 @@ describe.each([
     'rateLimits',
     'compatibility',
     'authorizationServer',
-    'profile',
     'status',
   ])('refuses %s by name as not yet supported', (name) => {
     for (const value of [{}, null, 'haip', 1]) {
@@ -159,7 +161,7 @@ describe.each([
     const mistakes = mistakesOf({
       prot: 1,
       port: 'a',
-      profile: 'haip',
+      profile: 'hiap',
       baseUrl: 'ftp://uni.example/',
       database: { url: 'mysql://a' },
       clockSkewSeconds: -1,

@@ -25,6 +25,7 @@ function describe({ instancePath, keyword, message, params }: ErrorObject): stri
   const member = (name: unknown): string => (path === '' ? String(name) : `${path}.${String(name)}`)
   if (keyword === 'additionalProperties') return `${member(params.additionalProperty)}: unknown setting or field`
   if (keyword === 'required') return `${member(params.missingProperty)}: required`
+  if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
   if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}`
 }
