@@ -14,11 +14,7 @@ const stored = {
 } as unknown as StoredCredential
 
 it.each<[string, object, RegExp]>([
-  [
-    'a format it does not know',
-    { format: 'paper' },
-    /^it wants the format paper; this wallet holds .*vc\+sd-jwt/,
-  ],
+  ['a format it does not know', { format: 'paper' }, /^it wants the format paper; this wallet holds .*vc\+sd-jwt/],
   [
     'the meta of another format',
     { meta: { vct_values: ['Card'] } },

@@ -1,6 +1,6 @@
 /**
  * Presenting: read a request into a plan that a person can agree to, and then present exactly that, or decline.
- * OpenID4VP 1.0, Response Mode direct_post.
+ * OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
  */
 import { own } from '../codec/json.ts'
 import type { Binding } from '../credential/format.ts'
@@ -11,7 +11,9 @@ import { refuse } from './error.ts'
 import { type Ask, exchangeJson } from './exchange.ts'
 import { heldFormat } from './held-format.ts'
 import { type AuthorizationRequest, fetchRequest } from './request-object.ts'
+import { encryptMembers, thumbprintOf } from './response-encryption.ts'
 import { listCredentials } from './stored-credential.ts'
+import { type Approval, approvalsOf } from './transaction.ts'
 
 export interface PresentationPlan {
   readonly request: AuthorizationRequest
@@ -19,6 +21,8 @@ export interface PresentationPlan {
   readonly answers: readonly QueryAnswer[]
   /** The ids of the queries whose answers would be sent: what is optional is left out. */
   readonly chosen: readonly string[]
+  /** The transactions that presenting would approve, each with one of the chosen. */
+  readonly approvals: readonly Approval[]
   /** Why the request cannot be answered; undefined when it can. */
   readonly problem: string | undefined
 }
@@ -28,6 +32,8 @@ export interface PresentationResult {
   readonly redirect_uri?: string
 }
 
+type Form = Readonly<Record<string, string>>
+
 /** Fetches and verifies the request and finds what answers it. Sends nothing about the holder. */
 export async function readRequest(wallet: WalletContext, requestLink: string): Promise<PresentationPlan> {
   const request = await fetchRequest(wallet, requestLink)
@@ -35,11 +41,15 @@ export async function readRequest(wallet: WalletContext, requestLink: string): P
   const answers = request.query.credentials.flatMap((query) => answerQuery(query, credentials, wallet.now()))
   const available = new Set(answers.filter(isAnswered).map(({ query }) => query.id))
   const choice = chooseCredentials(request.query, available)
-  if ('ids' in choice) return { request, answers, chosen: choice.ids, problem: undefined }
+  if ('ids' in choice) {
+    const approved = approvalsOf(request.transactions, choice.ids)
+    if ('problem' in approved) return { request, answers, chosen: [], approvals: [], problem: approved.problem }
+    return { request, answers, chosen: choice.ids, approvals: approved.approvals, problem: undefined }
+  }
   const reasons = answers.flatMap((answer) => ('problem' in answer ? `${answer.query.id}: ${answer.problem}` : []))
   const damaged = unreadable.map(({ id, problem }) => `stored credential ${id} is damaged: ${problem}`)
   const problem = [...(reasons.length > 0 ? reasons : [choice.problem]), ...damaged].join('; ')
-  return { request, answers, chosen: [], problem }
+  return { request, answers, chosen: [], approvals: [], problem }
 }
 
 /** Presents what the plan says. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not accept it. */
@@ -47,9 +57,7 @@ export async function present(wallet: WalletContext, plan: PresentationPlan): Pr
   if (plan.problem !== undefined)
     refuse('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
   const made = await Promise.all(
-    chosenAnswers(plan).map(
-      async (answer) => [answer.query.id, await presentationOf(wallet, plan.request, answer)] as const,
-    ),
+    chosenAnswers(plan).map(async (answer) => [answer.query.id, await presentationOf(wallet, plan, answer)] as const),
   )
   const presented = new Map(made.map(([id]) => [id, made.flatMap(([of, text]) => (of === id ? text : []))]))
   // Own members whatever their names are: an id may be __proto__.
@@ -58,8 +66,8 @@ export async function present(wallet: WalletContext, plan: PresentationPlan): Pr
     what: 'presented the credentials',
     means:
       'Only the claims of the plan, and a signature by the key of each credential, for this verifier and this request.',
-    spec: 'OpenID4VP 1.0, Response Mode direct_post',
-    form: { vp_token: JSON.stringify(token) },
+    spec: `OpenID4VP 1.0, Response Mode ${plan.request.encryption ? 'direct_post.jwt' : 'direct_post'}`,
+    form: await responseForm(plan.request, token),
   })
 }
 
@@ -69,11 +77,15 @@ export async function decline(wallet: WalletContext, plan: PresentationPlan): Pr
     what: 'declined the request',
     means: 'The verifier learns that nobody agreed, and neither who nor why.',
     spec: 'OpenID4VP 1.0, Error Response (access_denied)',
-    form: { error: 'access_denied', error_description: 'the holder declined the request' },
+    form: withState(plan.request, { error: 'access_denied', error_description: 'the holder declined the request' }),
   })
 }
 
-async function presentationOf(wallet: WalletContext, request: AuthorizationRequest, answer: Answered): Promise<string> {
+async function presentationOf(
+  wallet: WalletContext,
+  { request, approvals }: PresentationPlan,
+  answer: Answered,
+): Promise<string> {
   const { query, credential, places } = answer
   const format = heldFormat(credential.format)
   // OpenID4VP 1.0, Preventing Replay: the audience is the client identifier in full.
@@ -81,8 +93,8 @@ async function presentationOf(wallet: WalletContext, request: AuthorizationReque
     nonce: request.nonce,
     audience: request.clientId,
     responseUri: request.responseUri,
-    encryptionKeyThumbprint: undefined,
-    transactionData: [],
+    encryptionKeyThumbprint: request.encryption && thumbprintOf(request.encryption),
+    transactionData: approvals.filter(({ by }) => by === query.id).map(({ text }) => text),
     at: wallet.now(),
   }
   const presentation = await format.present(credential.credential, places, binding, credential.holder)
@@ -93,14 +105,27 @@ async function presentationOf(wallet: WalletContext, request: AuthorizationReque
   return presentation
 }
 
+/** An encrypted response says what is in it to nobody but the verifier. */
+async function responseForm(
+  request: AuthorizationRequest,
+  token: Readonly<Record<string, readonly string[]>>,
+): Promise<Form> {
+  const { state, encryption } = request
+  if (encryption === undefined) return withState(request, { vp_token: JSON.stringify(token) })
+  return encryptMembers({ vp_token: token, ...(state === undefined ? {} : { state }) }, encryption)
+}
+
+function withState({ state }: AuthorizationRequest, form: Form): Form {
+  return state === undefined ? form : { ...form, state }
+}
+
 async function respond(
   wallet: WalletContext,
-  { responseUri, state }: AuthorizationRequest,
-  { form, ...step }: Pick<Ask, 'what' | 'means' | 'spec'> & { readonly form: Readonly<Record<string, string>> },
+  { responseUri }: AuthorizationRequest,
+  { form, ...step }: Pick<Ask, 'what' | 'means' | 'spec'> & { readonly form: Form },
 ): Promise<PresentationResult> {
-  const fields = { ...form, ...(state === undefined ? {} : { state }) }
-  const body = new URLSearchParams(fields)
-  const answer = await exchangeJson(wallet, { ...step, url: responseUri, body, sent: Object.keys(fields).join(', ') })
+  const body = new URLSearchParams(form)
+  const answer = await exchangeJson(wallet, { ...step, url: responseUri, body, sent: Object.keys(form).join(', ') })
   const redirectUri = own(answer, 'redirect_uri')
   return typeof redirectUri === 'string' ? { redirect_uri: redirectUri } : {}
 }

@@ -2,19 +2,25 @@
  * The request object: who asks, for what, and where the answer goes; believed only when the certificate that the link
  * names signed it. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC 9101.
  */
+import { toBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
+import { presentationFormats } from '../credential/formats.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
+import { type Encryption, jweAlgorithms, jweEncryptions } from '../keys/jwe.ts'
 import { signedBy } from '../keys/signature.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { STATIC_AUDIENCE, X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
+import type { Transaction } from '../protocol/transaction-data.ts'
 import { readAddress } from './address.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import type { WalletContext } from './context.ts'
 import { orRefuse, refuse } from './error.ts'
 import { exchange } from './exchange.ts'
-import { readLink } from './link.ts'
+import { readRequestLink } from './request-link.ts'
+import { readEncryption } from './response-encryption.ts'
+import { readTransactions } from './transaction.ts'
 
 export interface AuthorizationRequest {
   readonly clientId: string
@@ -26,14 +32,18 @@ export interface AuthorizationRequest {
   readonly state: string | undefined
   readonly responseUri: string
   readonly expiresAt: Date | undefined
+  /** How the answer is encrypted; undefined when it goes in the clear. */
+  readonly encryption: Encryption | undefined
+  /** What presenting approves. */
+  readonly transactions: readonly Transaction[]
 }
 
-const SCHEMES = ['haip-vp', 'openid4vp']
 const MEDIA_TYPE = 'application/oauth-authz-req+jwt'
 
 /** Refuses with `invalid_link`, `invalid_request_object`, or `unsupported` where it wants what we cannot do. */
 export async function fetchRequest(wallet: WalletContext, link: string): Promise<AuthorizationRequest> {
-  const { clientId, requestUri } = readRequestLink(link)
+  const { clientId, requestUri, method } = readRequestLink(link)
+  const nonce = method === 'post' ? toBase64url(wallet.random(24)) : undefined
   const text = await exchange(wallet, {
     what: 'fetched the request object',
     means: 'Signed by the verifier: who asks, for which claims, and where the answer goes.',
@@ -41,10 +51,14 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
     url: requestUri,
     type: MEDIA_TYPE,
     headers: { accept: MEDIA_TYPE },
+    ...(nonce === undefined ? {} : postedNonce(nonce)),
   })
   const jws = orRefuse('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
   const now = wallet.now()
   const certificate = verifySigner(jws, clientId, now)
+  // OpenID4VP 1.0, Request URI Response: made for this wallet, now.
+  if (nonce !== undefined && own(jws.payload, 'wallet_nonce') !== nonce)
+    invalid('it was not made for this wallet (wallet_nonce)')
   wallet.onStep?.({
     what: 'verified the request object',
     means: `Its signature is by ${certificate.subjectText}, the certificate whose hash is the client_id of the link.`,
@@ -53,22 +67,17 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
   return requestOf(jws.payload, clientId, certificate, now)
 }
 
-function readRequestLink(link: string): { readonly clientId: string; readonly requestUri: string } {
-  const parameters = readLink(link, SCHEMES, 'presentation request')
-  const clientId =
-    parameters.get('client_id') || refuse('invalid_link', 'the link has no client_id; was it pasted without quotes?')
-  if (!clientId.startsWith(X509_HASH_PREFIX)) {
-    refuse('unsupported', `the verifier identifies itself as ${clientId}, and this wallet knows x509_hash only`)
+/** What the wallet says of itself: no more than a verifier needs to make a request that it can answer. */
+function postedNonce(nonce: string) {
+  const metadata = {
+    vp_formats_supported: presentationFormats(),
+    client_id_prefixes_supported: [X509_HASH_PREFIX.slice(0, -1)],
+    request_object_signing_alg_values_supported: ['ES256'],
+    authorization_encryption_alg_values_supported: [...jweAlgorithms],
+    authorization_encryption_enc_values_supported: [...jweEncryptions],
   }
-  // request_uri_method=post is an offer that a wallet need not take up: OpenID4VP 1.0, Request URI Method post.
-  const requestUri = parameters.get('request_uri')
-  if (requestUri === undefined) {
-    refuse(
-      'invalid_link',
-      'the link has no request_uri, and this wallet takes signed requests only; was it pasted without quotes?',
-    )
-  }
-  return { clientId, requestUri: readAddress(requestUri, 'request_uri', 'invalid_link') }
+  const body = new URLSearchParams({ wallet_nonce: nonce, wallet_metadata: JSON.stringify(metadata) })
+  return { body, sent: 'wallet_nonce, wallet_metadata' }
 }
 
 /** The certificate of the key that signed the request, once it is the one that `client_id` names. */
@@ -95,29 +104,32 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
 function requestOf(payload: JsonObject, clientId: string, certificate: Certificate, now: Date): AuthorizationRequest {
   if (own(payload, 'client_id') !== clientId) invalid('its client_id is not the one of the link')
   if (own(payload, 'response_type') !== 'vp_token') unsupported(payload, 'response_type', 'vp_token')
-  if (own(payload, 'response_mode') !== 'direct_post') unsupported(payload, 'response_mode', 'direct_post')
   if (own(payload, 'aud') !== STATIC_AUDIENCE) invalid(`its aud is not ${STATIC_AUDIENCE}`)
   // OpenID4VP 1.0, Response Mode direct_post
   if (Object.hasOwn(payload, 'redirect_uri')) invalid('it has a redirect_uri beside its response_uri')
-  // A wallet that does not know it must not present: the holder would agree to what we do not show.
-  if (Object.hasOwn(payload, 'transaction_data')) {
-    refuse(
-      'unsupported',
-      'the verifier wants a transaction approved (transaction_data), and this wallet does not support that',
-    )
-  }
+  const query = readQuery(payload)
   const metadata = own(payload, 'client_metadata')
   return {
     clientId,
     clientName: isObject(metadata) ? ownString(metadata, 'client_name') : undefined,
     certificate,
-    query: readQuery(payload),
+    query,
     nonce: ownString(payload, 'nonce') || invalid('it has no nonce'),
     state: readState(payload),
     // x509_hash does not tie the address to a name in the certificate, as x509_san_dns would.
     responseUri: readAddress(own(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
     expiresAt: readTimes(payload, now),
+    encryption: isEncrypted(payload) ? readEncryption(payload) : undefined,
+    transactions: readTransactions(payload, query),
   }
+}
+
+function isEncrypted(payload: JsonObject): boolean {
+  const mode = own(payload, 'response_mode')
+  if (mode !== 'direct_post' && mode !== 'direct_post.jwt') {
+    unsupported(payload, 'response_mode', 'direct_post and direct_post.jwt')
+  }
+  return mode === 'direct_post.jwt'
 }
 
 function readQuery(payload: JsonObject): DcqlQuery {

@@ -1,0 +1,92 @@
+/**
+ * Transactions that a verifier wants approved: read, shown in full, and approved by presenting. Their types mean nothing
+ * to this wallet, which is why it shows everything. OpenID4VP 1.0, Transaction Data.
+ */
+import { type JsonObject, own } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { approvalHashes } from '../codec/transaction-data.ts'
+import { formatOf } from '../credential/formats.ts'
+import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
+import { MAX_TRANSACTIONS, readTransaction, TRANSACTION_CHECK, type Transaction } from '../protocol/transaction-data.ts'
+import { refuse } from './error.ts'
+
+/** A transaction, and the credential query whose presentation would approve it. */
+export type Approval = Transaction & { readonly by: string }
+
+/**
+ * The transactions of a request. Refuses with `invalid_request_object` what cannot be read or names a credential that is not
+ * asked for, and with `unsupported` what no presentation of this wallet could approve.
+ */
+export function readTransactions(payload: JsonObject, query: DcqlQuery): readonly Transaction[] {
+  const value = own(payload, 'transaction_data')
+  if (value === undefined) return []
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TRANSACTIONS) {
+    return invalid(`is no array of 1 to ${MAX_TRANSACTIONS} transactions`)
+  }
+  return value.map((text, index) => readOne(text, `[${index}]`, query))
+}
+
+/**
+ * Which of the chosen presentations approves what: each transaction by one. Gives the reason when one cannot be approved.
+ */
+export function approvalsOf(
+  transactions: readonly Transaction[],
+  chosen: readonly string[],
+): { readonly approvals: readonly Approval[] } | { readonly problem: string } {
+  const approvals: Approval[] = []
+  for (const transaction of transactions) {
+    const by = transaction.credentialIds.find((id) => chosen.includes(id))
+    if (by === undefined) {
+      const ids = transaction.credentialIds.join(' or ')
+      return {
+        problem: `the transaction ${transaction.type} is to be approved with ${ids}, which would not be presented`,
+      }
+    }
+    approvals.push({ ...transaction, by })
+  }
+  return { approvals }
+}
+
+function readOne(text: unknown, at: string, query: DcqlQuery): Transaction {
+  if (typeof text !== 'string') return invalid(`${at} is not a string`)
+  const transaction = orInvalid(at, () => readTransaction(text))
+  for (const id of transaction.credentialIds) {
+    const credential = query.credentials.find((each) => each.id === id)
+    if (credential === undefined) return invalid(`${at}.credential_ids names a credential that is not asked for`)
+    const problem = unableToApprove(credential)
+    if (problem !== undefined)
+      refuse('unsupported', `the verifier wants a transaction approved with ${id}, and ${problem}`)
+  }
+  if (orInvalid(at, () => approvalHashes([text])).length === 0) {
+    refuse('unsupported', 'the verifier wants a transaction approved by a hash that this wallet does not know')
+  }
+  return transaction
+}
+
+function unableToApprove({
+  format,
+  multiple,
+  require_cryptographic_holder_binding: bound,
+}: CredentialQuery): string | undefined {
+  const plugin = formatOf(format)
+  const unable = plugin ? plugin.unasked[TRANSACTION_CHECK] : 'this wallet does not know the format'
+  if (unable !== undefined) return `${format} cannot do that: ${unable}`
+  if (bound === false) return 'does without the signature of the holder, which would be the approval'
+  return multiple ? 'takes several presentations of that, of which one is to approve' : undefined
+}
+
+function orInvalid<T>(at: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return invalid(`${at}: ${error.message}`)
+  }
+}
+
+function invalid(why: string): never {
+  return refuse(
+    'invalid_request_object',
+    `the request cannot be trusted, and nothing was sent: transaction_data ${why}`,
+  )
+}
