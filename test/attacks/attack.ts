@@ -1,6 +1,7 @@
 /** What a row of a table of attacks says. The tables are in the files beside this one, one for each subject. */
 import { evidenceChecks } from '../../src/verifier/checks/index.ts'
 import type { Forgery, World } from '../support/forge.ts'
+import type { Profile } from '../support/profiles.ts'
 
 export interface Attack {
   /** In a sentence. */
@@ -12,9 +13,9 @@ export interface Attack {
   /** The ids of the checks that are then not run. All others must pass. */
   readonly notRun?: readonly string[]
   /** Members of the credential query that differ from the usual one. */
-  readonly query?: Readonly<Record<string, unknown>>
+  query?(profile: Profile): Readonly<Record<string, unknown>>
   /** Members of the DCQL query itself that differ. */
-  readonly dcql?: Readonly<Record<string, unknown>>
+  dcql?(profile: Profile): Readonly<Record<string, unknown>>
   /** `transaction_data` of the session; the good presentation approves them. */
   readonly transactions?: readonly object[]
   /** Makes the one thing wrong. */

@@ -9,6 +9,7 @@ import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
 import { thumbprintOf } from '../../src/verifier/response-encryption.ts'
 import { encryptedResponse, type JweParts, responseKey } from '../support/encryption.ts'
 import { makeForgery, putTogether, type World } from '../support/forge.ts'
+import { usualProfile } from '../support/profiles.ts'
 import { makeKey, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
   holderSigner,
@@ -164,7 +165,7 @@ describe('attacks on encrypted responses', () => {
     const holder = await holderSigner()
     const credential = await issueCredential(services, holder)
     const ca = { name: Buffer.alloc(0), key: await makeKey(), der: Buffer.alloc(0) }
-    world = { services, holder, credential, ca, issuerKey: services.issuerKey }
+    world = { services, profile: usualProfile, holder, credential, ca, issuerKey: services.issuerKey }
   })
   afterAll(() => world.services.close())
 

@@ -1,11 +1,12 @@
 /** Attacks on the holder's agreement to this presentation, for us, in this session. */
 import { createHmac, createPublicKey } from 'node:crypto'
 import { toBase64url } from '../../src/codec/base64url.ts'
-import type { Json } from '../../src/codec/json.ts'
+import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { digestOf } from '../../src/codec/sd-jwt.ts'
+import { toDidJwk } from '../../src/keys/did.ts'
 import { conceal, disclosure, disclosureOf, type Forgery, signWith, subjectOf } from '../support/forge.ts'
 import { makeKey } from '../support/services.ts'
-import { holderSigner, startVerification } from '../support/wire.ts'
+import { holderSigner, issueCredential, startVerification } from '../support/wire.ts'
 import { type Attack, after } from './attack.ts'
 
 const unbound = { fails: 'holder.binding', notRun: after.binding }
@@ -46,24 +47,10 @@ export const holderAttacks: readonly Attack[] = [
     },
   },
   {
-    attack: 'The type of the key binding is JWT.',
-    ...unbound,
-    change(forgery) {
-      bindingOf(forgery).header.typ = 'JWT'
-    },
-  },
-  {
     attack: 'The key binding has the type of a key proof, which wallets sign for any issuer that asks.',
     ...unbound,
     change(forgery) {
       bindingOf(forgery).header.typ = 'openid4vci-proof+jwt'
-    },
-  },
-  {
-    attack: 'The key binding has no type.',
-    ...unbound,
-    change(forgery) {
-      Reflect.deleteProperty(bindingOf(forgery).header, 'typ')
     },
   },
   {
@@ -229,7 +216,6 @@ export const holderAttacks: readonly Attack[] = [
     fails: 'holder.fresh',
     ...claim('iat', (at) => Number(at) + 62),
   },
-  { attack: 'The key binding does not say when it was made.', fails: 'holder.fresh', ...claim('iat', () => undefined) },
   { attack: 'The time of the key binding is text.', fails: 'holder.fresh', ...claim('iat', String) },
   { attack: 'The time of the key binding is null.', fails: 'holder.fresh', ...claim('iat', () => null) },
   {
@@ -247,6 +233,25 @@ export const holderAttacks: readonly Attack[] = [
     fails: 'holder.fresh',
     ...claim('nbf', () => Math.floor(Date.now() / 1000) + 3600),
   },
+]
+
+/** On the key binding of an SD-JWT. */
+export const keyBindingAttacks: readonly Attack[] = [
+  {
+    attack: 'The type of the key binding is JWT.',
+    ...unbound,
+    change(forgery) {
+      bindingOf(forgery).header.typ = 'JWT'
+    },
+  },
+  {
+    attack: 'The key binding has no type.',
+    ...unbound,
+    change(forgery) {
+      Reflect.deleteProperty(bindingOf(forgery).header, 'typ')
+    },
+  },
+  { attack: 'The key binding does not say when it was made.', fails: 'holder.fresh', ...claim('iat', () => undefined) },
   {
     attack: 'The key binding was made for another credential.',
     module: 'oid4vp-1final-verifier-invalid-sd-hash',
@@ -298,3 +303,79 @@ export const holderAttacks: readonly Attack[] = [
     },
   },
 ]
+
+/** On the presentation that is around a JWT. */
+export const vpAttacks: readonly Attack[] = [
+  {
+    attack: 'The presentation has the type of a key binding.',
+    ...unbound,
+    change(forgery) {
+      bindingOf(forgery).header.typ = 'kb+jwt'
+    },
+  },
+  { attack: 'The presentation does not say that it is one.', ...unbound, ...vp((made) => ({ ...made, type: [] })) },
+  {
+    attack: 'The presentation says that it is a credential.',
+    ...unbound,
+    ...vp((made) => ({ ...made, type: ['VerifiableCredential'] })),
+  },
+  {
+    attack: 'A thief presents the credential as its subject, and says so in the presentation.',
+    fails: 'holder.signature',
+    async change(forgery) {
+      const thief = await holderSigner()
+      const did = toDidJwk(thief.jwk)
+      const { payload, header } = bindingOf(forgery)
+      Object.assign(payload, { iss: did, sub: did })
+      Object.assign(header, { kid: `${did}#0` })
+      bindingOf(forgery).sign = (data) => thief.sign(data)
+    },
+  },
+  {
+    attack: 'The holder presents the credential of somebody else.',
+    fails: 'holder.signature',
+    async change(forgery, { services, profile }) {
+      const theirs = await issueCredential(services, await holderSigner(), profile.configuration)
+      forgery.vp = () => presentationOf(theirs)
+    },
+  },
+  {
+    attack: 'The issuer bound the credential to its subject, who is somebody else.',
+    fails: 'holder.signature',
+    async change({ payload }) {
+      Reflect.deleteProperty(payload, 'cnf')
+      payload.sub = toDidJwk((await holderSigner()).jwk)
+    },
+  },
+  {
+    attack: 'The issuer bound the credential to its subject, who is no key.',
+    ...unbound,
+    change({ payload }) {
+      Reflect.deleteProperty(payload, 'cnf')
+      payload.sub = 'did:web:holder.example'
+    },
+  },
+  {
+    attack: 'The issuer bound the credential to two subjects.',
+    ...unbound,
+    async change(forgery, { holder }) {
+      Reflect.deleteProperty(forgery.payload, 'cnf')
+      forgery.payload.sub = toDidJwk(holder.jwk)
+      subjectOf(forgery).id = toDidJwk((await holderSigner()).jwk)
+    },
+  },
+]
+
+/** What the holder presents replaced. */
+function vp(change: (made: JsonObject) => JsonObject): Pick<Attack, 'change'> {
+  return {
+    change(forgery) {
+      const { vp: make } = forgery
+      forgery.vp = (jwt) => change(make?.(jwt) as JsonObject)
+    },
+  }
+}
+
+function presentationOf(jwt: string): JsonObject {
+  return { type: ['VerifiablePresentation'], verifiableCredential: [jwt] }
+}

@@ -2,7 +2,7 @@
 import { createHmac, createPublicKey, generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { readJws } from '../../src/codec/jws.ts'
-import { certificateName, certify, makeAuthority, signWith } from '../support/forge.ts'
+import { certificateName, certify, type Forgery, makeAuthority, signWith, w3cOf } from '../support/forge.ts'
 import { makeKey } from '../support/services.ts'
 import { type Attack, after } from './attack.ts'
 
@@ -17,7 +17,7 @@ const noCertificate = { fails: 'issuer.certificate', notRun: after.noCertificate
 const AUTHORITY = 'c3VjaCBhbiBhdXRob3JpdHk'
 const otherAuthority = {
   fails: 'query.trusted_authorities',
-  query: { trusted_authorities: [{ type: 'aki', values: [AUTHORITY] }] },
+  query: () => ({ trusted_authorities: [{ type: 'aki', values: [AUTHORITY] }] }),
 }
 const untrusted = { fails: 'issuer.trusted', notRun: after.trust }
 
@@ -250,20 +250,6 @@ export const issuerAttacks: readonly Attack[] = [
     },
   },
   {
-    attack: 'The members iss and issuer differ.',
-    fails: 'issuer.identifier',
-    change({ payload }) {
-      payload.iss = 'http://other.localhost'
-    },
-  },
-  {
-    attack: 'The members iss and issuer differ, where issuer is an object.',
-    fails: 'issuer.identifier',
-    change({ payload }) {
-      payload.issuer = { id: 'http://other.localhost', name: 'issuer.localhost' }
-    },
-  },
-  {
     attack: 'The member iss is no text, so that it cannot be compared.',
     fails: 'issuer.identifier',
     change({ payload }) {
@@ -273,24 +259,17 @@ export const issuerAttacks: readonly Attack[] = [
   {
     attack: 'The credential is by another issuer than its certificate.',
     fails: 'issuer.identifier',
-    change({ payload }) {
-      payload.iss = payload.issuer = 'http://other.localhost'
-    },
+    change: (forgery) => nameIssuer(forgery, 'http://other.localhost'),
   },
   {
     attack: 'The issuer is one whose name begins with that of the certificate.',
     fails: 'issuer.identifier',
-    change({ payload }) {
-      payload.iss = payload.issuer = 'http://issuer.localhost.example'
-    },
+    change: (forgery) => nameIssuer(forgery, 'http://issuer.localhost.example'),
   },
   {
-    attack: 'The credential names no issuer.',
+    attack: 'The name of the issuer is empty.',
     fails: 'issuer.identifier',
-    change({ payload }) {
-      Reflect.deleteProperty(payload, 'iss')
-      Reflect.deleteProperty(payload, 'issuer')
-    },
+    change: (forgery) => nameIssuer(forgery, ''),
   },
   {
     attack: 'The issuer stands under another authority than the ones that were asked for.',
@@ -323,3 +302,33 @@ export const issuerAttacks: readonly Attack[] = [
     },
   },
 ]
+
+export const w3cIssuerAttacks: readonly Attack[] = [
+  {
+    attack: 'The members iss and issuer differ.',
+    fails: 'issuer.identifier',
+    change({ payload }) {
+      payload.iss = 'http://other.localhost'
+    },
+  },
+  {
+    attack: 'The members iss and issuer differ, where issuer is an object.',
+    fails: 'issuer.identifier',
+    change(forgery) {
+      w3cOf(forgery).issuer = { id: 'http://other.localhost', name: 'issuer.localhost' }
+    },
+  },
+  {
+    attack: 'The credential names no issuer.',
+    fails: 'issuer.identifier',
+    change(forgery) {
+      Reflect.deleteProperty(forgery.payload, 'iss')
+      Reflect.deleteProperty(w3cOf(forgery), 'issuer')
+    },
+  },
+]
+
+function nameIssuer(forgery: Forgery, name: string): void {
+  forgery.payload.iss = name
+  if (forgery.profile.w3c) w3cOf(forgery).issuer = name
+}

@@ -1,9 +1,10 @@
 /** Attacks on the response as a whole, and presentations that are none. */
 import type { Json } from '../../src/codec/json.ts'
+import type { Profile } from '../support/profiles.ts'
 import { type Attack, after } from './attack.ts'
 
 const unreadable = { fails: 'presentation.well_formed', notRun: after.reading }
-const twoQueries = (id: string) => ({ id, format: 'jwt_vc_json-ld', meta: {} })
+const twoQueries = ({ format }: Profile) => ['card', 'second'].map((id) => ({ id, format, meta: {} }))
 
 /** The text of the presentation replaced. */
 function text(change: (presentation: string) => string): Pick<Attack, 'change'> {
@@ -28,7 +29,7 @@ export const responseAttacks: readonly Attack[] = [
   {
     attack: 'The wallet sends no presentation where several are welcome.',
     fails: 'query.count',
-    query: { multiple: true },
+    query: () => ({ multiple: true }),
     vpToken: () => ({ card: [] }),
   },
   {
@@ -49,23 +50,23 @@ export const responseAttacks: readonly Attack[] = [
   {
     attack: 'The wallet answers one of two credential queries.',
     fails: 'query.complete',
-    dcql: { credentials: [twoQueries('card'), twoQueries('second')] },
+    dcql: (profile) => ({ credentials: twoQueries(profile) }),
     vpToken: (presentation) => ({ card: [presentation] }),
   },
   {
     attack: 'The wallet answers half of the only option of a credential set.',
     fails: 'query.complete',
-    dcql: {
-      credentials: [twoQueries('card'), twoQueries('second')],
+    dcql: (profile) => ({
+      credentials: twoQueries(profile),
       credential_sets: [{ options: [['card', 'second']] }],
-    },
+    }),
     vpToken: (presentation) => ({ card: [presentation] }),
   },
   { attack: 'The wallet presents nothing.', fails: 'query.complete', vpToken: () => ({}) },
   {
     attack: 'The wallet presents nothing where everything is optional.',
     fails: 'query.complete',
-    dcql: { credential_sets: [{ options: [['card']], required: false }] },
+    dcql: () => ({ credential_sets: [{ options: [['card']], required: false }] }),
     vpToken: () => ({}),
   },
   { attack: 'The presentation is empty.', ...unreadable, ...text(() => '') },
@@ -73,11 +74,6 @@ export const responseAttacks: readonly Attack[] = [
   { attack: 'The presentation is JSON.', ...unreadable, ...text(() => '{"payload":"","signatures":[]}') },
   { attack: 'The presentation is a JWE.', ...unreadable, ...text(() => 'eyJhbGciOiJkaXIifQ..AAAA.AAAA.AAAA') },
   { attack: 'The presentation is cut off in its key binding.', ...unreadable, ...text((made) => made.slice(0, -100)) },
-  {
-    attack: 'The presentation has lost its credential.',
-    ...unreadable,
-    ...text((made) => made.slice(made.indexOf('~'))),
-  },
   { attack: 'The presentation has white space at its end.', ...unreadable, ...text((made) => `${made}\n`) },
   {
     attack: 'The signature of the key binding is base64url with bits that a decoder drops.',
@@ -102,9 +98,44 @@ export const responseAttacks: readonly Attack[] = [
       payload.deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as Json
     },
   },
+]
+
+/** On the parts of an SD-JWT. */
+export const sdJwtPartAttacks: readonly Attack[] = [
+  {
+    attack: 'The presentation has lost its credential.',
+    ...unreadable,
+    ...text((made) => made.slice(made.indexOf('~'))),
+  },
   {
     attack: 'There are more disclosures than anybody needs.',
     ...unreadable,
     change: ({ disclosures }) => void disclosures.push(...Array<string>(2001).fill('')),
   },
 ]
+
+/** On what is inside a VP-JWT. */
+export const vpPartAttacks: readonly Attack[] = [
+  { attack: 'The presentation has no credential in it.', ...unreadable, ...vp(() => []) },
+  { attack: 'The presentation has two credentials in it.', ...unreadable, ...vp((jwt) => [jwt, jwt]) },
+  { attack: 'The credential is in an array in an array.', ...unreadable, ...vp((jwt) => [[jwt]]) },
+  { attack: 'The credential is an object.', ...unreadable, ...vp((jwt) => [{ jwt }]) },
+  { attack: 'The credential is an SD-JWT.', ...unreadable, ...vp((jwt) => [`${jwt}~`]) },
+  { attack: 'The credential is cut off.', ...unreadable, ...vp((jwt) => [jwt.slice(0, jwt.lastIndexOf('.'))]) },
+  {
+    attack: 'The presentation is text.',
+    ...unreadable,
+    change: (forgery) => {
+      forgery.vp = (jwt) => jwt
+    },
+  },
+]
+
+/** What is presented replaced. */
+function vp(credentials: (jwt: string) => Json): Pick<Attack, 'change'> {
+  return {
+    change: (forgery) => {
+      forgery.vp = (jwt) => ({ type: ['VerifiablePresentation'], verifiableCredential: credentials(jwt) })
+    },
+  }
+}

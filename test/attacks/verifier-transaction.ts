@@ -114,10 +114,10 @@ export const transactionAttacks: readonly Attack[] = [
     attack: 'The wallet leaves out an optional credential that was to approve the transaction.',
     fails: 'query.complete',
     transactions: [payment, { ...payment, credential_ids: ['second'] }],
-    dcql: {
-      credentials: ['card', 'second'].map((id) => ({ id, format: 'jwt_vc_json-ld', meta: {} })),
+    dcql: ({ format }) => ({
+      credentials: ['card', 'second'].map((id) => ({ id, format, meta: {} })),
       credential_sets: [{ options: [['card']] }, { options: [['second']], required: false }],
-    },
+    }),
     // That of the first credential, which does approve its own.
     ...approval((payload) => void payload.transaction_data_hashes.pop()),
   },

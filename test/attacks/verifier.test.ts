@@ -3,11 +3,25 @@
  * and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { formatOf } from '../../src/credential/formats.ts'
+import { toDidJwk } from '../../src/keys/did.ts'
 import { TRANSACTION_CHECK } from '../../src/protocol/transaction-data.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { CredentialReport, Report } from '../../src/verifier/verification.ts'
 import { verify } from '../../src/verifier/verification.ts'
-import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
+import {
+  conceal,
+  concealMember,
+  disclosure,
+  type Forgery,
+  inProfile,
+  makeForgery,
+  putTogether,
+  startWorld,
+  subjectOf,
+  type World,
+} from '../support/forge.ts'
+import { type Profile, profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { ISSUER_URL, VERIFIER_URL } from '../support/services.ts'
 import {
   bindingTo,
@@ -20,90 +34,201 @@ import {
   statusOf,
 } from '../support/wire.ts'
 import type { Attack } from './attack.ts'
-import { credentialAttacks } from './verifier-credential.ts'
-import { holderAttacks } from './verifier-holder.ts'
-import { issuerAttacks } from './verifier-issuer.ts'
-import { responseAttacks } from './verifier-response.ts'
+import {
+  credentialAttacks,
+  disclosedClaimAttacks,
+  sdJwtVcAttacks,
+  w3cCredentialAttacks,
+  w3cJwtAttacks,
+  w3cSdJwtAttacks,
+} from './verifier-credential.ts'
+import { disclosureAttacks, sdJwtVcDisclosureAttacks, w3cDisclosureAttacks } from './verifier-disclosures.ts'
+import { holderAttacks, keyBindingAttacks, vpAttacks } from './verifier-holder.ts'
+import { issuerAttacks, w3cIssuerAttacks } from './verifier-issuer.ts'
+import { responseAttacks, sdJwtPartAttacks, vpPartAttacks } from './verifier-response.ts'
 import { transactionAttacks } from './verifier-transaction.ts'
 
-const tables = {
+type Tables = Readonly<Record<string, readonly Attack[]>>
+
+const onEveryFormat: Tables = {
   'the issuer': issuerAttacks,
   'the holder': holderAttacks,
   'the credential': credentialAttacks,
   'the response': responseAttacks,
+}
+const onSdJwts: Tables = {
+  'the key binding': keyBindingAttacks,
+  'the disclosures': disclosureAttacks,
+  'what is disclosed': disclosedClaimAttacks,
+  'the parts': sdJwtPartAttacks,
   'a transaction': transactionAttacks,
 }
-const attacks: readonly Attack[] = Object.values(tables).flat()
+const onW3c: Tables = { 'the issuer of the W3C': w3cIssuerAttacks, 'the credential of the W3C': w3cCredentialAttacks }
+const onW3cSdJwts: Tables = {
+  ...onSdJwts,
+  ...onW3c,
+  'the W3C credential as SD-JWT': [...w3cSdJwtAttacks, ...w3cDisclosureAttacks],
+}
+const onFormats: Readonly<Record<string, Tables>> = {
+  'jwt_vc_json-ld': onW3cSdJwts,
+  'vc+sd-jwt': onW3cSdJwts,
+  'dc+sd-jwt': { ...onSdJwts, 'the SD-JWT VC': [...sdJwtVcAttacks, ...sdJwtVcDisclosureAttacks] },
+  jwt_vc_json: {
+    ...onW3c,
+    'the credential as JWT': w3cJwtAttacks,
+    'the VP-JWT': [...vpAttacks, ...vpPartAttacks],
+  },
+}
+const tablesOf = ({ format }: Profile): Tables => ({ ...onEveryFormat, ...onFormats[format] })
+const attacks: readonly Attack[] = [...new Set(profiles.flatMap((profile) => Object.values(tablesOf(profile)).flat()))]
 
 /** Refused by the endpoint before anything is verified, and therefore shown without it at the end. */
 const beforeVerification = 'presentation.session'
 
 describe('attacks on the verification service', () => {
-  let world: World
+  let usual: World
   beforeAll(async () => {
-    world = await startWorld()
+    usual = await startWorld()
   })
-  afterAll(() => world.services.close())
+  afterAll(() => usual.services.close())
 
-  for (const [subject, rows] of Object.entries(tables)) {
-    describe(`on ${subject}`, () => {
-      it.each(rows)('$attack ($fails)', (row) => expectFailure(world, row))
+  describe.each(profiles)('with a credential of the format $format', (profile) => {
+    let world: World
+    beforeAll(async () => {
+      world = await inProfile(usual, profile)
     })
-  }
 
-  it('nothing is wrong with a presentation in which nothing was changed', async () => {
-    const { status, body, report } = await send(world, {})
-    expect([status, body]).toEqual([200, {}])
-    expect(report).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
-    expect(outcomesOf((report.result as Report).credentials.card?.[0])).toEqual(
-      expected([...readingChecks, ...evidenceChecks]),
-    )
+    for (const [subject, rows] of Object.entries(tablesOf(profile))) {
+      describe(`on ${subject}`, () => {
+        it.each(rows)('$attack ($fails)', (row) => expectFailure(world, row))
+      })
+    }
+
+    it('nothing is wrong with a presentation in which nothing was changed', async () => {
+      const { status, body, report } = await send(world, {})
+      expect([status, body]).toEqual([200, {}])
+      expect(report).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
+      expect(outcomesOf((report.result as Report).credentials.card?.[0])).toEqual(
+        expected([...readingChecks, ...evidenceChecks], profile),
+      )
+    })
+
+    describe('a JWT of another kind as the presentation', () => {
+      it.each(Object.entries(others))('is not accepted: %s, as it is or with a tilde', async (_, make) => {
+        const text = await make(usual)
+        expect(text.split('.')).toHaveLength(3)
+        const unbound = () => ({ meta: {}, claims: undefined, require_cryptographic_holder_binding: false })
+        for (const query of [() => ({}), unbound]) {
+          for (const presentation of [text, `${text}~`]) {
+            const { status, report } = await send(world, { query, vpToken: () => ({ card: [presentation] }) })
+            expect([status, report.status]).toEqual([400, 'VERIFICATION_FAILED'])
+            const readable = (presentation === text) !== profile.sdJwt
+            expect(outcomesOf((report.result as Report).credentials.card?.[0])).toMatchObject({
+              'presentation.well_formed': readable ? 'passed' : 'failed',
+              'query.format': readable ? 'failed' : 'not_run',
+              'issuer.trusted': expect.stringMatching(/^(failed|not_run)$/) as string,
+            })
+          }
+        }
+      })
+    })
   })
 
   it('a response to another request has the wrong state (presentation.session)', async () => {
-    const { request } = await startVerification(world.services)
-    const text = await putTogether(await makeForgery(world, request))
+    const { request } = await startVerification(usual.services)
+    const text = await putTogether(await makeForgery(usual, request))
     const { checks } = verify(
       { vpToken: new Map([['card', [text]]]), state: 'the state of another session' },
       {
-        ...strangerContext(world),
+        ...strangerContext(usual),
         state: request.state,
-        binding: bindingTo(request.nonce, request.client_id, world.services.clock.now),
+        binding: bindingTo(request.nonce, request.client_id, usual.services.clock.now),
       },
     )
-    expect(outcomesOf({ checks })).toEqual(expected(responseChecks, { fails: beforeVerification }))
+    expect(outcomesOf({ checks })).toEqual(expected(responseChecks, usualProfile, { fails: beforeVerification }))
   })
 
-  describe('a JWT of another kind as the presentation', () => {
-    const others = {
-      'an access token': async ({ services }: World) => redeem(services, (await startIssuance(services)).sessionId),
-      'a key proof': async ({ services, holder }: World) =>
-        keyProof({ holder, nonce: 'n', audience: ISSUER_URL }, services.clock.now),
-      'a request object': async ({ services }: World) => {
-        const { sessionId } = await startVerification(services)
-        return (await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)).text()
-      },
-      'a key binding': async (world: World) => {
-        const { request } = await startVerification(world.services)
-        return (await putTogether(await makeForgery(world, request))).split('~').at(-1) ?? ''
-      },
+  describe('a credential that is right although it is not the usual one', () => {
+    const world = async (format: string) => {
+      const profile = profiles.find((each) => each.format === format)
+      if (profile === undefined) throw new Error(format)
+      return inProfile(usual, profile)
     }
-    it.each(Object.entries(others))('is not accepted: %s, as it is or with a tilde', async (_, make) => {
-      const text = await make(world)
-      expect(text.split('.')).toHaveLength(3)
-      const unbound = { meta: {}, claims: undefined, require_cryptographic_holder_binding: false }
-      for (const query of [{}, unbound]) {
-        for (const presentation of [text, `${text}~`]) {
-          const { status, report } = await send(world, { query, vpToken: () => ({ card: [presentation] }) })
-          expect([status, report.status]).toEqual([400, 'VERIFICATION_FAILED'])
-          const [wellFormed, format] = presentation === text ? ['failed', 'not_run'] : ['passed', 'failed']
-          expect(outcomesOf((report.result as Report).credentials.card?.[0])).toMatchObject({
-            'presentation.well_formed': wellFormed,
-            'query.format': format,
-            'issuer.trusted': expect.stringMatching(/^(failed|not_run)$/) as string,
-          })
-        }
-      }
+    const rows: readonly (readonly [string, string, Partial<Attack>])[] = [
+      ['an SD-JWT VC without iss', 'dc+sd-jwt', change(({ payload }) => void Reflect.deleteProperty(payload, 'iss'))],
+      [
+        'an SD-JWT VC that its issuer knows by another name',
+        'dc+sd-jwt',
+        change(
+          ({ payload }) => void Object.assign(payload, { vct: 'urn:new', aka_vcts: ['urn:example:student-card'] }),
+        ),
+      ],
+      [
+        'an SD-JWT VC of which iat and sub are disclosed selectively',
+        'dc+sd-jwt',
+        change((forgery) => {
+          concealMember(forgery, forgery.payload, 'iat')
+          conceal(forgery, forgery.payload, disclosure('sub', 'user-1'))
+        }),
+      ],
+      [
+        'an SD-JWT VC that is asked for its members',
+        'dc+sd-jwt',
+        {
+          query: () => ({
+            claims: [
+              { path: ['vct'], values: ['urn:example:student-card'] },
+              { path: ['iss'] },
+              { path: ['cnf', 'jwk', 'kty'] },
+            ],
+          }),
+        },
+      ],
+      [
+        'a VP-JWT that does not say when it was made',
+        'jwt_vc_json',
+        binding(({ payload }) => void Reflect.deleteProperty(payload, 'iat')),
+      ],
+      ['a VP-JWT without a type', 'jwt_vc_json', binding(({ header }) => void Reflect.deleteProperty(header, 'typ'))],
+      [
+        'a VC in a JWT without a type',
+        'jwt_vc_json',
+        change(({ header }) => void Reflect.deleteProperty(header, 'typ')),
+      ],
+      [
+        'a VC in a JWT that is bound to its subject',
+        'jwt_vc_json',
+        change((forgery, { holder }) => {
+          Reflect.deleteProperty(forgery.payload, 'cnf')
+          subjectOf(forgery).id = toDidJwk(holder.jwk)
+        }),
+      ],
+      [
+        'a VC in a JWT by itself, where nobody asked for the holder',
+        'jwt_vc_json',
+        {
+          ...change((forgery) => {
+            forgery.binding = undefined
+          }),
+          query: () => ({ require_cryptographic_holder_binding: false }),
+        },
+      ],
+    ]
+    it.each(rows)('%s', async (_, format, row) => {
+      const { report } = await send(await world(format), row)
+      expect(report).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
+    })
+
+    it('and a report leaves out what is about the securing', async () => {
+      const { report } = await send(await world('dc+sd-jwt'), {
+        ...change((forgery) => conceal(forgery, forgery.payload, disclosure('sub', 'user-1'))),
+      })
+      expect((report.result as Report).credentials.card?.[0]).toMatchObject({
+        issuer: ISSUER_URL,
+        type: ['urn:example:student-card'],
+        claims: { given_name: 'Ada', family_name: 'Lovelace', degrees: ['BSc', 'MSc'], sub: 'user-1' },
+      })
+      expect(Object.keys((report.result as Report).credentials.card?.[0]?.claims ?? {})).toHaveLength(4)
     })
   })
 
@@ -121,6 +246,31 @@ describe('attacks on the verification service', () => {
   })
 })
 
+const others = {
+  'an access token': async ({ services }: World) => redeem(services, (await startIssuance(services)).sessionId),
+  'a key proof': async ({ services, holder }: World) =>
+    keyProof({ holder, nonce: 'n', audience: ISSUER_URL }, services.clock.now),
+  'a request object': async ({ services }: World) => {
+    const { sessionId } = await startVerification(services)
+    return (await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)).text()
+  },
+  'a key binding': async (world: World) => {
+    const { request } = await startVerification(world.services)
+    return (await putTogether(await makeForgery(world, request))).split('~').at(-1) ?? ''
+  },
+}
+
+function change(made: NonNullable<Attack['change']>): Partial<Attack> {
+  return { change: made }
+}
+
+/** What the holder signed changed. */
+function binding(made: (binding: NonNullable<Forgery['binding']>) => void): Partial<Attack> {
+  return change((forgery) => {
+    if (forgery.binding) made(forgery.binding)
+  })
+}
+
 async function expectFailure(world: World, row: Attack): Promise<void> {
   const { status, body, report } = await send(world, row)
   expect(body).toEqual({ error: 'invalid_request', error_description: 'the presentation was not accepted' })
@@ -128,9 +278,9 @@ async function expectFailure(world: World, row: Attack): Promise<void> {
   expect(report.status).toBe('VERIFICATION_FAILED')
   const { verified, checks, credentials } = report.result as Report
   expect(verified).toBe(false)
-  expect(outcomesOf({ checks })).toEqual(expected(responseChecks, row))
+  expect(outcomesOf({ checks })).toEqual(expected(responseChecks, world.profile, row))
   for (const credential of Object.values(credentials).flat()) {
-    expect(outcomesOf(credential)).toEqual(expected([...readingChecks, ...evidenceChecks], row))
+    expect(outcomesOf(credential)).toEqual(expected([...readingChecks, ...evidenceChecks], world.profile, row))
     const failed = credential.checks.some(({ id }) => id === row.fails)
     if (failed) expect(Object.keys(credential).sort()).toEqual(['checks', 'format'])
   }
@@ -149,8 +299,8 @@ async function expectFailure(world: World, row: Attack): Promise<void> {
 /** Starts a session, presents what the row makes of a good presentation, and asks for the status. */
 async function send(world: World, row: Partial<Attack>) {
   const { services } = world
-  const [usual] = dcqlQuery.credentials
-  const query = { credentials: [{ ...usual, ...row.query }], ...row.dcql }
+  const { profile } = world
+  const query = { credentials: [{ ...queryFor(profile), ...row.query?.(profile) }], ...row.dcql?.(profile) }
   const more = row.transactions ? { transaction_data: row.transactions } : {}
   const { sessionId, request } = await startVerification(services, query, more)
   const forgery = await makeForgery(world, request)
@@ -168,11 +318,18 @@ function outcomesOf(report: Pick<CredentialReport, 'checks'> | undefined): Recor
 }
 
 /** The outcome of each of `checks` when the row's check fails, and only that. */
-function expected(checks: readonly { readonly id: string }[], row: Partial<Attack> = {}): Record<string, string> {
-  const waived = row.query?.require_cryptographic_holder_binding === false
+function expected(
+  checks: readonly { readonly id: string }[],
+  profile: Profile,
+  row: Partial<Attack> = {},
+): Record<string, string> {
+  const waived = row.query?.(profile).require_cryptographic_holder_binding === false
+  const unasked = formatOf(profile.format)?.unasked ?? {}
   const outcome = (id: string) => {
+    if (Object.hasOwn(unasked, id)) return 'not_applicable'
     if (waived && id.startsWith('holder.')) return 'not_applicable'
-    if (id === 'query.trusted_authorities' && !row.query?.trusted_authorities) return 'not_applicable'
+    if (id === 'query.trusted_authorities' && row.query?.(profile).trusted_authorities === undefined)
+      return 'not_applicable'
     if (id === TRANSACTION_CHECK && row.transactions === undefined) return 'not_applicable'
     if (id === row.fails) return 'failed'
     return row.notRun?.includes(id) ? 'not_run' : 'passed'

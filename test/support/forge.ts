@@ -6,7 +6,7 @@ import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import { contextTag, writeDer, writeSequence } from '../../src/codec/der.ts'
 import { type Json, type JsonObject, parseJson } from '../../src/codec/json.ts'
-import { writeJws } from '../../src/codec/jws.ts'
+import { type Jws, readJws, writeJws } from '../../src/codec/jws.ts'
 import { digestOf, readSdJwt } from '../../src/codec/sd-jwt.ts'
 import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { EXTENSION, type KeyUsage } from '../../src/keys/certificate-extensions.ts'
@@ -23,6 +23,7 @@ import {
   toPem,
 } from '../../src/keys/make-certificate.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { type Profile, shownPlaces, usualProfile } from './profiles.ts'
 import { ISSUER_URL, makeKey, type Services, startServices } from './services.ts'
 import { holderSigner, issueCredential, presentationOf, type RequestObject } from './wire.ts'
 
@@ -32,6 +33,7 @@ type Sign = (data: Uint8Array) => Promise<Uint8Array>
 export interface Forgery {
   header: JsonObject
   payload: JsonObject
+  /** None in a format that has no disclosures. */
   disclosures: string[]
   /** Signs the credential; the issuer's key does, unless that is what is changed. */
   signCredential: Sign
@@ -39,6 +41,9 @@ export interface Forgery {
   binding:
     | { header: JsonObject; payload: JsonObject; sign: Sign; sdHash: (bound: string) => Json | undefined }
     | undefined
+  /** The presentation around the credential's JWT, in a format that has one. */
+  vp: ((jwt: string) => Json) | undefined
+  readonly profile: Profile
   /** What is done to the text after everything has been signed. */
   afterwards: (text: string) => string
 }
@@ -50,6 +55,7 @@ export interface World {
   readonly issuerKey: KeyObject
   readonly holder: Signer
   readonly credential: string
+  readonly profile: Profile
 }
 
 export interface Authority {
@@ -65,7 +71,14 @@ export async function startWorld(): Promise<World> {
     issuerCertificates: (key) => Promise.resolve(toPem(certify(ca, key)) + toPem(ca.der)),
   })
   const holder = await holderSigner()
-  return { services, ca, issuerKey: services.issuerKey, holder, credential: await issueCredential(services, holder) }
+  const credential = await issueCredential(services, holder)
+  return { services, ca, issuerKey: services.issuerKey, holder, credential, profile: usualProfile }
+}
+
+/** The same services and the same holder, with a credential of another format. */
+export async function inProfile(world: World, profile: Profile): Promise<World> {
+  const credential = await issueCredential(world.services, world.holder, profile.configuration)
+  return { ...world, profile, credential }
 }
 
 /** A certification authority that nobody trusts until it is made an anchor. */
@@ -121,26 +134,62 @@ function authorityOf({ authorityKeyId }: CertificateOptions): Buffer[] {
 
 /** A presentation for the request that shows both names and the degrees of the subject, in parts. */
 export async function makeForgery(world: World, request: RequestObject): Promise<Forgery> {
-  const { services, holder, credential, issuerKey } = world
-  const places = ['given_name', 'family_name', 'degrees'].map((name) => ['credentialSubject', name])
-  const text = await presentationOf(credential, holder, request, { now: services.clock.now, places })
-  const { jws, disclosures, keyBinding } = readSdJwt(text)
-  if (keyBinding === undefined) throw new Error('no key binding')
-  const payload = { ...keyBinding.payload }
-  Reflect.deleteProperty(payload, 'sd_hash')
+  const { services, holder, credential, issuerKey, profile } = world
+  const { format } = profile
+  const at = { now: services.clock.now, places: shownPlaces(profile), format }
+  const text = await presentationOf(credential, holder, request, at)
+  const parts = profile.sdJwt ? partsOfSdJwt(text) : partsOfVp(text)
   return {
-    header: jws.header,
-    payload: jws.payload,
-    disclosures: [...disclosures],
+    header: parts.jws.header,
+    payload: parts.jws.payload,
+    disclosures: [...parts.disclosures],
     signCredential: signWith(issuerKey),
-    binding: { header: keyBinding.header, payload, sign: (data) => holder.sign(data), sdHash: digestOf },
+    binding: { ...parts.binding, sign: (data) => holder.sign(data), sdHash: digestOf },
+    vp: parts.vp,
+    profile,
     afterwards: (made) => made,
   }
 }
 
+interface Parts {
+  readonly jws: Jws
+  readonly disclosures: readonly string[]
+  /** What the holder signs, but for what is made when the parts are put together. */
+  readonly binding: { readonly header: JsonObject; readonly payload: JsonObject }
+  readonly vp: Forgery['vp']
+}
+
+function partsOfSdJwt(text: string): Parts {
+  const { jws, disclosures, keyBinding } = readSdJwt(text)
+  if (keyBinding === undefined) throw new Error('no key binding')
+  const { header, payload } = keyBinding
+  return { jws, disclosures, binding: { header, payload: without(payload, 'sd_hash') }, vp: undefined }
+}
+
+function partsOfVp(text: string): Parts {
+  const { header, payload } = readJws(text)
+  const vp = payload.vp as JsonObject
+  const [jwt] = vp.verifiableCredential as string[]
+  return {
+    jws: readJws(jwt ?? ''),
+    disclosures: [],
+    binding: { header, payload: without(payload, 'vp') },
+    vp: (made) => ({ ...vp, verifiableCredential: [made] }),
+  }
+}
+
+function without(object: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([member]) => member !== name))
+}
+
 export async function putTogether(forgery: Forgery): Promise<string> {
-  const { header, payload, disclosures, signCredential, binding, afterwards } = forgery
-  const bound = [await writeJws(header, payload, signCredential), ...disclosures, ''].join('~')
+  const { header, payload, disclosures, signCredential, binding, vp, afterwards } = forgery
+  const jwt = await writeJws(header, payload, signCredential)
+  if (vp !== undefined) {
+    if (binding === undefined) return afterwards(jwt)
+    return afterwards(await writeJws(binding.header, { ...binding.payload, vp: vp(jwt) }, binding.sign))
+  }
+  const bound = [jwt, ...disclosures, ''].join('~')
   if (binding === undefined) return afterwards(bound)
   const hash = binding.sdHash(bound)
   const claims = { ...binding.payload, ...(hash === undefined ? {} : { sd_hash: hash }) }
@@ -170,8 +219,19 @@ export function concealMember(forgery: Forgery, object: JsonObject, name: string
   conceal(forgery, object, disclosure(name, value))
 }
 
-export function subjectOf(forgery: Forgery): JsonObject {
-  return forgery.payload.credentialSubject as JsonObject
+/** What holds the claims of the subject, in the payload. */
+export function subjectOf({ payload, profile }: Forgery): JsonObject {
+  return inside(payload, profile.inPayload)
+}
+
+/** What holds the members of a W3C credential, in the payload. */
+export function w3cOf({ payload, profile }: Forgery): JsonObject {
+  if (profile.w3c === undefined) throw new Error(`${profile.format} is no W3C credential`)
+  return inside(payload, profile.w3c)
+}
+
+function inside(object: JsonObject, names: readonly string[]): JsonObject {
+  return names.reduce<JsonObject>((value, name) => value[name] as JsonObject, object)
 }
 
 /** The disclosure of the claim of that name. */

@@ -198,13 +198,13 @@ export function presentationOf(
   credential: string,
   holder: Signer,
   request: RequestObject,
-  at: { readonly now: Date; readonly places?: readonly Place[] },
+  at: { readonly now: Date; readonly places?: readonly Place[]; readonly format?: string },
 ): Promise<string> {
   const places = at.places ?? [['credentialSubject', 'given_name']]
   const transactionData = request.transaction_data ?? []
   const binding = { ...bindingTo(request.nonce, request.client_id, at.now), transactionData }
   const format =
-    formatOf('jwt_vc_json-ld') ??
+    formatOf(at.format ?? 'jwt_vc_json-ld') ??
     (() => {
       throw new Error('no format')
     })()

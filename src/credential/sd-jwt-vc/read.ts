@@ -19,8 +19,8 @@ export function read(presentation: string): Evidence {
   const { payload: claims, problem } = revealSdJwt(sdJwt, mustBeShown)
   const vct = ownString(payload, 'vct')
   return {
-    // Draft-19 knows the one type only: vc+sd-jwt is a credential of the W3C.
-    formats: ownString(header, 'typ') === 'dc+sd-jwt' && vct ? IDS : [],
+    // Draft-19 knows the one type only: vc+sd-jwt is a credential of the W3C. What a bad disclosure may hide is not missing.
+    formats: ownString(header, 'typ') === 'dc+sd-jwt' && (vct || problem !== undefined) ? IDS : [],
     issuer: {
       // Without iss, the certificate says who it is. SD-JWT VC draft-19, Issuer Signature Mechanisms
       identifiers: namesOf([own(payload, 'iss')]),
