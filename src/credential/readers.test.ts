@@ -1,0 +1,111 @@
+/** Whatever comes in, a reader takes it apart or says what is malformed; and its evidence can be asked everything. */
+import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { mutateJson, mutateStructured, seededRandom } from '../../test/fuzz/mutate.ts'
+import { profiles } from '../../test/support/profiles.ts'
+import { bindingTo, dataset } from '../../test/support/wire.ts'
+import { isObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { CredentialFormat, Evidence } from './format.ts'
+import { formatOf } from './formats.ts'
+
+const at = new Date('2026-06-01T12:00:00Z')
+const binding = { ...bindingTo('n', 'a', at), at }
+
+describe.each(profiles)('a reader of $format', (profile) => {
+  const format = formatOf(profile.format) as CredentialFormat
+  let signer: Signer
+  let key: KeyObject
+  let credential: string
+  let presentation: string
+  beforeAll(async () => {
+    const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+    key = createPublicKey(privateKey)
+    signer = keySigner(privateKey, [])
+    const order = {
+      configuration: profile.configuration,
+      dataset,
+      issuer: 'https://issuer.example',
+      holderKey: signer.jwk,
+      issuedAt: at,
+      expiresAt: new Date('2027-06-01T00:00:00Z'),
+    }
+    credential = await format.issue(order, signer, randomBytes)
+    presentation = await format.present(credential, [[...profile.root]], binding, signer)
+  })
+
+  /** What was read; undefined when it was malformed. Any other exception is a mistake of ours. */
+  const read = (how: 'read' | 'hold', text: string): Evidence | undefined => {
+    try {
+      const evidence = format[how](text)
+      askEverything(format, evidence, key, signer)
+      return evidence
+    } catch (error) {
+      if (error instanceof MalformedError) return undefined
+      throw error
+    }
+  }
+
+  it('takes anything', () => {
+    const piece = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('~', '.', 'e30', 'eyJ2cCI6e319', 'W10', '{}', 'eyJ2YyI6bnVsbH0', '"__proto__"'),
+      fc.base64String(),
+    )
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) => {
+        read('read', pieces.join(''))
+        read('hold', pieces.join(''))
+      }),
+      { seed: 20_260_601, numRuns: 1000 },
+    )
+  })
+
+  it('takes a presentation or credential of which any part is another one', () => {
+    const outcomes = { read: 0, malformed: 0 }
+    for (let seed = 0; seed < 4000; seed++) {
+      const random = seededRandom(seed)
+      const presented = seed % 2 === 0
+      let text = presented ? presentation : credential
+      for (let times = random(3); times >= 0; times--) text = mutateStructured(random, text)
+      outcomes[read(presented ? 'read' : 'hold', text) ? 'read' : 'malformed'] += 1
+    }
+    // Neither: nothing would have been tried.
+    expect(outcomes.read).toBeGreaterThan(500)
+    expect(outcomes.malformed).toBeGreaterThan(500)
+  })
+
+  it('takes a query and the meta of a configuration that are anything', () => {
+    const { claims, types } = format.hold(credential)
+    for (let seed = 0; seed < 2000; seed++) {
+      const random = seededRandom(seed)
+      const meta = mutateJson(random, { ...profile.meta })
+      for (const sentence of format.queryMistakes({ meta }, 'query')) expect(sentence).toMatch(/^query/)
+      if (isObject(meta)) format.matchesMeta({ claims, types }, meta)
+      const configuration = mutateJson(random, { ...profile.configuration })
+      if (isObject(configuration)) format.metaOf(configuration)
+    }
+  })
+})
+
+function askEverything(
+  format: CredentialFormat,
+  { issuer, holder, boundKey, ...said }: Evidence,
+  key: KeyObject,
+  { jwk }: Signer,
+): void {
+  expect([...said.formats, ...said.types, ...issuer.identifiers].filter((text) => typeof text !== 'string')).toEqual([])
+  const instants = [said.validity, holder?.validity].flatMap((each) => [
+    ...(each?.notBefore ?? []),
+    ...(each?.notAfter ?? []),
+  ])
+  expect(instants.filter(({ at }) => at !== undefined && Number.isNaN(at.getTime()))).toEqual([])
+  issuer.signedBy(key)
+  holder?.signedBy('jwk' in boundKey ? boundKey.jwk : jwk, binding)
+  holder?.approves(['x'])
+  format.matchesMeta(said, { type_values: [['VerifiableCredential']] })
+}
