@@ -18,6 +18,13 @@ export interface Selected {
 
 export type Selection = { readonly selected: readonly Selected[] } | { readonly problem: string }
 
+/** Where a step led from; the way there is written out for what is selected in the end, and not for every element passed. */
+interface Node {
+  readonly value: Json
+  readonly step?: string | number
+  readonly from?: Node
+}
+
 export function isClaimPath(value: unknown): value is ClaimPath {
   return Array.isArray(value) && value.every((step) => typeof step === 'string' || step === null || isIndex(step))
 }
@@ -29,14 +36,18 @@ export function isIndex(step: unknown): step is number {
 /** What `path` points to in `claims`. */
 export function selectClaims(claims: Json, path: ClaimPath): Selection {
   if (path.length === 0) return { problem: 'an empty path points to no claim' }
-  let selected: readonly Selected[] = [{ path: [], value: claims }]
+  let selected: readonly Node[] = [{ value: claims }]
   for (const [i, step] of path.entries()) {
-    const problem = selected.map(({ value }) => problemOf(value, step)).find((each) => each !== undefined)
-    if (problem !== undefined) return { problem: `${pathText(path)}: ${pathText(path.slice(0, i))} ${problem}` }
-    selected = selected.flatMap((each) => follow(each, step))
+    const next: Node[] = []
+    for (const node of selected) {
+      const problem = problemOf(node.value, step)
+      if (problem !== undefined) return { problem: `${pathText(path)}: ${pathText(path.slice(0, i))} ${problem}` }
+      follow(node, step, next)
+    }
+    selected = next
     if (selected.length === 0) return { problem: `${pathText(path)}: there is no ${pathText(path.slice(0, i + 1))}` }
   }
-  return { selected }
+  return { selected: selected.map((node) => ({ path: placeOf(node), value: node.value })) }
 }
 
 /** A path as people write it: `degrees[*].type`. */
@@ -66,15 +77,21 @@ function problemOf(value: Json, step: ClaimStep): string | undefined {
   return Array.isArray(value) ? undefined : 'is not an array'
 }
 
-/** What the step leads to; nothing where there is no such member or element. */
-function follow({ path, value }: Selected, step: ClaimStep): readonly Selected[] {
+/** Puts what the step leads to into `next`; nothing where there is no such member or element. */
+function follow(node: Node, step: ClaimStep, next: Node[]): void {
+  const { value } = node
   if (Array.isArray(value)) {
-    const wanted = step === null ? value.keys() : [Number(step)]
-    return [...wanted].flatMap((i) => nextOf(path, i, value[i]))
-  }
-  return isObject(value) && typeof step === 'string' ? nextOf(path, step, own(value, step)) : []
+    if (step !== null) take(node, Number(step), value[Number(step)], next)
+    else for (let i = 0; i < value.length; i++) take(node, i, value[i], next)
+  } else if (isObject(value) && typeof step === 'string') take(node, step, own(value, step), next)
 }
 
-function nextOf(path: Place, step: string | number, value: Json | undefined): readonly Selected[] {
-  return value === undefined ? [] : [{ path: [...path, step], value }]
+function take(from: Node, step: string | number, value: Json | undefined, next: Node[]): void {
+  if (value !== undefined) next.push({ value, step, from })
+}
+
+function placeOf(node: Node): Place {
+  const place: (string | number)[] = []
+  for (let at: Node | undefined = node; at?.step !== undefined; at = at.from) place.unshift(at.step)
+  return place
 }

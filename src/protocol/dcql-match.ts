@@ -61,6 +61,13 @@ export function answerClaims(query: CredentialQuery, claims: JsonObject): Claims
   return { claims: answers, disclose: [], missing: query.claim_sets ? `no claim set is complete: ${missing}` : missing }
 }
 
+/** The claims of the first claim set that is satisfied, as {@link ClaimsAnswer.disclose} has them; or all. */
+export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): readonly ClaimAnswer[] {
+  const ids = (query.claims ?? []).map(({ id }) => id)
+  const sets = query.claim_sets?.map((set) => claims.filter((_, index) => set.includes(ids[index] ?? '')))
+  return sets?.find((set) => set.every(({ matching }) => matching.length > 0)) ?? claims
+}
+
 /** Which required credentials are not among `answered`, in a sentence; undefined when none is missing. */
 export function answerCredentials(query: DcqlQuery, answered: ReadonlySet<string>): string | undefined {
   const missing = query.credential_sets
@@ -111,12 +118,12 @@ function distinct(paths: readonly Place[]): readonly Place[] {
   return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()]
 }
 
-function isRequired(set: CredentialSetQuery): boolean {
+export function isRequired(set: CredentialSetQuery): boolean {
   return set.required !== false
 }
 
 /** The first option of which every credential is there. */
-function optionOf(set: CredentialSetQuery, there: ReadonlySet<string>): readonly string[] | undefined {
+export function optionOf(set: CredentialSetQuery, there: ReadonlySet<string>): readonly string[] | undefined {
   return set.options.find((option) => option.every((id) => there.has(id)))
 }
 

@@ -9,6 +9,7 @@ import { createQuery, getQuery } from './queries.ts'
 import { getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
+import { simulate } from './simulation.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
@@ -31,6 +32,9 @@ function queryRoutes(app: App, context: VerifierContext): void {
     const id = await createQuery(context, body)
     return reply.code(201).type('text/plain').send(id)
   })
+  app.post('/verification-query/simulate', { ...admin, schema: schemas.simulateQuery }, ({ body }, reply) =>
+    reply.send(simulate(body)),
+  )
   app.get('/verification-query/:verification_query_id', { ...admin, schema: schemas.getQuery }, async ({ params }) => ({
     ...params,
     dcql_query: await getQuery(context, params.verification_query_id),

@@ -106,11 +106,70 @@ const SessionStatus = Type.Object({
   wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),
 })
 
+/** A text is a credential as issued, whose format is found out; so is `credential`. `claims` describes one by hand. */
+const PostedCredential = Type.Union([
+  Type.String({ description: 'A credential as issued' }),
+  Type.Object({
+    format: Type.Optional(Type.String({ description: 'Required' })),
+    credential: Type.Optional(Type.String({ description: 'As issued' })),
+    claims: Type.Optional(
+      Type.Object({}, { description: 'Rooted as DCQL paths are, of a credential that is not there' }),
+    ),
+    type: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+    vct: Type.Optional(Type.String()),
+    doctype: Type.Optional(Type.String()),
+  }),
+])
+export type PostedCredential = Static<typeof PostedCredential>
+
+const Simulation = Type.Object(
+  { dcql_query: DcqlQuery, credentials: Type.Array(PostedCredential, { minItems: 1, maxItems: 100 }) },
+  { additionalProperties: false },
+)
+export type Simulation = Static<typeof Simulation>
+
+const SimulationResult = Type.Object({
+  satisfied: Type.Boolean({ description: 'Whether a wallet with all of these credentials could answer' }),
+  explanation: Type.Optional(Type.String()),
+  credentials: Type.Array(Type.Object({ format: Type.String(), type: Type.Array(Type.String()) }), {
+    description: 'What each was read as',
+  }),
+  credential_queries: Type.Record(
+    Type.String(),
+    Type.Object({
+      matches: Type.Array(
+        Type.Object({
+          credential: Type.Integer(),
+          discloses: Type.Array(Type.Unknown({ description: 'A path of the query' })),
+        }),
+      ),
+      others: Type.Array(Type.Object({ credential: Type.Integer(), reason: Type.String() })),
+    }),
+  ),
+  credential_sets: Type.Optional(
+    Type.Array(
+      Type.Object({
+        required: Type.Boolean(),
+        satisfied_by: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'The option' }),
+      }),
+    ),
+  ),
+})
+
 export const createQuery = {
   ...byApplication,
   summary: 'Store a DCQL query; the answer is its id',
   body: Type.Object({ dcql_query: DcqlQuery }, { additionalProperties: false }),
   response: answers(201, Type.String(), 'text/plain'),
+}
+
+export const simulateQuery = {
+  ...byApplication,
+  summary: 'Which of some credentials would answer a DCQL query; nothing is verified or stored',
+  description:
+    'A dry run. Signatures, trust, dates and status are not looked at, and nothing is kept. Reasons name paths, never the values of claims.',
+  body: Simulation,
+  response: answers(200, SimulationResult),
 }
 
 export const createBareQuery = {

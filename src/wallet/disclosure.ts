@@ -3,7 +3,7 @@ import type { Json } from '../codec/json.ts'
 import type { Place } from '../codec/sd-jwt.ts'
 import { isWithin } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
-import type { ClaimAnswer, ClaimsAnswer } from '../protocol/dcql-match.ts'
+import { type ClaimAnswer, type ClaimsAnswer, chosenClaims } from '../protocol/dcql-match.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 interface DisclosedClaim {
@@ -70,13 +70,6 @@ function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly Place[
   )
   // The element itself and nothing that is hidden inside it: no claim can have this name, so nothing lies below it.
   return elements.filter((element) => canHide.has(JSON.stringify(element))).map((element) => [...element, '...'])
-}
-
-/** The claims of the first claim set that is satisfied, as {@link ClaimsAnswer.disclose} has them; or all. */
-function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): readonly ClaimAnswer[] {
-  const ids = (query.claims ?? []).map(({ id }) => id)
-  const sets = query.claim_sets?.map((set) => claims.filter((_, index) => set.includes(ids[index] ?? '')))
-  return sets?.find((set) => set.every(({ matching }) => matching.length > 0)) ?? claims
 }
 
 function reasonFor(place: Place, asked: readonly Place[], canNotBeHidden: boolean): DisclosedClaim['because'] {

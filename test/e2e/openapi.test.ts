@@ -60,6 +60,7 @@ const issuerOperations: Record<string, typeof KEY | [] | [{ accessToken: [] }]> 
 const verifierOperations: typeof issuerOperations = {
   'POST /verification-query/create': KEY,
   'POST /dcql-query/create': KEY,
+  'POST /verification-query/simulate': KEY,
   'GET /verification-query/{verification_query_id}': KEY,
   'POST /presentation/oid4vp/new-session': KEY,
   'GET /presentation/oid4vp/status/{session_id}': KEY,
@@ -164,6 +165,11 @@ describe('the OpenAPI document', () => {
       ['issuer', 'POST /issuance/oid4vci/credential-request', { credential_configuration_id: 'a', proof, unknown: 1 }],
       ['verifier', 'POST /verification-query/create', { dcql_query: dcqlQuery }],
       ['verifier', 'POST /dcql-query/create', dcqlQuery],
+      [
+        'verifier',
+        'POST /verification-query/simulate',
+        { dcql_query: dcqlQuery, credentials: ['a', { format: 'vc+sd-jwt', claims: {}, type: ['A'] }] },
+      ],
       ['verifier', 'POST /presentation/oid4vp/new-session', { verification_query_id: 'a' }],
       ['verifier', 'POST /presentation/oid4vp/authorization-response/{session_id}', { vp_token: '{}', state: 'a' }],
     ] as const) {
@@ -180,6 +186,8 @@ describe('the OpenAPI document', () => {
       ['issuer', 'POST /auth/token-endpoint', { grant_type: ['a', 'b'] }],
       ['issuer', 'POST /issuance/oid4vci/credential-request', []],
       ['verifier', 'POST /verification-query/create', { dcql: {} }],
+      ['verifier', 'POST /verification-query/simulate', { dcql_query: dcqlQuery, credentials: [] }],
+      ['verifier', 'POST /verification-query/simulate', { dcql_query: dcqlQuery, credentials: [1] }],
       ['verifier', 'POST /presentation/oid4vp/new-session', {}],
     ] as const) {
       expect([name, accepts(service, name, JSON.parse(JSON.stringify(body)))]).toEqual([name, false])
@@ -231,6 +239,17 @@ describe('the OpenAPI document', () => {
         await services.fetch(`${issuer}/issuance/oid4vci/nonce`, { method: 'POST' }),
       ],
       ['verifier', 'POST /verification-query/create', query],
+      [
+        'verifier',
+        'POST /verification-query/simulate',
+        await call(services, `${verifier}/verification-query/simulate`, {
+          dcql_query: { ...dcqlQuery, credential_sets: [{ options: [['card']] }, { options: [['card']] }] },
+          credentials: [
+            { format: 'vc+sd-jwt', claims: {} },
+            { format: 'vc+sd-jwt', claims: { credentialSubject: { given_name: 'Ada' } }, type: 'StudentCard' },
+          ],
+        }),
+      ],
       [
         'verifier',
         'GET /presentation/oid4vp/status/{session_id}',

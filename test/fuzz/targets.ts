@@ -222,6 +222,17 @@ export const targets: readonly Target[] = [
   fixed(post('verifier', '/verification-query/create', { dcql_query: richQuery })),
   fixed(post('verifier', '/dcql-query/create', richQuery)),
   {
+    name: 'verifier POST /verification-query/simulate',
+    make: async (services) => {
+      const credential = await issueCredential(services, await holderSigner())
+      const claims = { type: 'StudentCard', ...dataset }
+      return post('verifier', '/verification-query/simulate', {
+        dcql_query: richQuery,
+        credentials: [credential, { format: 'vc+sd-jwt', credential }, { format: 'jwt_vc_json-ld', claims }],
+      })
+    },
+  },
+  {
     name: 'verifier GET /verification-query/{id}',
     make: async (services) => get('verifier', `/verification-query/${await queryId(services)}`, authorization),
   },

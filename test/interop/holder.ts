@@ -21,13 +21,12 @@ export async function makeHolder(): Promise<Holder> {
 }
 
 export type Asked = RequestObject
-}
 
 /** The key that the verifier wants its answer encrypted for, if it does. OpenID4VP 1.0, Response Mode "direct_post.jwt". */
 export function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: Asked): JWK | undefined {
   if (mode !== 'direct_post.jwt') return undefined
-  const { keys } = metadata?.jwks as unknown as { readonly keys: readonly JWK[] }
-  return keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
+  const jwks = metadata?.jwks as { readonly keys: readonly JWK[] } | undefined
+  return jwks?.keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
 }
 
 export async function encryptFor(jwk: JWK, payload: string): Promise<string> {

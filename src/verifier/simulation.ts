@@ -1,0 +1,211 @@
+/**
+ * A dry run of a query: which of some credentials would answer it, and why the others would not. Nothing is stored, no
+ * signature is verified, no trust decided, and no date or status looked at; reasons name paths, never the values of
+ * claims. OpenID4VP 1.0, Selecting Claims and Credentials.
+ */
+import type { JsonObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import type { CredentialFormat, HeldCredential } from '../credential/format.ts'
+import { formatOf, supportedFormats } from '../credential/formats.ts'
+import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
+import type { ClaimPath } from '../protocol/claim-path.ts'
+import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
+import { answersAuthorities } from '../protocol/dcql-authorities.ts'
+import { answerClaims, chooseCredentials, chosenClaims, isRequired, optionOf } from '../protocol/dcql-match.ts'
+import { refuse } from '../protocol/error.ts'
+import { readNewQuery } from './queries.ts'
+import type { PostedCredential, Simulation } from './schemas.ts'
+
+export interface SimulationResult {
+  /** Whether a wallet with all of these credentials could answer. */
+  readonly satisfied: boolean
+  /** Why it could not, and what of the query nobody would be asked for. */
+  readonly explanation?: string
+  /** What each credential was read as. */
+  readonly credentials: readonly { readonly format: string; readonly type: readonly string[] }[]
+  readonly credential_queries: Readonly<Record<string, QueryResult>>
+  readonly credential_sets?: readonly {
+    readonly required: boolean
+    readonly satisfied_by: readonly string[] | null
+  }[]
+}
+
+interface QueryResult {
+  /** A wallet sends one of them, or several where the query says `multiple`. */
+  readonly matches: readonly Match[]
+  readonly others: readonly Other[]
+}
+
+/** `credential` is its index. */
+interface Match {
+  readonly credential: number
+  readonly discloses: readonly ClaimPath[]
+}
+
+interface Other {
+  readonly credential: number
+  readonly reason: string
+}
+
+interface Candidate {
+  readonly format: CredentialFormat
+  /** As it was posted, or the first identifier of the format it was found to be. */
+  readonly formatId: string
+  readonly types: readonly string[]
+  readonly claims: JsonObject
+  /** The credential as issued; undefined where it is described by hand. */
+  readonly held: HeldCredential | undefined
+}
+
+/** What is compared and answered, in characters: every claim with every credential. At the worst it takes a second or two. */
+const MAX_WORK = 10_000_000
+
+/** The member of a description that has the type; in other formats it is `type`. */
+const TYPE_MEMBERS: ReadonlyMap<string, 'vct' | 'doctype'> = new Map([
+  ['dc+sd-jwt', 'vct'],
+  ['mso_mdoc', 'doctype'],
+])
+
+/**
+ * Refuses with `invalid_request` a query that could not be stored, or a credential that cannot be read, naming the path;
+ * and with `request_too_large` what would take long.
+ */
+export function simulate({ dcql_query: posted, credentials }: Simulation): SimulationResult {
+  const query = readNewQuery(posted)
+  refuseTooMuch(query, credentials)
+  const candidates = credentials.map((credential, i) => readCandidate(credential, `credentials[${i}]`))
+  const results = new Map(query.credentials.map((each) => [each.id, resultOf(each, candidates)]))
+  const answered = new Set([...results].filter(([, { matches }]) => matches.length > 0).map(([id]) => id))
+  const choice = chooseCredentials(query, answered)
+  const remarks = [...('problem' in choice ? [choice.problem] : []), ...unasked(query)]
+  const sets = query.credential_sets?.map((set) => ({
+    required: isRequired(set),
+    satisfied_by: optionOf(set, answered) ?? null,
+  }))
+  return {
+    satisfied: 'ids' in choice,
+    ...(remarks.length > 0 ? { explanation: remarks.join('; ') } : {}),
+    credentials: candidates.map(({ formatId, types }) => ({ format: formatId, type: types })),
+    credential_queries: Object.fromEntries(results),
+    ...(sets ? { credential_sets: sets } : {}),
+  }
+}
+
+function refuseTooMuch(query: DcqlQuery, credentials: Simulation['credentials']): void {
+  const claims = query.credentials.reduce((count, each) => count + 1 + (each.claims?.length ?? 0), 0)
+  const work = claims * JSON.stringify(credentials).length + credentials.length * JSON.stringify(query).length
+  if (work > MAX_WORK)
+    refuse('request_too_large', 'credentials: too many or too large for this query; send some at a time')
+}
+
+function readCandidate(posted: PostedCredential, at: string): Candidate {
+  if (typeof posted === 'string') return readUnknown(posted, at)
+  const { format: formatId, credential, claims } = posted
+  const stray = Object.keys(posted).find((name) => !MEMBERS.includes(name))
+  if (stray !== undefined) refuse('invalid_request', `${at}.${stray}: unknown field`)
+  const format = formatOf(formatId ?? '')
+  if (formatId === undefined || format === undefined) {
+    return refuse(
+      'invalid_request',
+      `${at}.format: must be a known credential format; supported: ${supportedFormats.join(', ')}`,
+    )
+  }
+  if ((credential === undefined) === (claims === undefined)) {
+    refuse('invalid_request', `${at}: must have either credential, as issued, or claims, to describe one`)
+  }
+  if (claims !== undefined) return { format, formatId, held: undefined, ...described(posted, claims as JsonObject, at) }
+  const held = hold(format, credential ?? '')
+  if ('problem' in held)
+    return refuse('invalid_request', `${at}.credential: is none of the format ${formatId}: ${held.problem}`)
+  return { format, formatId, types: held.types, claims: held.claims, held }
+}
+
+const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'vct', 'doctype']
+
+/** The first format that can read it. */
+function readUnknown(credential: string, at: string): Candidate {
+  const problems: string[] = []
+  for (const formatId of supportedFormats) {
+    const format = formatOf(formatId)
+    const held = format === undefined || format.ids[0] !== formatId ? undefined : hold(format, credential)
+    if (format === undefined || held === undefined) continue
+    if (!('problem' in held)) return { format, formatId, types: held.types, claims: held.claims, held }
+    problems.push(`${formatId}: ${held.problem}`)
+  }
+  return refuse('invalid_request', `${at}: is a credential of no format that is supported (${problems.join('; ')})`)
+}
+
+function hold(format: CredentialFormat, credential: string): HeldCredential | { readonly problem: string } {
+  try {
+    return format.hold(credential)
+  } catch (error) {
+    if (error instanceof MalformedError) return { problem: error.message }
+    throw error
+  }
+}
+
+function described(
+  posted: Exclude<PostedCredential, string>,
+  claims: JsonObject,
+  at: string,
+): Pick<Candidate, 'types' | 'claims'> {
+  const member = TYPE_MEMBERS.get(posted.format ?? '') ?? 'type'
+  for (const foreign of ['type', 'vct', 'doctype'] as const) {
+    if (foreign !== member && posted[foreign] !== undefined) {
+      refuse('invalid_request', `${at}.${foreign}: does not go with this format; use ${member}`)
+    }
+  }
+  const type = posted[member] ?? (Object.hasOwn(claims, member) ? claims[member] : undefined)
+  const types = [type].flat().filter((each) => typeof each === 'string')
+  // The types of an mdoc are not among its elements; elsewhere they are claims like others.
+  return { types, claims: member === 'doctype' || type === undefined ? claims : { [member]: type, ...claims } }
+}
+
+function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): QueryResult {
+  const answers = candidates.map((candidate, credential): Match | Other => {
+    const claims = answerClaims(query, candidate.claims)
+    const reason = envelopeReason(query, candidate) ?? claims.missing ?? claims.mismatch
+    if (reason !== undefined) return { credential, reason }
+    return { credential, discloses: chosenClaims(query, claims).map(({ path }) => path) }
+  })
+  return {
+    matches: answers.filter((answer) => 'discloses' in answer),
+    others: answers.filter((answer) => 'reason' in answer),
+  }
+}
+
+/** Why the credential does not answer, whatever its claims are. */
+function envelopeReason(
+  query: CredentialQuery,
+  { format, formatId, types, claims, held }: Candidate,
+): string | undefined {
+  if (!format.ids.includes(query.format)) return `format: it is ${formatId}, and ${query.format} is asked for`
+  if (!format.matchesMeta({ types, claims }, query.meta)) return 'meta: it is of none of the types that are asked for'
+  if (held === undefined) {
+    return (
+      query.trusted_authorities &&
+      'trusted_authorities: a description has no certificates; send the credential as issued'
+    )
+  }
+  if (!answersAuthorities(query, claimedAuthorityKeyIds(held.issuer.chain)))
+    return 'trusted_authorities: no certificate that it came with names one of these authorities'
+  if (query.require_cryptographic_holder_binding === false || !('problem' in held.boundKey)) return undefined
+  return `require_cryptographic_holder_binding: ${held.boundKey.problem}`
+}
+
+/** What a query defines and no wallet is asked for: allowed, and hardly meant. */
+function unasked({ credentials, credential_sets: sets }: DcqlQuery): string[] {
+  const inSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
+  return credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {
+    const inClaimSets = new Set<unknown>(claimSets?.flat() ?? claims.map((claim) => claim.id))
+    const left = claims.flatMap((claim, i) => (inClaimSets.has(claim.id) ? [] : [`claims[${i}]`]))
+    return [
+      ...(inSets.has(id)
+        ? []
+        : [`credential query ${id} is in no option of credential_sets, so that nobody is asked for it`]),
+      ...(left.length === 0
+        ? []
+        : [`credential query ${id} has ${left.join(', ')} in no claim set, so that nobody is asked for them`]),
+    ]
+  })
+}
