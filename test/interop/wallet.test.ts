@@ -2,10 +2,13 @@
  * An independent wallet against both services: the npm packages `@openid4vc/openid4vci` and `@openid4vc/openid4vp` read our
  * offers, metadata and request objects by their own schemas, and send what they make of them.
  */
+import { generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws, writeJws } from '../../src/codec/jws.ts'
 import { formatOf } from '../../src/credential/formats.ts'
+import { keySigner } from '../../src/keys/file-signer.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
@@ -44,6 +47,21 @@ describe('an independent wallet', () => {
   ] as const)('receives a credential with %s and a key proof by %s', async (form, by) => {
     const credential = await receiveWith(form, by)
     expect(formatOf('jwt_vc_json-ld')?.hold(credential).claims.credentialSubject).toEqual(dataset.credentialSubject)
+  })
+
+  it.each([
+    ['ec', { namedCurve: 'P-384' }],
+    ['ec', { namedCurve: 'P-521' }],
+    ['ed25519', undefined],
+  ] as const)('receives with a key of type %s, %j, and presents with it', async (type, options) => {
+    const { privateKey } = await promisify(generateKeyPair)(type as 'ec', options as { readonly namedCurve: string })
+    const signer = keySigner(privateKey, [])
+    const id = await declare(services, configuration)
+    const { link } = await startIssuance(services, { credential_configurations: [id] })
+    const credential = await receive(services, { link, id }, { signer })
+    const { sessionId, link: request } = await startVerification(services)
+    await present(services, request, { signer }, (asked) => presentationOf(credential, signer, asked, services.clock))
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
   })
 
   it('reads our metadata as that of the final specification, with nothing of ours left out', async () => {
