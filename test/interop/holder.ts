@@ -20,13 +20,15 @@ export async function makeHolder(): Promise<Holder> {
   return { key, signer: keySigner(key, []) }
 }
 
-export type Asked = RequestObject
+export type Asked = RequestObject & {
+  readonly response_mode?: string
+  readonly client_metadata?: { readonly jwks?: { readonly keys: readonly JWK[] } }
+}
 
 /** The key that the verifier wants its answer encrypted for, if it does. OpenID4VP 1.0, Response Mode "direct_post.jwt". */
 export function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: Asked): JWK | undefined {
   if (mode !== 'direct_post.jwt') return undefined
-  const jwks = metadata?.jwks as { readonly keys: readonly JWK[] } | undefined
-  return jwks?.keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
+  return metadata?.jwks?.keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
 }
 
 export async function encryptFor(jwk: JWK, payload: string): Promise<string> {
