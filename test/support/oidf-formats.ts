@@ -43,7 +43,36 @@ const w3c: DrivenFormat = {
   present: presentSdJwt,
 }
 
+const VCT = 'urn:eudi:pid:1'
+
+const sdJwtVc: DrivenFormat = {
+  ...w3c,
+  format: 'dc+sd-jwt',
+  configuration: {
+    format: 'dc+sd-jwt',
+    scope: 'pid',
+    vct: VCT,
+    credential_metadata: {
+      display: [{ name: 'Identity', locale: 'en-GB', logo: { uri: 'https://issuer.example/logo.png' } }],
+      claims: [{ path: ['given_name'], mandatory: true }, { path: ['nationalities', null] }],
+    },
+  },
+  dataset: { given_name: 'Ada', family_name: 'Lovelace', nationalities: ['GB', 'FR'] },
+  dcqlQuery: {
+    credentials: [
+      {
+        id: 'pid',
+        format: 'dc+sd-jwt',
+        meta: { vct_values: [VCT] },
+        claims: [{ path: ['given_name'] }, { path: ['nationalities', null] }],
+      },
+    ],
+  },
+  mistakesIn: (credential, holder, now) => sdJwtMistakes(credential, { typ: 'dc+sd-jwt', vct: VCT, holder, now }),
+}
+
 export const drivenFormats: readonly DrivenFormat[] = [
+  sdJwtVc,
   w3c,
   {
     ...w3c,
