@@ -1,11 +1,13 @@
 /**
  * The generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read the
- * configurations and validate the requests. `--check` compares instead of writing, and fails when one is not current.
+ * configurations and validate the requests, docs/conformance.md from the rows in test/conformance. `--check` compares instead of writing, and fails when one is not current.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { IssuerSettings } from '../src/issuer/config.ts'
 import { allChecks } from '../src/verifier/checks/index.ts'
 import { VerifierSettings } from '../src/verifier/config.ts'
+import { conformance } from '../test/conformance/index.ts'
+import type { Row, ShownBy } from '../test/conformance/row.ts'
 import { type Services, startServices } from '../test/support/services.ts'
 
 interface Schema {
@@ -40,6 +42,38 @@ check failed or was left unasked. Ids are stable; more may be added.
 |---|---|---|---|
 ${rows.join('\n')}
 `
+}
+
+function conformancePage(): string {
+  const all = conformance.flatMap(({ rows }) => rows)
+  const shown = all.filter(({ tests }) => tests !== undefined).length
+  const sections = conformance.map(
+    ({ heading, about, rows }) => `## ${heading}
+
+${about}
+
+| item | asks | source | shown by |
+|---|---|---|---|
+${rows.map(conformanceRow).join('\n')}
+`,
+  )
+  return `${GENERATED}
+# What is asked of issuers and verifiers, and what shows it
+
+${all.length} items: ${shown} are shown by the tests that stand beside them, ${all.length - shown} ask for something that is *not offered*, with
+the reason. A test fails when one that is named here is gone or skipped. What the two services promise of their own
+interface is in [requirements.md](requirements.md), every check of a verification in [checks.md](checks.md).
+
+${sections.join('\n')}`
+}
+
+function conformanceRow({ id, asks, source, tests = [], notOffered }: Row): string {
+  const shownBy = notOffered === undefined ? tests.map(testLink).join('<br>') : `*not offered*: ${notOffered}`
+  return `| ${[`\`${id}\``, asks, source, shownBy].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+function testLink([file, title]: ShownBy): string {
+  return `[${file.split('/').at(-1) ?? ''}](../${file}): ${title}`
 }
 
 async function referencePage(services: Services): Promise<string> {
@@ -100,7 +134,11 @@ async function endpointsTable({ fetch }: Services, baseUrl: string): Promise<str
 }
 
 const services = await startServices()
-const pages = { 'docs/checks.md': checksPage(), 'docs/reference.md': await referencePage(services) }
+const pages = {
+  'docs/checks.md': checksPage(),
+  'docs/conformance.md': conformancePage(),
+  'docs/reference.md': await referencePage(services),
+}
 await services.close()
 
 const stale = Object.entries(pages).filter(([file, text]) => !process.argv.includes('--check') || read(file) !== text)

@@ -1,0 +1,46 @@
+/** Every row of docs/conformance.md is shown by tests that are there and run, or says why nothing could fail it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { conformance } from './index.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const rows = conformance.flatMap((section) => section.rows)
+const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+describe('what is asked of us from outside', () => {
+  it('is all there, each once', () => {
+    const ids = rows.map(({ id }) => id)
+    expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([])
+    const numbered = (prefix: string, last: number) =>
+      Array.from({ length: last }, (_, at) => `${prefix}-${at + 1}`).filter(
+        (id) => !ids.some((each) => each.replace(/[a-z]$/, '') === id),
+      )
+    expect([...numbered('security', 24), ...numbered('peers', 22)]).toEqual([])
+  })
+
+  it.each(rows)('$id: $asks', ({ tests, notOffered, source }) => {
+    expect(source).toMatch(/\w/)
+    // Either tests, or a reason, never neither and never both.
+    expect((tests ?? []).length > 0).toBe(notOffered === undefined)
+    for (const [file, title] of tests ?? []) {
+      const quoted = [`'${title}'`, `\`${title}\``, `"${title}"`]
+      expect([file, title, quoted.some((each) => textOf(file).includes(each))]).toEqual([file, title, true])
+    }
+  })
+
+  it('is shown by tests of which none is skipped', () => {
+    const files = [...new Set(rows.flatMap(({ tests = [] }) => tests.map(([file]) => file)))]
+    const skipping = /\b(it|test|describe)(\.\w+)*\.(skip|todo|only|fails|skipIf|runIf)\b|\bx(it|describe)\(/
+    expect(files.filter((file) => skipping.test(textOf(file)))).toEqual([])
+  })
+
+  it('is played by a test for each module of the suite, and no other', () => {
+    const played = rows.flatMap(({ id, tests = [] }) =>
+      tests.filter(([file, title]) => title === id && file.includes('/oidf-')),
+    )
+    const titles = (file: string) => [...textOf(file).matchAll(/it\('(oid4v[^']+)'/g)].map(([, title]) => title)
+    const driven = ['issuer', 'verifier'].flatMap((side) => titles(`test/e2e/oidf-${side}.test.ts`))
+    expect(driven.sort()).toEqual(played.map(([, title]) => title).sort())
+  })
+})

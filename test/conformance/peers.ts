@@ -1,0 +1,217 @@
+/** What was found wrong in other products of this kind, by their own issues and advisories. */
+import { at, no, type Section } from './row.ts'
+
+export const peers: Section = {
+  heading: 'What others got wrong',
+  about: 'Defects that other issuers and verifiers shipped, from their public issues and advisories.',
+  rows: [
+    {
+      id: 'peers-1',
+      asks: 'One bad request ends the whole server',
+      source: 'RFC 9110 section 15.6',
+      tests: [
+        [at.fuzz, 'finds no 5xx, no foreign error body and no write on a refusal in its short form'],
+        [at.resources, 'serves on when its log can no longer be written'],
+      ],
+    },
+    {
+      id: 'peers-2',
+      asks: 'Indices of a status list collide under load, and revoking one credential revokes others',
+      source: 'Token Status List (draft-ietf-oauth-status-list-20), Issuer',
+      notOffered: no.status,
+    },
+    {
+      id: 'peers-3',
+      asks: 'Single use is “check, then write”: parallel requests with one token or nonce get several credentials',
+      source: 'OpenID4VCI 1.0, Replay Prevention; Proof Replay',
+      tests: [
+        [at.token, 'gives one token to 50 redemptions at the same time, and that token works'],
+        [at.proof, 'gives one credential to 50 requests with one nonce at the same time'],
+        [at.proof, 'gives ten copies to 50 requests with their own nonces at the same time, and no eleventh after'],
+        [
+          'src/store/store.contract.ts',
+          'lets one of 50 batches spend the same nonce, and leaves the others without effect',
+        ],
+      ],
+    },
+    {
+      id: 'peers-4a',
+      asks: 'An empty array counts as a presentation',
+      source: 'OpenID4VP 1.0, Response Parameters',
+      tests: [
+        [at.response, 'The wallet answers with no presentation at all under the right id.'],
+        [at.response, 'The wallet sends no presentation where several are welcome.'],
+      ],
+    },
+    {
+      id: 'peers-4b',
+      asks: 'Missing and foreign ids, null, texts and nested arrays are taken',
+      source: 'OpenID4VP 1.0, Response Parameters',
+      tests: [
+        [at.response, 'The wallet sends the presentation under another id only.'],
+        [at.response, 'The wallet presents nothing.'],
+        [at.session, 'null for the presentations'],
+        [at.session, 'a presentation outside of an array, as in drafts'],
+        [at.session, 'an array in the array'],
+      ],
+    },
+    {
+      id: 'peers-5',
+      asks: '`aud` and `iat` of the key binding go unchecked, or the whole of it, where an option was forgotten',
+      source: 'RFC 9901, Verification by the Verifier',
+      tests: [
+        [at.holder, 'The presentation was made for another verifier, who passes it on.'],
+        [at.holder, 'The key binding has no audience.'],
+        [at.holder, 'The key binding does not say when it was made.'],
+        [at.holder, 'The presentation has no key binding.'],
+      ],
+    },
+    {
+      id: 'peers-6a',
+      asks: 'The type that was asked for, `values` and `multiple` are not compared',
+      source: 'OpenID4VP 1.0, VP Token Validation',
+      tests: [
+        [at.credential, 'The credential is of another type than was asked for.'],
+        [at.credential, 'A claim has another value than was asked for.'],
+        [at.response, 'The wallet sends two presentations where one was asked for.'],
+      ],
+    },
+    {
+      id: 'peers-6b',
+      asks: 'Queries with the same id twice or with unknown formats are stored',
+      source: 'OpenID4VP 1.0, Credential Query',
+      tests: [
+        ['src/protocol/dcql.test.ts', 'all of them at once, up to ten'],
+        ['src/verifier/queries.test.ts', 'is refused for all that it lacks'],
+      ],
+    },
+    {
+      id: 'peers-7a',
+      asks: 'An expired session is completed, and an expired credential presented',
+      source: 'OpenID4VP 1.0, VP Token Validation',
+      tests: [
+        [at.session, 'has expired: 410 for the response, and a request object no more'],
+        [at.credential, 'The credential has expired (exp).'],
+      ],
+    },
+    {
+      id: 'peers-7b',
+      asks: 'A declined session is completed, and a final result overwritten',
+      source: 'OpenID4VP 1.0, Response Mode direct_post',
+      tests: [
+        [at.session, 'does not make up for a refusal'],
+        [at.session, 'as %s does not overwrite a success'],
+        [at.session, 'has a result that time does not change'],
+      ],
+    },
+    {
+      id: 'peers-8',
+      asks: 'Who knows a session id reads the result',
+      source: 'OpenID4VP 1.0, Protection of the Authorization Response Data',
+      tests: [
+        [at.session, 'and has %s does not see the result'],
+        [at.admin, 'shows no claim of a dataset to somebody without the API key, and none in the log'],
+      ],
+    },
+    {
+      id: 'peers-9',
+      asks: 'OAuth errors inside the error body of a framework; 400 or 500 for a bad token',
+      source: 'RFC 6749 section 5.2; RFC 6750 section 3.1',
+      tests: [
+        [at.request, '$attack: invalid_token and without effect (facts 5.5)'],
+        [at.request, 'answers no token with a challenge that has no error, before it looks at the body'],
+        [at.token, '$attack: $error and without effect ($module)'],
+      ],
+    },
+    {
+      id: 'peers-10',
+      asks: 'Access tokens are signed with whichever key comes first',
+      source: 'RFC 7517 section 4.2',
+      tests: [[at.issuance, 'gives a token that its published key verifies']],
+    },
+    {
+      id: 'peers-11',
+      asks: '`iat` of a key proof goes unchecked, and so does the number of proofs',
+      source: 'OpenID4VCI 1.0, Verifying Proof; Credential Request',
+      tests: [
+        [at.proof, 'an iat a year ago'],
+        [at.request, 'two proofs'],
+      ],
+    },
+    {
+      id: 'peers-12',
+      asks: 'An untrusted credential has the verifier fetch an address of its choice',
+      source: 'Token Status List (draft-ietf-oauth-status-list-20), Security Considerations',
+      tests: [[at.credential, 'The credential has a status, which this release cannot look up.']],
+    },
+    {
+      id: 'peers-13',
+      asks: 'Times are rounded to the nearest second, and fresh credentials are not valid yet',
+      source: 'RFC 7519 section 4.1.6',
+      tests: [
+        [at.issuance, 'lasts %i seconds at least, to a grain of %i'],
+        [at.oidfIssuer, 'oid4vci-1_0-issuer-happy-flow'],
+      ],
+    },
+    {
+      id: 'peers-14',
+      asks: 'A write that nobody awaits is lost',
+      source: 'OpenID4VP 1.0, Response Mode direct_post',
+      tests: [
+        [at.process, 'has on disk what it answered, also when it is killed in that moment'],
+        [at.process, 'keeps queries and sessions of the verifier over a kill, too'],
+      ],
+    },
+    {
+      id: 'peers-15',
+      asks: 'Trust is decided on a name, and the signature checked with another key',
+      source: 'RFC 8725 section 3.8',
+      tests: [
+        [at.issuer, 'An attacker signs with a self-signed certificate, and sends the one of the issuer behind it.'],
+        [at.issuer, 'The holder signs the credential, and sends the certificate of the issuer with it.'],
+      ],
+    },
+    {
+      id: 'peers-16',
+      asks: 'A wrong transaction code uses up the pre-authorized code',
+      source: 'OpenID4VCI 1.0, Token Error Response',
+      notOffered: no.txCode,
+    },
+    {
+      id: 'peers-17',
+      asks: 'A small JWE inflates to a large one',
+      source: 'RFC 8725 section 3.6',
+      tests: [['src/keys/jwe.test.ts', 'that is too large is refused, and so is one that would inflate']],
+    },
+    {
+      id: 'peers-18',
+      asks: 'A success is announced of a verification that failed',
+      source: 'OpenID4VP 1.0, VP Token Validation',
+      notOffered: no.callbacks,
+    },
+    {
+      id: 'peers-19',
+      asks: 'Callbacks without signature, retries or time limit',
+      source: 'Standard Webhooks, Signature scheme',
+      notOffered: no.callbacks,
+    },
+    {
+      id: 'peers-20',
+      asks: 'A look-up reads a whole table',
+      source: 'SQLite, EXPLAIN QUERY PLAN',
+      tests: [[at.exposure, 'of the %s is searched by an index, never as a whole']],
+    },
+    {
+      id: 'peers-21',
+      asks: 'Dozens of statements for one issuance',
+      source: 'SQLite, Transactions',
+      tests: [[at.exposure, 'asks the database a dozen times for a whole issuance']],
+    },
+    {
+      id: 'peers-22',
+      asks: 'Shares that are wrong, mixed or replayed are put together to garbage',
+      source: 'A. Shamir, How to Share a Secret',
+      notOffered: 'nothing is kept in shares',
+    },
+  ],
+}

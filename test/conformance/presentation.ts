@@ -1,0 +1,408 @@
+/** The security of presentations, item by item, and what holds of both services. */
+import { at, no, type Section } from './row.ts'
+
+export const presentation: Section = {
+  heading: 'Security of presentations',
+  about: 'What RFC 9700, RFC 9901 and the security considerations of OpenID4VP 1.0 warn of, each thing by itself.',
+  rows: [
+    {
+      id: 'security-12a',
+      asks: 'A nonce is fresh for each request, and every presentation has it',
+      source: 'OpenID4VP 1.0, Preventing Replay',
+      tests: [
+        [at.oidfVerifier, 'oid4vp-1final-verifier-happy-flow'],
+        [at.holder, 'The nonce of the key binding is another one.'],
+        [at.holder, 'The presentation was made for another session with the same verifier.'],
+      ],
+    },
+    {
+      id: 'security-12b',
+      asks: 'A session takes one response, whatever became of it',
+      source: 'OpenID4VP 1.0, Preventing Replay',
+      tests: [
+        [at.session, 'is refused, and the result stays what it was'],
+        [at.session, 'does not make up for one that failed'],
+        [at.session, 'does not make up for a refusal'],
+      ],
+    },
+    {
+      id: 'security-12c',
+      asks: 'Of responses at the same time, one counts',
+      source: 'OpenID4VP 1.0, Preventing Replay',
+      tests: [
+        [at.session, 'fifty times at once is taken once'],
+        [at.session, 'good and bad at once has the result of the one that was first'],
+      ],
+    },
+    {
+      id: 'security-13a',
+      asks: '`aud` is the whole client id, with its prefix',
+      source: 'OpenID4VP 1.0, Preventing Replay',
+      tests: [
+        [at.holder, 'The presentation was made for another verifier, who passes it on.'],
+        [at.holder, 'The audience is the hash without its prefix.'],
+        [at.holder, 'The audience is the right hash under another prefix.'],
+      ],
+    },
+    {
+      id: 'security-13b',
+      asks: 'A `state` that is sent is the one of the request',
+      source: 'OpenID4VP 1.0, Response Parameters',
+      tests: [
+        [at.session, 'the state of another session'],
+        [
+          'src/verifier/authorization-response.test.ts',
+          'but not without a state, which is then all that ties it to the session',
+        ],
+      ],
+    },
+    {
+      id: 'security-13c',
+      asks: 'A response comes to the endpoint of its response mode',
+      source: 'OpenID4VP 1.0, Encrypted Responses',
+      tests: [[at.session, 'an encrypted response']],
+    },
+    {
+      id: 'security-14a',
+      asks: 'Who knows the session id sees no result',
+      source: 'OpenID4VP 1.0, Protection of the Authorization Response Data',
+      tests: [
+        [at.session, 'and has %s does not see the result'],
+        [at.session, 'and sends the session id as the key does not see it either'],
+      ],
+    },
+    {
+      id: 'security-14b',
+      asks: 'A response to another session fails',
+      source: 'OpenID4VP 1.0, Session Fixation',
+      tests: [[at.session, 'in another session of the same query fails there']],
+    },
+    {
+      id: 'security-15',
+      asks: 'A session ends soon, and then takes no response',
+      source: 'OpenID4VP 1.0, Session Fixation',
+      tests: [
+        [at.session, 'has expired: 410 for the response, and a request object no more'],
+        [at.session, 'is still open in its last second'],
+      ],
+    },
+    {
+      id: 'security-16a',
+      asks: 'A JWE has an algorithm of ours and a key on its curve',
+      source: 'OpenID4VP 1.0, Encrypted Responses; RFC 8725 section 3.2',
+      tests: [
+        ['src/keys/jwe.test.ts', 'that is damaged anywhere is refused and nothing else happens'],
+        ['src/keys/jwe.test.ts', 'to a key of somebody else under our kid is refused'],
+      ],
+    },
+    {
+      id: 'security-16b',
+      asks: 'A JWE is bounded, also when it inflates',
+      source: 'RFC 8725 section 3.6; RFC 7516 section 4.1.3',
+      tests: [['src/keys/jwe.test.ts', 'that is too large is refused, and so is one that would inflate']],
+    },
+    {
+      id: 'security-17a',
+      asks: 'A disclosure nobody refers to is refused, and one that is sent twice',
+      source: 'RFC 9901, Verification of the SD-JWT',
+      tests: [
+        [at.credential, 'The holder adds a claim of which the issuer knows nothing.'],
+        [at.credential, 'The holder changes the value of a disclosed claim.'],
+        [at.credential, 'A disclosure is sent twice.'],
+      ],
+    },
+    {
+      id: 'security-17b',
+      asks: 'A digest occurs once in the whole credential',
+      source: 'RFC 9901, Verification of the SD-JWT',
+      tests: [
+        [at.credential, 'A digest occurs twice in one object.'],
+        [at.credential, 'A digest occurs at two levels.'],
+        [at.credential, 'A digest for which there is no disclosure occurs twice.'],
+      ],
+    },
+    {
+      id: 'security-17c',
+      asks: 'A disclosure overwrites nothing, is not named `_sd` or `...`, and fits its place',
+      source: 'RFC 9901, Verification of the SD-JWT',
+      tests: [
+        [at.credential, 'A disclosure overwrites the issuer (iss).'],
+        [at.credential, 'A disclosure overwrites the key of the holder (cnf).'],
+        [at.credential, 'A disclosure is for a claim named _sd.'],
+        [at.credential, 'A disclosure for an element of an array stands for a member of an object.'],
+      ],
+    },
+    {
+      id: 'security-17d',
+      asks: 'The hash of disclosures is one we know',
+      source: 'RFC 9901, Verification of the SD-JWT',
+      tests: [[at.credential, 'The hash of the disclosures is unknown.']],
+    },
+    {
+      id: 'security-17e',
+      asks: 'What must be signed in the clear is not left to the holder to show',
+      source:
+        'RFC 9901, Selectively Disclosable Validity Claims; SD-JWT VC (draft-ietf-oauth-sd-jwt-vc-19), Registered JWT Claims',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the title as it stands in the source
+      tests: [[at.credential, 'The issuer left it to the holder to show ${name}.']],
+    },
+    {
+      id: 'security-17f',
+      asks: 'Whether a key binding is needed is decided by us, not by its presence',
+      source: 'RFC 9901, Verification by the Verifier',
+      tests: [
+        [at.holder, 'The presentation has no key binding.'],
+        ['src/verifier/authorization-response.test.ts', 'with a key binding all the same, which is not looked at'],
+      ],
+    },
+    {
+      id: 'security-17g',
+      asks: 'A JWT of one kind does not pass as another',
+      source: 'RFC 8725 sections 3.11 and 3.12',
+      tests: [
+        [at.verifier, 'is not accepted: %s, as it is or with a tilde'],
+        [at.holder, 'The key binding has the type of a key proof, which wallets sign for any issuer that asks.'],
+        [at.proof, 'a credential of ours in place of a proof'],
+        [at.proof, 'the access token in place of a proof'],
+      ],
+    },
+    {
+      id: 'security-18a',
+      asks: 'A certificate counts when it leads to an anchor; that it was sent proves nothing',
+      source: 'RFC 5280 section 6; OpenID4VP 1.0, VP Token Validation',
+      tests: [
+        [at.issuer, 'An attacker signs, with a self-signed certificate that says what that of the issuer says.'],
+        [at.issuer, 'An attacker signs, with a certificate by a CA that bears the name of the anchor.'],
+        ['src/keys/trust-anchors.test.ts', 'when the names are right and a signature is not'],
+      ],
+    },
+    {
+      id: 'security-18b',
+      asks: 'A certificate is valid now, and so is every one above it',
+      source: 'RFC 5280 section 6.1.3',
+      tests: [
+        [at.issuer, 'The certificate has expired.'],
+        [at.issuer, 'The CA between issuer and anchor has expired.'],
+      ],
+    },
+    {
+      id: 'security-18c',
+      asks: 'Only a CA that may sign certificates does, to the depth it allows',
+      source: 'RFC 5280 section 6.1.4',
+      tests: [
+        [at.issuer, 'An issuer that is trusted, but is no CA, certifies another key for its name.'],
+        [at.issuer, 'The CA between issuer and anchor may not sign certificates.'],
+        ['src/keys/trust-anchors.test.ts', 'when there are more CAs than the path length allows'],
+      ],
+    },
+    {
+      id: 'security-18d',
+      asks: 'A critical extension that we do not process is refused',
+      source: 'RFC 5280 section 4.2',
+      tests: [['src/keys/certificate.test.ts', 'must have no critical extension that is not processed']],
+    },
+    {
+      id: 'security-18e',
+      asks: 'The key is of the kind of the algorithm, and `jwk` in a header is not believed',
+      source: 'RFC 8725 section 3.1',
+      tests: [
+        [at.issuer, 'An attacker signs, and the header has the key (jwk) in place of a certificate.'],
+        [at.issuer, 'The header says ES384 and the signature is ES256.'],
+      ],
+    },
+    {
+      id: 'security-19a',
+      asks: '`iss`, `issuer` and the certificate agree',
+      source: 'SD-JWT VC (draft-ietf-oauth-sd-jwt-vc-19), Issuer Signature Mechanisms; VC-JOSE-COSE',
+      tests: [
+        [at.issuer, 'The members iss and issuer differ.'],
+        [at.issuer, 'The credential is by another issuer than its certificate.'],
+      ],
+    },
+    {
+      id: 'security-19b',
+      asks: 'Without anchors the service warns, and reports say that nobody was trusted',
+      source: 'OpenID4VP 1.0, VP Token Validation',
+      tests: [
+        ['src/issuer/config.test.ts', 'warns when it trusts nobody'],
+        [
+          'src/verifier/authorization-response.test.ts',
+          'verifies anybody who signs well, says so, and asks for no status',
+        ],
+      ],
+    },
+    {
+      id: 'security-20a',
+      asks: 'The verifier asks its own query again: claims, values, types',
+      source: 'OpenID4VP 1.0, VP Token Validation',
+      tests: [
+        [at.credential, 'A claim that was asked for is not disclosed.'],
+        [at.credential, 'A claim has another value than was asked for.'],
+        [at.credential, 'The credential is of another type than was asked for.'],
+      ],
+    },
+    {
+      id: 'security-20b',
+      asks: 'Every query that must be answered is, and nothing else is sent',
+      source: 'OpenID4VP 1.0, Selecting Credentials',
+      tests: [
+        [at.response, 'The wallet answers one of two credential queries.'],
+        [at.response, 'The wallet sends a presentation under an id that was not asked for, beside the right one.'],
+      ],
+    },
+    {
+      id: 'security-20c',
+      asks: '`multiple` is respected',
+      source: 'OpenID4VP 1.0, Credential Query',
+      tests: [
+        [at.response, 'The wallet sends two presentations where one was asked for.'],
+        ['src/verifier/authorization-response.test.ts', 'with several credentials, where several are welcome'],
+      ],
+    },
+    {
+      id: 'security-20d',
+      asks: 'One credential may answer two queries',
+      source: 'OpenID4VP 1.0, Selecting Credentials',
+      tests: [['src/verifier/authorization-response.test.ts', 'with one credential for two queries']],
+    },
+    {
+      id: 'security-21',
+      asks: 'mdoc: digests, device signature, one document type, validity, no duplicates, limits of CBOR',
+      source: 'ISO/IEC 18013-5, Inspection procedure for issuer data authentication',
+      notOffered: 'the format `mso_mdoc` is not verified yet; it is refused by name',
+    },
+    {
+      id: 'security-22a',
+      asks: 'A status is fetched from nowhere private, without redirects, within bounds',
+      source: 'Token Status List (draft-ietf-oauth-status-list-20), Security Considerations',
+      notOffered: no.status,
+    },
+    {
+      id: 'security-22b',
+      asks: 'A status that cannot be known does not pass',
+      source: 'Token Status List (draft-ietf-oauth-status-list-20), Validation Rules',
+      tests: [[at.credential, 'The credential has a status, which this release cannot look up.']],
+    },
+    {
+      id: 'security-23',
+      asks: 'Callbacks go where the configuration says, signed, bounded, and without secrets in logs',
+      source: 'OWASP API Security Top 10 2023, API7',
+      notOffered: no.callbacks,
+    },
+    {
+      id: 'security-24',
+      asks: 'Nothing that was sent comes back as a page',
+      source: 'WHATWG Fetch, X-Content-Type-Options',
+      tests: [[at.exposure, 'answers markup with JSON that no browser takes for a page']],
+    },
+  ],
+}
+
+export const everywhere: Section = {
+  heading: 'Security of both services',
+  about: 'What any service on the Internet is asked for.',
+  rows: [
+    {
+      id: 'general-1',
+      asks: 'Administrative endpoints need an API key: 401 and `WWW-Authenticate: Bearer`, before anything else',
+      source: 'RFC 6750 section 3',
+      tests: [
+        [at.http, 'refuses %s as the API key with 401'],
+        [at.http, 'decides 401 before anything else about the request'],
+      ],
+    },
+    {
+      id: 'general-2',
+      asks: 'A body has a limit',
+      source: 'RFC 9110 section 15.5.14',
+      tests: [[at.http, '$service $path takes no more than a megabyte']],
+    },
+    {
+      id: 'general-3',
+      asks: 'A form parameter comes once; of two JSON members the last counts, everywhere alike',
+      source: 'RFC 6749 section 3.2; RFC 8259 section 4',
+      tests: [
+        [at.token, 'the code twice'],
+        [at.http, 'reads the last of two members with one name, like every JSON parser here'],
+      ],
+    },
+    {
+      id: 'general-4',
+      asks: 'Who is slow, or does not read, holds up nobody',
+      source: 'RFC 9110 section 15.5.9',
+      tests: [
+        [at.resources, 'ends a connection that asks without reading, and keeps its memory'],
+        [at.resources, 'stops, although a stranger holds back half of a request'],
+      ],
+    },
+    {
+      id: 'general-5',
+      asks: 'Another method is 405, another media type is refused',
+      source: 'RFC 9110 sections 15.5.6 and 15.5.16',
+      tests: [
+        [at.http, 'answers another method with 405 and Allow'],
+        [at.http, '$service $path takes no other media type'],
+      ],
+    },
+    {
+      id: 'general-6',
+      asks: 'What holds a secret is not cached',
+      source: 'RFC 6749 section 5.1; OpenID4VCI 1.0, Nonce Response',
+      tests: [
+        [at.oidfIssuer, 'oid4vci-1_0-issuer-happy-flow'],
+        [at.oidfVerifier, 'oid4vp-1final-verifier-happy-flow'],
+      ],
+    },
+    {
+      id: 'general-7',
+      asks: 'Text in every script comes back as it was',
+      source: 'RFC 8259 section 8',
+      tests: [[at.admin, 'names and values in every script, and broken surrogates']],
+    },
+    {
+      id: 'general-8',
+      asks: 'Personal data goes after a time',
+      source: 'OpenID4VP 1.0, Privacy Considerations',
+      notOffered: 'sessions stay until `retention` comes, which is refused by name until then',
+    },
+    {
+      id: 'general-9',
+      asks: 'A public address without TLS is warned of',
+      source: 'OpenID4VCI 1.0, TLS Requirements',
+      tests: [[at.config, 'warns of http on a public host, and not on one that is private']],
+    },
+    {
+      id: 'general-10',
+      asks: 'Nothing that was sent becomes SQL',
+      source: 'RFC 6819 section 5.1.4.1.2',
+      tests: [
+        [at.token, 'an SQL text as the code'],
+        ['src/store/store.contract.ts', 'gives back what was inserted, and undefined for what was not'],
+      ],
+    },
+    {
+      id: 'general-11',
+      asks: 'An error tells nothing of the inside',
+      source: 'RFC 9457 section 5; CWE-209',
+      tests: [
+        [at.http, 'writes no key, code or stack into an error'],
+        [at.http, '%s lives, is not ready, and says nothing of the reason'],
+      ],
+    },
+    {
+      id: 'general-12',
+      asks: 'Clocks may differ by the same amount wherever times are compared',
+      source: 'RFC 7519 section 4.1.4',
+      tests: [
+        ['src/verifier/authorization-response.test.ts', 'made as far from our clock as clocks may differ'],
+        [at.proof, 'takes an iat from 300 seconds ago to 60 seconds ahead, and not a second more'],
+      ],
+    },
+    {
+      id: 'general-13',
+      asks: 'Whatever is sent to any endpoint, the answer is no 5xx and a refusal writes nothing',
+      source: 'RFC 9110 section 15.6',
+      tests: [[at.fuzz, 'finds no 5xx, no foreign error body and no write on a refusal in its short form']],
+    },
+  ],
+}

@@ -1,0 +1,54 @@
+/** A row of docs/conformance.md: something that is asked of us from outside, and the tests that show it. */
+export interface Row {
+  readonly id: string
+  /** In a few words. */
+  readonly asks: string
+  /** The specification and its heading. */
+  readonly source: string
+  /** Files below the root, each with a title as it stands in the source. */
+  readonly tests?: readonly ShownBy[]
+  /** In place of tests: why nothing of ours could fail it. */
+  readonly notOffered?: string
+}
+
+export type ShownBy = readonly [file: string, title: string]
+
+export interface Section {
+  readonly heading: string
+  readonly about: string
+  readonly rows: readonly Row[]
+}
+
+/** The files that most rows name. */
+export const at = {
+  admin: 'test/attacks/issuer-admin.test.ts',
+  exposure: 'test/attacks/exposure.test.ts',
+  proof: 'test/attacks/issuer-proof.test.ts',
+  request: 'test/attacks/issuer-request.test.ts',
+  token: 'test/attacks/issuer-token.test.ts',
+  resources: 'test/attacks/resources.test.ts',
+  verifier: 'test/attacks/verifier.test.ts',
+  holder: 'test/attacks/verifier-holder.ts',
+  issuer: 'test/attacks/verifier-issuer.ts',
+  credential: 'test/attacks/verifier-credential.ts',
+  response: 'test/attacks/verifier-response.ts',
+  session: 'test/attacks/verifier-session.test.ts',
+  http: 'test/e2e/http.test.ts',
+  issuance: 'test/e2e/issuance.test.ts',
+  verification: 'test/e2e/verification.test.ts',
+  process: 'test/e2e/process.test.ts',
+  oidfIssuer: 'test/e2e/oidf-issuer.test.ts',
+  oidfVerifier: 'test/e2e/oidf-verifier.test.ts',
+  config: 'src/config/common.test.ts',
+  fuzz: 'test/fuzz/fuzz.test.ts',
+} as const
+
+/** What the issuer does not have, in the words of its rows. */
+export const no = {
+  status: 'credentials have no status yet, and the verifier refuses one that has',
+  txCode: 'offers have no transaction code yet; a request for one is refused by name',
+  callbacks: 'there are no callbacks yet; `sessionCallback` is refused by name',
+  externalServer: 'the service is its own authorization server; `authorizationServer` is refused by name',
+  deferred: 'there is no deferred credential endpoint, and therefore no transaction id',
+  codeFlow: 'there is no authorization endpoint, no pushed authorization request and no client authentication',
+} as const

@@ -1,0 +1,144 @@
+/** The modules of the OpenID Foundation's conformance suite. */
+import { at, no, type Row, type Section } from './row.ts'
+
+const METADATA = 'OpenID4VCI 1.0, Credential Issuer Metadata; RFC 8414'
+const ERROR = 'OpenID4VCI 1.0, Credential Error Response'
+const BINDING = 'RFC 9901, Verification by the Verifier; OpenID4VP 1.0, Preventing Replay'
+
+/** A module that is played by the test of its name. */
+function issuerModule(name: string, asks: string, source: string, more: Row['tests'] = []): Row {
+  const id = `oid4vci-1_0-issuer-${name}`
+  return { id, asks, source, tests: [[at.oidfIssuer, id], ...more] }
+}
+
+function verifierModule(name: string, asks: string, source: string, more: Row['tests'] = []): Row {
+  const id = `oid4vp-1final-verifier-${name}`
+  return { id, asks, source, tests: [[at.oidfVerifier, id], ...more] }
+}
+
+export const issuerModules: Section = {
+  heading: 'The OpenID Foundation’s suite for issuers',
+  about: `Plan \`oid4vci-1_0-issuer-test-plan\` with the pre-authorized code. The suite itself cannot drive this release: it always
+authenticates its client and binds its tokens to a key, and knows the formats \`dc+sd-jwt\` and \`mso_mdoc\` only. Each
+module is therefore played by a test of its name, in every format, against the session's identifier and the base one.`,
+  rows: [
+    issuerModule('metadata-test', 'The documents of issuer and authorization server, member by member', METADATA),
+    issuerModule('metadata-test-signed', 'The same, signed; skipped where JSON comes back', METADATA),
+    issuerModule(
+      'happy-flow',
+      'The whole flow, with members nobody knows in each request; entropy of token and nonce; the credential',
+      'OpenID4VCI 1.0, Pre-Authorized Code Flow; Credential Response',
+    ),
+    issuerModule(
+      'happy-flow-additional-requests',
+      'Further requests with the same token and other Accept headers. TLS is that of the reverse proxy',
+      'OpenID4VCI 1.0, Credential Endpoint',
+    ),
+    issuerModule(
+      'happy-flow-multiple-clients',
+      'Two offers at one issuer; the times in two credentials cannot be linked',
+      'RFC 9901, Unlinkability',
+    ),
+    issuerModule(
+      'happy-flow-skip-notification',
+      'A wallet that tells nothing afterwards',
+      'OpenID4VCI 1.0, Notification Endpoint',
+    ),
+    {
+      id: 'oid4vci-1_0-issuer-batch-issuance',
+      asks: 'Distinct keys, salts and status indices in a batch',
+      source: 'OpenID4VCI 1.0, Batch Credential Issuance',
+      notOffered:
+        'one credential for each request; the metadata has no `batch_credential_issuance`, and the module is skipped',
+    },
+    issuerModule('fail-invalid-nonce', 'A random nonce is `invalid_nonce`', ERROR, [[at.proof, 'a random nonce']]),
+    issuerModule('fail-invalid-jwt-proof-signature', 'Another signature is `invalid_proof`', ERROR),
+    issuerModule('fail-missing-proof', 'No proof is `invalid_proof`', ERROR, [[at.request, 'no proof']]),
+    {
+      id: 'oid4vci-1_0-issuer-fail-invalid-key-attestation-signature',
+      asks: 'A key attestation with another signature is `invalid_proof`; skipped unless one is required',
+      source: ERROR,
+      tests: [[at.proof, 'a key attestation']],
+    },
+    issuerModule('fail-unknown-credential-configuration', 'That code, before anything about the token’s scope', ERROR, [
+      [at.request, 'an unknown configuration id and no proof'],
+    ]),
+    issuerModule('fail-unknown-credential-identifier', 'That code, although no identifiers were given', ERROR),
+    issuerModule('fail-unsupported-encryption-algorithm', '`invalid_encryption_parameters`', ERROR),
+    issuerModule('fail-on-access-token-in-query', 'A token in the query is not looked at', 'RFC 6750 section 2.3'),
+    {
+      id: 'oid4vci-1_0-issuer-fail-*client-attestation*',
+      asks: 'Six modules: signature, signature of the proof of possession, `exp`, `sub`, `aud`, another key',
+      source: 'OAuth 2.0 Attestation-Based Client Authentication',
+      notOffered: no.codeFlow,
+    },
+    {
+      id: 'oid4vci-1_0-issuer-haip-test-plan',
+      asks: 'The same modules with client attestation, DPoP and the authorization code, and those of FAPI 2',
+      source: 'OpenID4VC High Assurance Interoperability Profile 1.0, OpenID for Verifiable Credential Issuance',
+      notOffered: no.codeFlow,
+    },
+  ],
+}
+
+export const verifierModules: Section = {
+  heading: 'The OpenID Foundation’s suite for verifiers',
+  about: `Plan \`oid4vp-1final-verifier-test-plan\` with \`x509_hash\` and signed requests. Each module is played by a test of its
+name, in every format, in the response mode that the format has.`,
+  rows: [
+    verifierModule(
+      'happy-flow',
+      'The request object, its entropy, query and metadata; the answer to a good response',
+      'OpenID4VP 1.0, Authorization Request; Response Mode direct_post',
+      [[at.session, 'oid4vp-1final-verifier-happy-flow, with parameters nobody knows']],
+    ),
+    verifierModule('minimal-cnf-jwk', 'A key with nothing but what it needs is taken', 'RFC 7800 section 3.2', [
+      [at.session, 'oid4vp-1final-verifier-minimal-cnf-jwk, and one with all that a key may say of itself'],
+    ]),
+    {
+      id: 'oid4vp-1final-verifier-request-uri-method-post',
+      asks: '`wallet_nonce` comes back; skipped where the link has no `request_uri_method`',
+      source: 'OpenID4VP 1.0, Request URI Method post',
+      notOffered: 'links have no `request_uri_method`, and the module is skipped',
+    },
+    verifierModule(
+      'request-uri-fetched-twice',
+      'The request can be fetched again',
+      'OpenID4VP 1.0, Authorization Request',
+      [[at.session, 'oid4vp-1final-verifier-request-uri-fetched-twice']],
+    ),
+    {
+      id: 'oid4vp-1final-verifier-invalid-session-transcript',
+      asks: 'An mdoc that was signed for another session is refused',
+      source: 'OpenID4VP 1.0, Handover and SessionTranscript Definitions',
+      notOffered: 'the format `mso_mdoc` is not verified yet; it is refused by name',
+    },
+    verifierModule('invalid-kb-jwt-signature', 'Another signature of the key binding is refused', BINDING, [
+      [at.holder, 'The signature of the key binding has one bit changed.'],
+    ]),
+    verifierModule('invalid-credential-signature', 'Another signature of the credential is refused', BINDING, [
+      [at.issuer, 'The signature of the credential has one bit changed.'],
+    ]),
+    verifierModule('invalid-sd-hash', 'A key binding for other disclosures is refused', BINDING, [
+      [at.holder, 'The key binding was made for another credential.'],
+    ]),
+    verifierModule('invalid-kb-jwt-nonce', 'Another nonce is refused', BINDING, [
+      [at.holder, 'The nonce of the key binding is another one.'],
+    ]),
+    verifierModule('invalid-kb-jwt-aud', 'Another audience is refused', BINDING, [
+      [at.holder, 'The presentation was made for another verifier, who passes it on.'],
+    ]),
+    verifierModule('kb-jwt-iat-in-past', 'A key binding of a year ago is refused', BINDING, [
+      [at.holder, 'The key binding is a year old.'],
+    ]),
+    verifierModule('kb-jwt-iat-in-future', 'A key binding of next year is refused', BINDING, [
+      [at.holder, 'The key binding is from next year.'],
+    ]),
+    {
+      id: 'oid4vp-1final-verifier-haip-test-plan',
+      asks: 'The same modules with encrypted responses in every format',
+      source: 'OpenID4VC High Assurance Interoperability Profile 1.0, OpenID for Verifiable Presentations',
+      notOffered: '`profile` is refused by name; responses are encrypted only where a format asks for it',
+    },
+  ],
+}
