@@ -2,7 +2,10 @@ import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readIssuerConfig } from '../issuer/config.ts'
-import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
+import { type Certificate, parseCertificate } from '../keys/certificate.ts'
+import { writeName } from '../keys/certificate-name.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import { makeCertificate, toPem, usualExtensions } from '../keys/make-certificate.ts'
 import { readVerifierConfig } from '../verifier/config.ts'
 import type { Files } from './files.ts'
 
@@ -24,10 +27,36 @@ const files: Files = {
   },
 }
 
-function certificate(key: KeyObject, from = -DAY, until = DAY): string {
-  const content = { privateKey: key, publicKey: createPublicKey(key), commonName: 'Uni', uris: ['https://uni.example'] }
-  const [notBefore, notAfter] = [new Date(now.getTime() + from), new Date(now.getTime() + until)]
-  return toPem(selfSignedCertificate({ ...content, notBefore, notAfter, serial: Buffer.alloc(16, 1) }))
+const caName = writeName([['CN', 'Some CA']])
+
+interface Made {
+  readonly by?: KeyObject
+  readonly byName?: Buffer
+  readonly name?: string
+  readonly isCa?: boolean
+  /** In days from now. */
+  readonly from?: number
+  readonly until?: number
+}
+
+/** A certificate by `by`, which is Some CA; or self-signed. */
+function certificate(
+  key: KeyObject,
+  { by = key, byName, name = 'Uni', isCa = false, from = -1, until = 90 }: Made,
+): string {
+  const subject = writeName([['CN', name]])
+  const keys = { publicKey: createPublicKey(key), issuerPublicKey: createPublicKey(by) }
+  return toPem(
+    makeCertificate({
+      subject,
+      publicKey: keys.publicKey,
+      issuer: { name: by === key ? subject : (byName ?? caName), privateKey: by },
+      serial: Buffer.alloc(16, 1),
+      notBefore: new Date(now.getTime() + from * DAY),
+      notAfter: new Date(now.getTime() + until * DAY),
+      extensions: usualExtensions({ ...keys, isCa, names: { uris: ['https://uni.example'] } }),
+    }),
+  )
 }
 
 beforeAll(async () => {
@@ -50,12 +79,22 @@ beforeAll(async () => {
   texts.set('public.pem', createPublicKey(key).export({ type: 'spki', format: 'pem' }) as string)
   texts.set('empty.pem', '')
   texts.set('text.pem', 'Dear reader')
-  texts.set('cert.pem', certificate(key))
-  texts.set('ca.pem', certificate(other))
-  texts.set('expired.pem', certificate(key, -2 * DAY, -DAY))
-  texts.set('future.pem', certificate(key, DAY, 2 * DAY))
+  texts.set('cert.pem', certificate(key, { by: other }))
+  texts.set('ca.pem', certificate(other, { name: 'Some CA', isCa: true }))
+  texts.set('expired.pem', certificate(key, { by: other, from: -2, until: -1 }))
+  texts.set('future.pem', certificate(key, { by: other, from: 1, until: 2 }))
+  texts.set('self.pem', certificate(key, {}))
+  texts.set('soon.pem', certificate(key, { by: other, until: 29.5 }))
+  texts.set('p384-cert.pem', certificate(p384, { by: other }))
+  texts.set('no-ca.pem', certificate(other, { name: 'Some CA' }))
+  const chained = { byName: writeName([['CN', 'Middle']]) }
+  texts.set('chained.pem', certificate(key, { ...chained, by: p384 }))
+  texts.set('middle.pem', certificate(p384, { name: 'Middle', by: other, isCa: true }))
+  texts.set('middle-soon.pem', certificate(p384, { name: 'Middle', by: other, isCa: true, until: 10 }))
+  texts.set('middle-expired.pem', certificate(p384, { name: 'Middle', by: other, isCa: true, from: -3, until: -1 }))
+  texts.set('ca-expired.pem', certificate(other, { name: 'Some CA', isCa: true, from: -3, until: -1 }))
   texts.set('broken.pem', texts.get('cert.pem')?.replace(/\n(.{20})/, '\nAAAA') ?? '')
-  texts.set('anchors/one.pem', certificate(other))
+  texts.set('anchors/one.pem', certificate(other, { name: 'Some CA', isCa: true }))
   texts.set('old-anchors/old.pem', texts.get('expired.pem') ?? '')
   texts.set('bad-anchors/bad.pem', 'Dear reader')
 })
@@ -233,6 +272,64 @@ describe.each([
     expect(mistakesOf(signing('key.pem', 'cert.pem', 'missing.pem'))).toEqual([
       'signing.certificateFiles[1]: there is no such file',
     ])
+  })
+
+  it('takes a chain in one file or several, with its anchor or without', () => {
+    texts.set('all.pem', ['chained.pem', 'middle.pem', 'ca.pem'].map((name) => texts.get(name)).join(''))
+    texts.set('rest.pem', ['middle.pem', 'ca.pem'].map((name) => texts.get(name)).join(''))
+    for (const names of [
+      ['all.pem'],
+      ['chained.pem', 'rest.pem'],
+      ['chained.pem', 'middle.pem'],
+      ['chained.pem', 'middle.pem', 'ca.pem'],
+      ['chained.pem', 'middle.pem', 'ca-expired.pem'],
+      ['chained.pem'],
+    ]) {
+      const { warnings, config } = read(signing('key.pem', ...names))
+      expect([names, warnings]).toEqual([names, []])
+      const { chain, signingKey } = config as { chain: Certificate[]; signingKey: KeyObject }
+      const sent = keySigner(signingKey, chain).x5c.map((text) => parseCertificate(Buffer.from(text, 'base64')))
+      expect(sent.map(({ subjectText }) => subjectText)).toEqual(['CN=Uni', 'CN=Middle'].slice(0, chain.length))
+    }
+  })
+
+  it.each<[string[], number, RegExp]>([
+    [['cert.pem', 'middle.pem'], 1, /'CN=Middle' did not sign 'CN=Uni' before it; begin with that of the key/],
+    [['chained.pem', 'ca.pem', 'middle.pem'], 1, /'CN=Some CA' did not sign 'CN=Uni'/],
+    [['self.pem', 'ca.pem'], 1, /'CN=Some CA' did not sign 'CN=Uni'/],
+    [['cert.pem', 'cert.pem'], 1, /'CN=Uni' did not sign 'CN=Uni'/],
+    [['chained.pem', 'middle.pem', 'middle.pem'], 2, /'CN=Middle' did not sign 'CN=Middle'/],
+    [['cert.pem', 'no-ca.pem'], 1, /'CN=Some CA' is no CA/],
+    [['chained.pem', 'middle-expired.pem'], 1, /'CN=Middle' expired/],
+  ])('refuses the chain %j', (names, index, mistake) => {
+    const [first = '', ...more] = mistakesOf(signing('key.pem', ...names))
+    expect(first).toMatch(mistake)
+    expect(first.startsWith(`signing.certificateFiles[${index}]: `)).toBe(true)
+    expect(more.length).toBe(names.at(-1) === 'middle.pem' && names.length === 3 && index === 1 ? 1 : 0)
+  })
+
+  it('warns of a certificate that is self-signed, and of those that end within 30 days, if they are sent', () => {
+    const warningsOf = (...names: string[]) => read(signing('key.pem', ...names)).warnings
+    expect(warningsOf('self.pem')).toEqual([
+      expect.stringMatching(/^signing: the certificate CN=Uni is self-signed.*HAIP.*get one from a CA/),
+    ])
+    const soon = 'signing: CN=Uni is valid until 2026-07-01, 29 days from now: renew it soon'
+    expect(warningsOf('soon.pem')).toEqual([soon])
+    expect(warningsOf('soon.pem', 'ca.pem')).toEqual([soon])
+    expect(warningsOf('chained.pem', 'middle-soon.pem')).toEqual([
+      'signing: CN=Middle is valid until 2026-06-11, 10 days from now: renew it soon',
+    ])
+    const tls = { keyFile: 'key.pem', certificateFiles: ['self.pem'] }
+    expect(read({ tls }).warnings).toEqual([expect.stringMatching(/^tls: .* self-signed; phones/)])
+    expect(read({ tls: { ...tls, certificateFiles: ['soon.pem'] } }).warnings).toEqual([soon.replace('signing', 'tls')])
+  })
+
+  it('takes a key on another curve, which the wallets of a verifier may not take', () => {
+    const { warnings, mistakes } = read(signing('p384.pem', 'p384-cert.pem'))
+    expect(mistakes).toBe(undefined)
+    expect(warnings).toEqual(
+      service === 'issuer' ? [] : [expect.stringMatching(/^signing: the key is for ES384, .*HAIP.* ES256/)],
+    )
   })
 
   it('refuses signing without files', () => {

@@ -11,6 +11,7 @@ import type { Certificate } from '../keys/certificate.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import { addressMistakes, addressWarnings } from './address.ts'
 import { apiKeyMistakes, apiKeyWarnings } from './api-keys.ts'
+import { certificateWarnings } from './certificate-warnings.ts'
 import { Database, databaseFile, databaseMistakes } from './database.ts'
 import type { Files } from './files.ts'
 import { KeyAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
@@ -126,14 +127,14 @@ export function readCommon(
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),
   ]
   if (mistakes.length > 0 || !signing || 'mistakes' in signing || (tls && 'mistakes' in tls)) return { mistakes }
-  return complete(settings as Common, defaults, signing, tls)
+  return complete(settings as Common, defaults, { signing, tls }, now)
 }
 
 function complete(
   settings: Common,
   defaults: ServiceDefaults,
-  signing: ReadKey,
-  tls: ReadKey | undefined,
+  { signing, tls }: { readonly signing: ReadKey; readonly tls: ReadKey | undefined },
+  now: Date,
 ): { readonly config: CommonConfig; readonly warnings: readonly string[] } {
   return {
     config: {
@@ -147,6 +148,11 @@ function complete(
       apiKeys: settings.integrations.authentication,
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,
     },
-    warnings: [...addressWarnings(settings.baseUrl), ...apiKeyWarnings(settings.integrations.authentication)],
+    warnings: [
+      ...addressWarnings(settings.baseUrl),
+      ...apiKeyWarnings(settings.integrations.authentication),
+      ...certificateWarnings('signing', signing.chain, now),
+      ...certificateWarnings('tls', tls?.chain ?? [], now),
+    ],
   }
 }

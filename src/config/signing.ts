@@ -3,7 +3,14 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
-import { type Certificate, leafProblem, readPemCertificates } from '../keys/certificate.ts'
+import {
+  type Certificate,
+  certificateProblem,
+  isSignedBy,
+  leafProblem,
+  readPemCertificates,
+  sentCertificates,
+} from '../keys/certificate.ts'
 import type { Purpose } from '../keys/certificate-purpose.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
 import type { Files } from './files.ts'
@@ -13,7 +20,8 @@ export const KeyAndCertificates = Type.Object(
     keyFile: Type.String({ description: 'PEM file with the private key' }),
     certificateFiles: Type.Array(Type.String(), {
       minItems: 1,
-      description: 'PEM files; the certificate of the key first',
+      description:
+        'PEM files; the certificate of the key first, then those of its issuers; a self-signed CA is never sent',
     }),
   },
   { additionalProperties: false },
@@ -56,7 +64,9 @@ export function readKeyAndCertificates(
     text === undefined ? undefined : attempt(`certificateFiles[${index}]`, () => readPemCertificates(text)),
   )
   const [leaf] = chains[0] ?? []
-  if (key && leaf) mistakes.push(...fitMistakes(key, leaf, now, purpose).map((mistake) => `${where}.${mistake}`))
+  const fits = key && leaf ? fitMistakes(key, leaf, now, purpose) : []
+  const chained = purpose === 'tls' ? [] : chainMistakes(chains, now)
+  mistakes.push(...[...fits, ...chained].map((mistake) => `${where}.${mistake}`))
   if (keyText === undefined || key === undefined || mistakes.length > 0) return { mistakes }
   return { key, chain: chains.flatMap((chain) => chain ?? []), keyPem: keyText, certificatePem: texts.join('\n') }
 }
@@ -70,6 +80,35 @@ function fitMistakes(key: KeyObject, leaf: Certificate, now: Date, purpose: Purp
     ...(fits ? [] : [`keyFile: the key is not the one of the first certificate (${leaf.subjectText})`]),
     ...(problem === undefined ? [] : [`certificateFiles[0]: ${problem}`]),
   ]
+}
+
+/**
+ * Each certificate is to be signed by the next, in one file or several: who receives them looks no further. Nothing is said
+ * while a file of them is missing.
+ */
+function chainMistakes(files: readonly (readonly Certificate[] | undefined)[], now: Date): string[] {
+  if (files.includes(undefined)) return []
+  const placed = files.flatMap((chain = [], index) =>
+    chain.map((certificate) => ({ certificate, path: `certificateFiles[${index}]` })),
+  )
+  const sent = sentCertificates(placed.map(({ certificate }) => certificate))
+  return placed.slice(1).flatMap(({ certificate, path }, index) => {
+    const below = placed[index]?.certificate as Certificate
+    const problem =
+      issuerProblem(certificate, below) ??
+      (sent.includes(certificate) ? certificateProblem(certificate, now, 0) : undefined)
+    return problem === undefined ? [] : [`${path}: ${problem}`]
+  })
+}
+
+function issuerProblem(certificate: Certificate, below: Certificate): string | undefined {
+  const { subjectText, isCa, keyUsage } = certificate
+  if (!isSignedBy(below, certificate)) {
+    return `the certificate '${subjectText}' did not sign '${below.subjectText}' before it; begin with that of the key, then that of its issuer, and so on`
+  }
+  return isCa && keyUsage?.has('keyCertSign') !== false
+    ? undefined
+    : `the certificate '${subjectText}' is no CA and may sign no other`
 }
 
 /** Why a file cannot be used, for the person who wrote its name. */

@@ -1,18 +1,26 @@
+import { createPublicKey } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   filesOf,
   ISSUER_URL,
+  makeKey,
   type Services,
   settings,
   startServices,
   VERIFIER_URL,
 } from '../../test/support/services.ts'
+import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import { readVerifierConfig } from '../verifier/config.ts'
 import { readIssuerConfig } from './config.ts'
 
 let services: Services
+let expired: string
 beforeAll(async () => {
   services = await startServices()
+  const key = await makeKey()
+  const times = { notBefore: new Date('2019-01-01T00:00:00Z'), notAfter: new Date('2020-01-01T00:00:00Z') }
+  const content = { privateKey: key, publicKey: createPublicKey(key), commonName: 'Old', serial: Buffer.of(1) }
+  expired = toPem(selfSignedCertificate({ ...content, ...times }))
   return () => services.close()
 })
 const now = new Date()
@@ -50,6 +58,45 @@ describe('the settings of the issuer alone', () => {
   })
 })
 
+describe('the trust anchors of key attestations', () => {
+  const read = (texts: Readonly<Record<string, string>>, at = now) => {
+    const value = { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'attesters' }
+    return readIssuerConfig(value, filesOf(new Map([...services.files, ...Object.entries(texts)])), at)
+  }
+  const pem = () => services.files.get('verifier.pem') ?? ''
+
+  it('are every certificate in the directory, or none when there is no such setting', () => {
+    const texts = { 'attesters/a.pem': pem() + pem(), 'attesters/b.crt': pem(), 'attesters/readme.txt': 'Dear reader' }
+    const result = read(texts)
+    expect('config' in result && result.config.keyAttestationTrustAnchors).toHaveLength(3)
+    const without = readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(services.files), now)
+    expect('config' in without && without.config.keyAttestationTrustAnchors).toEqual([])
+  })
+
+  it('are refused when they cannot be read, together with every other mistake', () => {
+    const value = { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'bad', prot: 1 }
+    const texts = new Map([...services.files, ['bad/a.pem', 'Dear reader']])
+    expect([...mistakesOf(readIssuerConfig(value, filesOf(texts), now))].sort()).toEqual([
+      'keyAttestationTrustAnchors: a.pem: it holds no PEM certificate',
+      'prot: unknown setting or field',
+    ])
+    expect(
+      mistakesOf(readIssuerConfig({ ...value, keyAttestationTrustAnchors: 5, prot: undefined }, filesOf(texts), now)),
+    ).toContain('keyAttestationTrustAnchors: must be string')
+  })
+
+  it('are warned of when they are over', () => {
+    const result = readIssuerConfig(
+      { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'attesters' },
+      filesOf(new Map([...services.files, ['attesters/a.pem', expired]])),
+      now,
+    )
+    expect('warnings' in result && result.warnings).toContainEqual(
+      expect.stringMatching(/^keyAttestationTrustAnchors: CN=Old expired on 2020-01-01/),
+    )
+  })
+})
+
 describe('the settings of the verifier alone', () => {
   const read = (changes: object) =>
     readVerifierConfig({ ...settings('verifier', VERIFIER_URL), ...changes }, filesOf(services.files), now)
@@ -59,7 +106,12 @@ describe('the settings of the verifier alone', () => {
     expect(issuerTrustAnchors).toBe('anchors')
     for (const value of [none, { ...none, issuerTrustAnchors: 'anchors-that-hold-nothing' }]) {
       const result = readVerifierConfig(value, filesOf(services.files), now)
-      expect(result).toMatchObject({ warnings: [expect.stringMatching(/^issuerTrustAnchors: none are configured/)] })
+      expect(result).toMatchObject({
+        warnings: [
+          expect.stringMatching(/self-signed/),
+          expect.stringMatching(/^issuerTrustAnchors: none are configured/),
+        ],
+      })
     }
   })
 

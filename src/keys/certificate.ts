@@ -123,6 +123,14 @@ export function isSelfSigned(certificate: Certificate): boolean {
   return certificate.selfIssued && isSignedBy(certificate, certificate)
 }
 
+/**
+ * Those of a chain that go out with a signature. A self-signed certificate after the leaf is the trust anchor, which the
+ * receiver has or does not have: it is never sent (HAIP 1.0, x5c). A self-signed leaf is all there is, so it stays.
+ */
+export function sentCertificates(chain: readonly Certificate[]): readonly Certificate[] {
+  return chain.filter((certificate, index) => index === 0 || !isSelfSigned(certificate))
+}
+
 /** Why the key of `certificate` may not serve `purpose` now, as a sentence part; undefined when it may. */
 export function leafProblem(
   certificate: Certificate,

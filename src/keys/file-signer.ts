@@ -2,7 +2,7 @@
 import { createPrivateKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
 import { algorithmOf } from './algorithm.ts'
-import { type Certificate, isSelfSigned } from './certificate.ts'
+import { type Certificate, sentCertificates } from './certificate.ts'
 import { publicJwkOf, thumbprint } from './jwk.ts'
 import { signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
@@ -32,19 +32,10 @@ export function keySigner(key: KeyObject, chain: readonly Certificate[]): Signer
     alg,
     jwk,
     kid: thumbprint(jwk),
-    x5c: sentChain(chain),
+    // RFC 7515 section 4.1.6: standard base64.
+    x5c: sentCertificates(chain).map(({ der }) => der.toString('base64')),
     sign: (data) => Promise.resolve(signBytes(key, data)),
   }
-}
-
-/**
- * Standard base64 of each DER certificate. A self-signed certificate after the leaf is the trust anchor, which the receiver
- * has or does not have: it is never sent (HAIP 1.0, x5c). A self-signed leaf is all there is, so it stays.
- */
-function sentChain(chain: readonly Certificate[]): readonly string[] {
-  return chain
-    .filter((certificate, index) => index === 0 || !isSelfSigned(certificate))
-    .map((certificate) => certificate.der.toString('base64'))
 }
 
 /** A secret that everybody with the key can derive again and nobody else: HKDF-SHA-256, named by its `purpose`. RFC 5869. */

@@ -1,4 +1,5 @@
 /** The verification service's `server.json`. */
+import type { KeyObject } from 'node:crypto'
 import * as Type from 'typebox'
 import { anchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import { algorithmOf } from '../keys/algorithm.ts'
 import type { Certificate } from '../keys/certificate.ts'
 
 export const VerifierSettings = Type.Object(
@@ -79,8 +81,19 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
       profile: settings.profile,
     },
-    warnings: [...common.warnings, ...trustWarnings(anchors.certificates, now)],
+    warnings: [
+      ...common.warnings,
+      ...algorithmWarnings(common.config.signingKey),
+      ...trustWarnings(anchors.certificates, now),
+    ],
   }
+}
+
+/** HAIP 1.0, Crypto Suites: the one algorithm that every wallet of the profile takes. */
+function algorithmWarnings(signingKey: KeyObject): string[] {
+  const algorithm = algorithmOf(signingKey)
+  if (algorithm === 'ES256') return []
+  return [`signing: the key is for ${algorithm}, and wallets of the HAIP profile need only take ES256 (EC on P-256)`]
 }
 
 function trustWarnings(anchors: readonly Certificate[], now: Date): string[] {

@@ -111,6 +111,49 @@ const rows: readonly Row[] = [
     /10 days from now: renew it soon/,
   ],
   [
+    'a certificate for TLS that expires soon',
+    'issuer',
+    (it) => {
+      certify(it, selfSigned(it.key, it.settings.baseUrl, inDays(29.5)))
+      return { tls: it.settings.signing }
+    },
+    'tls',
+    'warning',
+    /29 days from now: renew it soon/,
+  ],
+  [
+    'a self-signed certificate for TLS',
+    'issuer',
+    ({ settings }) => ({ tls: settings.signing }),
+    'tls',
+    'warning',
+    /self-signed; phones and most wallets refuse it/,
+  ],
+  [
+    'an attester that cannot be read',
+    'issuer',
+    ({ directory }) => {
+      mkdirSync(join(directory, 'attesters'))
+      writeFileSync(join(directory, 'attesters/a.pem'), 'Dear reader')
+      return { keyAttestationTrustAnchors: join(directory, 'attesters') }
+    },
+    'keyAttestationTrustAnchors',
+    'problem',
+    /a.pem: it holds no PEM certificate/,
+  ],
+  [
+    'an attester',
+    'issuer',
+    ({ directory }) => {
+      mkdirSync(join(directory, 'attesters'))
+      copyFileSync(join(directory, 'conf/issuer.pem'), join(directory, 'attesters/a.pem'))
+      return { keyAttestationTrustAnchors: join(directory, 'attesters') }
+    },
+    'keyAttestationTrustAnchors',
+    'ok',
+    /CN=Example is valid until/,
+  ],
+  [
     'a key that does not fit the certificate',
     'verifier',
     async (it) => certify(it, readFileSync(join((await patient('verifier')).directory, 'conf/verifier.pem'), 'utf8')),
@@ -135,9 +178,9 @@ const rows: readonly Row[] = [
         selfSigned(it.key, it.settings.baseUrl, inDays(90)) +
           readFileSync(join((await patient('issuer')).directory, 'conf/issuer.pem'), 'utf8'),
       ),
-    'signing',
+    'signing.certificateFiles[0]',
     'problem',
-    /certificate 2, CN=Example, did not sign CN=Example before it/,
+    /the certificate 'CN=Example' did not sign 'CN=Example' before it/,
   ],
   [
     'an issuer.id that the certificate is not for',
@@ -352,6 +395,7 @@ describe('vouchsafe doctor finds', () => {
       const before = filesBelow(it.directory)
       const findings = await examine(it)
       expect(findings.filter(({ outcome }) => outcome === 'problem')).toEqual([])
+      expect(new Set(findings.map((finding) => JSON.stringify(finding))).size).toBe(findings.length)
       expect(findings).toContainEqual({ subject: 'settings', outcome: 'ok', text: 'every one is known and complete' })
       expect(filesBelow(it.directory)).toEqual(before)
       expect(existsSync(join(it.directory, 'data'))).toBe(false)

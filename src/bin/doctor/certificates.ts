@@ -1,35 +1,42 @@
 /** What a person should know of the keys and certificates of a service before a wallet or a verifier tells them. */
+import { certificateWarnings, endsSoon, validityText } from '../../config/certificate-warnings.ts'
 import type { ReadKey } from '../../config/signing.ts'
-import { type Certificate, certificateProblem, isSignedBy } from '../../keys/certificate.ts'
+import { type Certificate, certificateProblem, isSelfSigned } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import type { Finding } from './finding.ts'
 
 type Say = (outcome: Finding['outcome'], text: string) => Finding
 
-const DAY_MS = 86_400_000
-const SOON_DAYS = 30
-
-/** A key that fits its certificate, and the certificate is valid: reading them has found that out. */
+/** A key that fits its certificate, and a chain that holds: reading them has found that out. */
 export function signingFindings({ chain }: ReadKey, at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject: 'signing', outcome, text })
   const [leaf, ...others] = chain
   if (leaf === undefined) return []
   return [
     say('ok', `the key fits the certificate ${leaf.subjectText}`),
-    expiry(leaf, at, say),
-    ...(others.length > 0 ? chainFindings(chain, at, say) : [loneFinding(leaf, say)]),
+    ...certificateFindings('signing', chain, at),
+    ...(others.length > 0 ? chainFindings(chain, at, say) : loneFindings(leaf, say)),
   ]
 }
 
 export function tlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at: Date): Finding[] {
-  const say: Say = (outcome, text) => ({ subject: 'tls', outcome, text })
-  const [leaf] = chain
-  if (leaf === undefined) return []
   const plain = baseUrl?.startsWith('http:') ?? false
+  const contradiction = 'the service speaks https, and baseUrl says http'
   return [
-    expiry(leaf, at, say),
-    ...(plain ? [say('warning', 'the service speaks https, and baseUrl says http')] : []),
-    ...(leaf.selfIssued ? [say('warning', 'the certificate is self-signed; phones and most wallets refuse it')] : []),
+    ...certificateFindings('tls', chain, at),
+    ...(plain ? [{ subject: 'tls', outcome: 'warning', text: contradiction } as const] : []),
+  ]
+}
+
+/** The warnings of the start-up, and until when the certificate of the key is valid where that is long enough. */
+function certificateFindings(subject: 'signing' | 'tls', chain: readonly Certificate[], at: Date): Finding[] {
+  const [leaf] = chain
+  const warnings = certificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
+  return [
+    ...(leaf === undefined || endsSoon(leaf, at)
+      ? []
+      : [{ subject, outcome: 'ok', text: validityText(leaf, at) } as const]),
+    ...warnings.map((text) => ({ subject, outcome: 'warning', text }) as const),
   ]
 }
 
@@ -54,30 +61,19 @@ export function anchorFindings(subject: string, anchors: readonly Certificate[],
 function expiry(certificate: Certificate, at: Date, say: Say): Finding {
   const problem = certificateProblem(certificate, at, 0)
   if (problem !== undefined) return say('warning', problem)
-  const { subjectText, notAfter } = certificate
-  const days = Math.floor((notAfter.getTime() - at.getTime()) / DAY_MS)
-  const text = `${subjectText} is valid until ${notAfter.toISOString().slice(0, 10)}, ${days} days from now`
-  return days < SOON_DAYS ? say('warning', `${text}: renew it soon`) : say('ok', text)
+  return say(endsSoon(certificate, at) ? 'warning' : 'ok', validityText(certificate, at))
 }
 
-function loneFinding(leaf: Certificate, say: Say): Finding {
-  if (leaf.selfIssued) {
-    return say(
-      'warning',
-      'the certificate is self-signed: right for trying out, and refused by wallets of the HAIP profile',
-    )
-  }
-  return say('note', `the certificate of its issuer, ${leaf.issuerText}, is not sent along; others must know it`)
+function loneFindings(leaf: Certificate, say: Say): Finding[] {
+  if (isSelfSigned(leaf)) return []
+  return [say('note', `the certificate of its issuer, ${leaf.issuerText}, is not sent along; others must know it`)]
 }
 
+/** An anchor that is not sent may have run out without anything going wrong here. */
 function chainFindings(chain: readonly Certificate[], at: Date, say: Say): Finding[] {
-  const problems = chain.slice(1).flatMap((issuer, index) => {
-    const below = chain[index] as Certificate
-    const unsigned = isSignedBy(below, issuer)
-      ? []
-      : [say('problem', `certificate ${index + 2}, ${issuer.subjectText}, did not sign ${below.subjectText} before it`)]
-    const problem = certificateProblem(issuer, at, 0)
-    return problem === undefined ? unsigned : [...unsigned, say('warning', problem)]
-  })
-  return problems.length > 0 ? problems : [say('ok', `each of the ${chain.length} certificates is signed by the next`)]
+  const problems = chain.slice(1).map((issuer) => certificateProblem(issuer, at, 0))
+  return [
+    say('ok', `each of the ${chain.length} certificates is signed by the next`),
+    ...problems.flatMap((problem) => (problem === undefined ? [] : [say('warning', problem)])),
+  ]
 }

@@ -46,14 +46,20 @@ export async function diagnose(service: ServiceName, value: unknown, files: File
   const settings = readShape(schema, value).settings as Settings
   const { baseUrl, host, database } = settings
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
-  return [
+  return withoutRepetitions([
     ...settingsFindings(read(value, files, at)),
     ...certificateFindings({ settings, files, at, signs: defaults.signs }),
     ...(await addressFindings({ baseUrl, port, host, title })),
     ...(databaseMistakes(database).length === 0
       ? await databaseFindings(databaseFile(database) ?? defaults.databaseFile, migrations)
       : []),
-  ]
+  ])
+}
+
+/** The start-up's warnings of certificates are found again with the certificates, which are looked at whatever else is wrong. */
+function withoutRepetitions(findings: readonly Finding[]): Finding[] {
+  const texts = findings.map(({ subject, text }) => `${subject}: ${text}`)
+  return findings.filter((_, index) => texts.lastIndexOf(texts[index] ?? '') === index)
 }
 
 function settingsFindings(result: ReadResult<unknown>): Finding[] {

@@ -1,0 +1,33 @@
+/** What a person should know of certificates that are right and will not be for long, or not for everybody. */
+import { type Certificate, isSelfSigned, sentCertificates } from '../keys/certificate.ts'
+
+const DAY_MS = 86_400_000
+const SOON_DAYS = 30
+const SELF_SIGNED = {
+  signing:
+    'is self-signed: right for trying out, and refused by wallets of the HAIP profile; get one from a CA, whose own certificate is not sent',
+  tls: 'is self-signed; phones and most wallets refuse it',
+}
+
+/** Warnings for the log and the doctor, each beginning with its setting. What is not sent may run out unnoticed. */
+export function certificateWarnings(where: 'signing' | 'tls', chain: readonly Certificate[], now: Date): string[] {
+  const [leaf] = chain
+  if (leaf === undefined) return []
+  const ending = sentCertificates(chain).filter((certificate) => endsSoon(certificate, now))
+  return [
+    ...(isSelfSigned(leaf) ? [`${where}: the certificate ${leaf.subjectText} ${SELF_SIGNED[where]}`] : []),
+    ...ending.map((certificate) => `${where}: ${validityText(certificate, now)}`),
+  ]
+}
+
+export function endsSoon({ notAfter }: Certificate, now: Date): boolean {
+  return notAfter.getTime() - now.getTime() < SOON_DAYS * DAY_MS
+}
+
+/** Until when the certificate is valid, and what to do about it. */
+export function validityText(certificate: Certificate, now: Date): string {
+  const { subjectText, notAfter } = certificate
+  const days = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS)
+  const text = `${subjectText} is valid until ${notAfter.toISOString().slice(0, 10)}, ${days} days from now`
+  return endsSoon(certificate, now) ? `${text}: renew it soon` : text
+}
