@@ -71,8 +71,8 @@ function unableToApprove({
   const plugin = formatOf(format)
   const unable = plugin ? plugin.unasked[TRANSACTION_CHECK] : 'this wallet does not know the format'
   if (unable !== undefined) return `${format} cannot do that: ${unable}`
-  if (bound === false) return 'does without the signature of the holder, which would be the approval'
-  return multiple ? 'takes several presentations of that, of which one is to approve' : undefined
+  if (bound === false) return 'the query does without the signature of the holder, which would be the approval'
+  return multiple ? 'the query takes several presentations, of which one is to approve' : undefined
 }
 
 function orInvalid<T>(at: string, read: () => T): T {

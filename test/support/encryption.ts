@@ -12,7 +12,9 @@ export interface JweParts {
 
 /** The key of the request, with all that it says of itself. */
 export function responseKey(request: RequestObject): JWK & { readonly kid: string } {
-  const jwks = request.client_metadata?.jwks as { keys: [JWK & { kid: string }] } | undefined
+  const jwks = (request.client_metadata as { jwks?: unknown } | undefined)?.jwks as
+    | { keys: [JWK & { kid: string }] }
+    | undefined
   if (jwks === undefined) throw new Error('the request has no key')
   return jwks.keys[0]
 }

@@ -165,7 +165,7 @@ export interface RequestObject {
   readonly response_mode?: string
   readonly transaction_data?: readonly string[]
   readonly wallet_nonce?: string
-  readonly client_metadata?: JsonObject
+  readonly client_metadata?: object
 }
 
 export async function startVerification(
