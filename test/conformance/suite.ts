@@ -54,12 +54,11 @@ module is therefore played by a test of its name, in every format, against the s
     issuerModule('fail-invalid-nonce', 'A random nonce is `invalid_nonce`', ERROR, [[at.proof, 'a random nonce']]),
     issuerModule('fail-invalid-jwt-proof-signature', 'Another signature is `invalid_proof`', ERROR),
     issuerModule('fail-missing-proof', 'No proof is `invalid_proof`', ERROR, [[at.request, 'no proof']]),
-    {
-      id: 'oid4vci-1_0-issuer-fail-invalid-key-attestation-signature',
-      asks: 'A key attestation with another signature is `invalid_proof`; skipped unless one is required',
-      source: ERROR,
-      tests: [[at.proof, 'a key attestation']],
-    },
+    issuerModule(
+      'fail-invalid-key-attestation-signature',
+      'A key attestation with another signature is `invalid_proof`, where one is required',
+      ERROR,
+    ),
     issuerModule('fail-unknown-credential-configuration', 'That code, before anything about the token’s scope', ERROR, [
       [at.request, 'an unknown configuration id and no proof'],
     ]),

@@ -8,6 +8,13 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { signedBy } from '../../src/keys/signature.ts'
+import {
+  type AttestationChanges,
+  type Attester,
+  attestationOf,
+  makeAttester,
+  trusting,
+} from '../support/attestation.ts'
 import { drivenFormats, shannonBits } from '../support/oidf-formats.ts'
 import {
   authorize,
@@ -142,14 +149,14 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
 
   it('oid4vci-1_0-issuer-fail-invalid-nonce', async () => {
     const wallet = await walletWithToken(services, driven)
-    const members = { proofs: { jwt: [await proofFor(wallet, { nonce: 'dGhlIG5vbmNlIG9mIG5vYm9keQ' })] } }
+    const members = { proofs: { jwt: [await proofFor(wallet, { payload: { nonce: 'dGhlIG5vbmNlIG9mIG5vYm9keQ' } })] } }
     await expectError(await credentialResponse(wallet, { members }), 'invalid_nonce')
     await credentialIn(await credentialResponse(wallet))
   })
 
   it('oid4vci-1_0-issuer-fail-invalid-jwt-proof-signature', async () => {
     const wallet = await walletWithToken(services, driven)
-    const [proof, other] = [await proofFor(wallet), await proofFor(wallet, {}, await holderSigner())]
+    const [proof, other] = [await proofFor(wallet), await proofFor(wallet, { thief: await holderSigner() })]
     const flipped = `${proof.slice(0, -10)}${proof.at(-10) === 'A' ? 'B' : 'A'}${proof.slice(-9)}`
     for (const jwt of [flipped, other]) {
       await expectError(await credentialResponse(wallet, { members: { proofs: { jwt: [jwt] } } }), 'invalid_proof')
@@ -192,5 +199,33 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer\b/)
     await credentialIn(await credentialResponse(wallet))
+  })
+})
+
+describe.each(drivenFormats)('$format for keys that are attested', (driven) => {
+  const attested = { ...driven, configuration: { ...driven.configuration, key_attestations_required: {} } }
+  let services: Services
+  let attester: Attester
+  beforeAll(async () => {
+    attester = await makeAttester()
+    services = await startHttpsServices('base', trusting(attester))
+  })
+  afterAll(() => services.close())
+
+  it('oid4vci-1_0-issuer-fail-invalid-key-attestation-signature', async () => {
+    const wallet = await walletWithToken(services, attested)
+    const by = async (changes: AttestationChanges) => {
+      const nonce = await nonceFor(wallet)
+      const attestation = await attestationOf(attester, [wallet.holder.jwk], services.clock.now, {
+        ...changes,
+        payload: { nonce },
+      })
+      const jwt = await proofFor(wallet, { header: { key_attestation: attestation }, payload: { nonce } })
+      return credentialResponse(wallet, { members: { proofs: { jwt: [jwt] } } })
+    }
+    const thief = await holderSigner()
+    await expectError(await by({ sign: (data) => thief.sign(data) }), 'invalid_proof')
+    const credential = await credentialIn(await by({}))
+    expect(driven.mistakesIn(credential, wallet.holder.jwk, services.clock.now)).toEqual([])
   })
 })

@@ -22,7 +22,7 @@ export async function startHttpsServices(identifier: Identifier, options: Servic
   const issuer = { id: ISSUER_URL, display: { name: 'Example University' }, identifier }
   const services = await startServices({
     ...options,
-    issuer: { baseUrl: HTTPS_ISSUER, issuer },
+    issuer: { baseUrl: HTTPS_ISSUER, issuer, ...options.issuer },
     verifier: { baseUrl: HTTPS_VERIFIER, ...options.verifier },
   })
   const apps = new Map([
@@ -108,17 +108,24 @@ export async function nonceFor({ services, metadata }: Discovered): Promise<stri
   return textOf((await response.json()) as JsonObject, 'c_nonce')
 }
 
+export interface ProofChanges {
+  readonly header?: JsonObject
+  readonly payload?: JsonObject
+  /** Signs in place of the holder. */
+  readonly thief?: Signer
+}
+
 /** The suite names a client in iss, although it is anonymous. */
-export async function proofFor(wallet: Authorized, changes: JsonObject = {}, signer = wallet.holder): Promise<string> {
+export async function proofFor(wallet: Authorized, changes: ProofChanges = {}): Promise<string> {
   const payload = {
     iss: 'conformance-suite',
     aud: wallet.metadata.credential_issuer as Json,
     iat: Math.floor(wallet.services.clock.now.getTime() / 1000),
     nonce: await nonceFor(wallet),
-    ...changes,
+    ...changes.payload,
   }
-  const header = { typ: 'openid4vci-proof+jwt', alg: 'ES256', jwk: { ...wallet.holder.jwk } }
-  return writeJws(header, payload, (data) => signer.sign(data))
+  const header = { typ: 'openid4vci-proof+jwt', alg: 'ES256', jwk: { ...wallet.holder.jwk }, ...changes.header }
+  return writeJws(header, payload, (data) => (changes.thief ?? wallet.holder).sign(data))
 }
 
 export interface RequestChanges {
