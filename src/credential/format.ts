@@ -48,6 +48,8 @@ export interface Evidence {
     readonly identifiers: readonly string[]
     /** The certificates it came with (DER), the issuer's own first. They prove nothing by themselves. */
     readonly chain: readonly Uint8Array[]
+    /** When it was signed, by its own word; absent where the format has no word for it. */
+    readonly signedAt?: Instant
     signedBy(key: KeyObject): boolean
   }
   /** The proof that the holder agreed to this presentation; absent when there is none. */
@@ -61,6 +63,8 @@ export interface Evidence {
   /** Members at the root of `claims` that are about the securing and not about the subject: a report leaves them out. */
   readonly envelope: readonly string[]
   readonly types: readonly string[]
+  /** The types that the presentation states beside those that the issuer signed; absent where it states none. */
+  readonly statedTypes?: readonly string[]
   readonly validity: Validity
   /** Where the issuer publishes whether the credential still holds. */
   readonly status: JsonObject | undefined

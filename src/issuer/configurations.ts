@@ -2,7 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, ownString } from '../codec/json.ts'
 import type { CredentialFormat } from '../credential/format.ts'
-import { formatOf, laterFormats, supportedFormats } from '../credential/formats.ts'
+import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { update } from '../store/store.ts'
@@ -50,8 +50,7 @@ export function formatOfConfiguration(configuration: JsonObject): CredentialForm
 }
 
 function formatOrRefuse(format: string): CredentialFormat {
-  const why = laterFormats.includes(format) ? 'is not yet supported' : 'is unknown'
-  return formatOf(format) ?? refuse('invalid_request', `format: ${format} ${why}; use ${supportedFormats.join(' or ')}`)
+  return formatOf(format) ?? refuse('invalid_request', `format: ${format} is unknown; use ${supportedFormats.join(' or ')}`)
 }
 
 /** OpenID4VCI 1.0, Claims Description: two descriptions of one claim could contradict each other. */

@@ -1,7 +1,7 @@
 /** Verification queries: stored once, used by any number of sessions. */
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
-import { formatOf, laterFormats, supportedFormats } from '../credential/formats.ts'
+import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { uncheckable } from '../protocol/dcql-authorities.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
@@ -36,7 +36,8 @@ function* inOurQuery(credential: JsonObject, at: string): Mistakes {
 function* inFormat(credential: JsonObject, at: string): Mistakes {
   const id = ownString(credential, 'format') ?? ''
   const format = formatOf(id)
-  const wrong = laterFormats.includes(id) ? `${id} is not yet supported` : 'must be a known credential format'
-  if (format === undefined) yield `${at}.format: ${wrong}; supported: ${supportedFormats.join(', ')}`
+  if (format === undefined) {
+    yield `${at}.format: must be a known credential format; supported: ${supportedFormats.join(', ')}`
+  }
   yield* format?.queryMistakes(credential, at) ?? []
 }

@@ -10,7 +10,7 @@ import { checkConfiguration, checkDataset, claimsOf, queryMistakes } from './sch
 export const sdJwtVc: CredentialFormat = {
   ids: IDS,
   presentationAlgorithms: sdJwtAlgorithms,
-  unasked: {},
+  unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
   signingAlgorithm: (alg) => alg,
   checkConfiguration,
   checkDataset,

@@ -13,6 +13,7 @@ export const w3cJwt: CredentialFormat = {
   ids: IDS,
   presentationAlgorithms: { alg_values: [...joseAlgorithms] },
   unasked: {
+    'credential.doc_type': 'only an mdoc states its type twice',
     'disclosures.valid': 'a plain JWT has no disclosures',
     'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
   },

@@ -13,7 +13,7 @@ import { checkConfiguration } from './schema.ts'
 export const w3cSdJwt: CredentialFormat = {
   ids: IDS,
   presentationAlgorithms: sdJwtAlgorithms,
-  unasked: {},
+  unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
   signingAlgorithm: (alg) => alg,
   checkConfiguration,
   checkDataset: checkW3cDataset,

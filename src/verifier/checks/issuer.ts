@@ -23,12 +23,14 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'issuer.certificate',
     asks: 'Is the issuer certificate valid now, and may its key sign?',
-    spec: 'RFC 5280 section 6.1.3; SD-JWT VC draft-19, Issuer Signature Mechanisms',
+    spec: 'RFC 5280 section 6.1.3; SD-JWT VC draft-19, Issuer Signature Mechanisms; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
-    run({ issuer: { chain } }, { parseCertificate, now, clockSkewSeconds }) {
+    run({ issuer: { chain, signedAt } }, { parseCertificate, now, clockSkewSeconds }) {
       const leaf = leafOf(chain, parseCertificate)
+      if ('problem' in leaf) return fail(leaf.problem)
       const problem =
-        'problem' in leaf ? leaf.problem : leafProblem(leaf.certificate, now, clockSkewSeconds, 'credential')
+        leafProblem(leaf.certificate, now, clockSkewSeconds, 'credential') ??
+        signingTimeProblem(leaf.certificate, signedAt?.at)
       return problem === undefined ? pass() : fail(problem)
     },
   },
@@ -67,6 +69,12 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     },
   },
 ]
+
+/** ISO/IEC 18013-5 section 9.3.1: signed while the certificate was valid. That a time is missing, another check says. */
+function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, at: Date | undefined) {
+  if (at === undefined || (notBefore <= at && at <= notAfter)) return undefined
+  return `the credential says that it was signed when the certificate '${subjectText}' was not valid`
+}
 
 /** What the integrating application can do about it. The name proves nothing, so the fingerprint is there to compare. */
 function howToTrust(leaf: Certificate | undefined): string {

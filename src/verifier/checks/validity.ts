@@ -1,4 +1,4 @@
-/** Whether the credential holds now: its disclosures, its time, its status. */
+/** Whether the credential holds now: its disclosures, its type, its time, its status. */
 import type { Evidence, Instant } from '../../credential/format.ts'
 import { type Check, fail, pass } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
@@ -10,6 +10,16 @@ export const validity: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'RFC 9901, Verification of the SD-JWT',
     level: 'MUST',
     run: ({ disclosuresProblem }) => (disclosuresProblem === undefined ? pass() : fail(disclosuresProblem)),
+  },
+  {
+    id: 'credential.doc_type',
+    asks: 'Is the document of the type that the issuer signed?',
+    spec: 'ISO/IEC 18013-5 section 9.3.1',
+    level: 'MUST',
+    run: ({ statedTypes = [], types }) =>
+      statedTypes.every((type) => types.includes(type))
+        ? pass()
+        : fail('the docType of the document is not the one that the issuer signed'),
   },
   {
     id: 'validity.not_before',

@@ -1,0 +1,167 @@
+/**
+ * CBOR from outside: bounded, and read by the deterministic rules that ISO/IEC 18013-5 asks for (integers and lengths as
+ * short as possible, nothing of indefinite length), with maps as `Map` and tags kept. RFC 8949; tokens are cborg's.
+ */
+import { encode, Tagged, type Token, Tokenizer, Type } from 'cborg'
+import { MAX_DEPTH } from './json.ts'
+import { malformed, within } from './malformed.ts'
+
+export type Cbor = string | number | bigint | boolean | null | Uint8Array | Tagged | readonly Cbor[] | CborMap
+export type CborMap = ReadonlyMap<Cbor, Cbor>
+export type { Tagged }
+
+/** RFC 8949 section 3.4, RFC 8943. */
+export const TAG = { dateTime: 0, sign1: 18, encoded: 24, fullDate: 1004 } as const
+
+const MAX_BYTES = 1024 * 1024
+/** Values of every kind, keys of maps among them. */
+const MAX_VALUES = 20_000
+
+const OPTIONS = {
+  strict: true,
+  allowIndefinite: false,
+  allowUndefined: false,
+  allowInfinity: false,
+  allowNaN: false,
+  retainStringBytes: true,
+}
+/** cborg's own decoder replaces what is no UTF-8, and drops a byte order mark: two texts would read as one. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+interface Reader {
+  readonly tokens: Tokenizer
+  valuesLeft: number
+}
+
+/**
+ * The one value that `bytes` are. Throws a MalformedError on anything else: bytes that follow, a key twice, a key that is
+ * neither text nor integer, text that is no UTF-8, undefined and simple values, depth beyond 32.
+ */
+export function decodeCbor(bytes: Uint8Array): Cbor {
+  if (bytes.length > MAX_BYTES) malformed(`the CBOR is larger than ${MAX_BYTES} bytes`)
+  // A plain Uint8Array: a Buffer's own slices would be views.
+  const reader = { tokens: new Tokenizer(new Uint8Array(bytes), OPTIONS), valuesLeft: MAX_VALUES }
+  const value = readValue(reader, nextToken(reader), MAX_DEPTH)
+  return reader.tokens.done() ? value : malformed('bytes follow the CBOR value')
+}
+
+/** Keys of maps are sorted, the shorter first. */
+export function encodeCbor(value: Cbor): Uint8Array {
+  return encode(value)
+}
+
+export function tagged(tag: number, value: Cbor): Tagged {
+  return new Tagged(tag, value)
+}
+
+/** The bytes of an embedded value, `24(<<value>>)`. RFC 8949 section 3.4.5.1. */
+export function embedded(value: Cbor): Tagged {
+  return tagged(TAG.encoded, encodeCbor(value))
+}
+
+/** What is inside the tag, when it is that one. */
+export function untagged(value: Cbor | undefined, tag: number): Cbor | undefined {
+  return value instanceof Tagged && value.tag === tag ? (value.value as Cbor) : undefined
+}
+
+export function isTagged(value: Cbor | undefined): value is Tagged {
+  return value instanceof Tagged
+}
+
+export function isMap(value: Cbor | undefined): value is CborMap {
+  return value instanceof Map
+}
+
+export function isArray(value: Cbor | undefined): value is readonly Cbor[] {
+  return Array.isArray(value)
+}
+
+export function isBytes(value: Cbor | undefined): value is Uint8Array {
+  return value instanceof Uint8Array
+}
+
+export function asMap(value: Cbor | undefined, what: string): CborMap {
+  return isMap(value) ? value : malformed(`${what} is not a CBOR map`)
+}
+
+export function asArray(value: Cbor | undefined, what: string): readonly Cbor[] {
+  return isArray(value) ? value : malformed(`${what} is not a CBOR array`)
+}
+
+export function asBytes(value: Cbor | undefined, what: string): Uint8Array {
+  return isBytes(value) ? value : malformed(`${what} is not a byte string`)
+}
+
+export function asText(value: Cbor | undefined, what: string): string {
+  return typeof value === 'string' ? value : malformed(`${what} is not a text`)
+}
+
+/** The bytes inside `24(bytes)`, as they stood there. */
+export function asEmbedded(value: Cbor | undefined, what: string): Uint8Array {
+  const bytes = untagged(value, TAG.encoded)
+  return isBytes(bytes) ? bytes : malformed(`${what} is not embedded CBOR (tag 24)`)
+}
+
+function nextToken({ tokens }: Reader): Token {
+  if (tokens.done()) malformed('the CBOR is cut short')
+  try {
+    return tokens.next()
+  } catch (error) {
+    return malformed((error as Error).message)
+  }
+}
+
+function readValue(reader: Reader, token: Token, depthLeft: number): Cbor {
+  if (--reader.valuesLeft < 0) malformed(`the CBOR has more than ${MAX_VALUES} values`)
+  const { type } = token
+  if (type.terminal) return type === Type.string ? textOf(token) : (token.value as Cbor)
+  if (depthLeft === 0) malformed(`the CBOR is nested deeper than ${MAX_DEPTH}`)
+  const next = () => readValue(reader, nextToken(reader), depthLeft - 1)
+  if (type === Type.array) return readArray(token, next)
+  if (type === Type.map) return readMap(token, reader, next)
+  if (type === Type.tag) return readTagged(token.value as number | bigint, next)
+  return malformed('the CBOR has a break outside of anything')
+}
+
+function readArray(token: Token, next: () => Cbor): Cbor[] {
+  const elements: Cbor[] = []
+  for (let left = token.value as number; left > 0; left--) elements.push(next())
+  return elements
+}
+
+function readMap(token: Token, reader: Reader, next: () => Cbor): CborMap {
+  const members = new Map<Cbor, Cbor>()
+  for (let left = token.value as number; left > 0; left--) {
+    const key = readKey(reader)
+    if (members.has(key)) malformed('a CBOR map has a key twice')
+    members.set(key, next())
+  }
+  return members
+}
+
+function readTagged(tag: number | bigint, next: () => Cbor): Tagged {
+  return typeof tag === 'number' ? new Tagged(tag, next()) : malformed('the CBOR has a tag that nobody has registered')
+}
+
+function readKey(reader: Reader): Cbor {
+  const token = nextToken(reader)
+  const simple = token.type === Type.string || token.type === Type.uint || token.type === Type.negint
+  return simple ? readValue(reader, token, 0) : malformed('a key of a CBOR map is neither a text nor an integer')
+}
+
+function textOf({ byteValue }: Token): string {
+  try {
+    return utf8.decode(byteValue)
+  } catch {
+    return malformed('a CBOR text is not UTF-8')
+  }
+}
+
+/** The value embedded in `24(bytes)`, and those bytes. Throws a MalformedError that says in what. */
+export function readEmbedded(
+  value: Cbor | undefined,
+  what: string,
+): { readonly bytes: Uint8Array; readonly value: Cbor } {
+  const bytes = asEmbedded(value, what)
+  return { bytes, value: within(what, () => decodeCbor(bytes)) }
+}

@@ -1,0 +1,155 @@
+/**
+ * COSE_Sign1 and COSE_Key: taking them apart and putting them together. Nothing here trusts a header or checks a
+ * signature. RFC 9052 sections 3, 4.2 and 7; RFC 9360 for certificates.
+ */
+import { ECDH } from 'node:crypto'
+import { toBase64url } from './base64url.ts'
+import {
+  asArray,
+  asBytes,
+  asMap,
+  type Cbor,
+  type CborMap,
+  decodeCbor,
+  encodeCbor,
+  isArray,
+  isBytes,
+  TAG,
+  untagged,
+} from './cbor.ts'
+import type { JsonObject } from './json.ts'
+import { malformed, within } from './malformed.ts'
+
+export interface Sign1 {
+  /** The protected header as it stood there: what was signed. */
+  readonly protectedBytes: Uint8Array
+  /** What the protected header says; undefined when it says nothing, or no integer. */
+  readonly alg: number | undefined
+  /** The certificates of the unprotected header (DER), the signer's own first. */
+  readonly x5chain: readonly Uint8Array[]
+  /** Undefined: it is detached. */
+  readonly payload: Uint8Array | undefined
+  readonly signature: Uint8Array
+}
+
+/** Labels of headers: RFC 9052 section 3.1, RFC 9360 section 2. */
+const HEADER = { alg: 1, crit: 2, x5chain: 33 } as const
+/** Labels and values of keys: RFC 9053 section 7. */
+const KEY = { kty: 1, crv: -1, x: -2, y: -3, d: -4 } as const
+const OKP = 1
+const EC2 = 2
+const CURVES = [
+  { id: 1, crv: 'P-256', named: 'prime256v1', size: 32 },
+  { id: 2, crv: 'P-384', named: 'secp384r1', size: 48 },
+  { id: 3, crv: 'P-521', named: 'secp521r1', size: 66 },
+  { id: 6, crv: 'Ed25519', named: undefined, size: 32 },
+] as const
+
+/** Takes a COSE_Sign1 apart, tagged or not. Throws a MalformedError that says what is wrong with `what`. */
+export function readSign1(value: Cbor | undefined, what: string): Sign1 {
+  const [protectedHeader, unprotectedHeader, payload, signature, ...more] = asArray(
+    untagged(value, TAG.sign1) ?? value,
+    what,
+  )
+  if (signature === undefined || more.length > 0) malformed(`${what} is not a COSE_Sign1 of four parts`)
+  const protectedBytes = asBytes(protectedHeader, `the protected header of ${what}`)
+  const header = readHeader(protectedBytes, what)
+  const unprotected = asMap(unprotectedHeader, `the unprotected header of ${what}`)
+  // RFC 9052 section 3.1: what must be understood and is not.
+  if (header.has(HEADER.crit) || unprotected.has(HEADER.crit)) {
+    malformed(`${what} names critical headers, and none is supported`)
+  }
+  const alg = header.get(HEADER.alg)
+  return {
+    protectedBytes,
+    alg: typeof alg === 'number' ? alg : undefined,
+    x5chain: chainOf(unprotected.get(HEADER.x5chain), what),
+    payload: payload === null ? undefined : asBytes(payload, `the payload of ${what}`),
+    signature: asBytes(signature, `the signature of ${what}`),
+  }
+}
+
+/** The bytes that a COSE_Sign1 signs. RFC 9052 section 4.4. */
+export function signedBytes(protectedBytes: Uint8Array, payload: Uint8Array): Uint8Array {
+  return encodeCbor(['Signature1', protectedBytes, new Uint8Array(0), payload])
+}
+
+export interface Sign1Content {
+  readonly alg: number
+  readonly x5chain?: readonly Uint8Array[]
+  readonly payload: Uint8Array
+  /** Whether the receiver has the payload from elsewhere. */
+  readonly detached: boolean
+}
+
+/** An untagged COSE_Sign1; `sign` takes the bytes to sign and gives the raw signature (r and s, for ECDSA). */
+export async function writeSign1(
+  { alg, x5chain = [], payload, detached }: Sign1Content,
+  sign: (data: Uint8Array) => Promise<Uint8Array>,
+): Promise<Cbor> {
+  const protectedBytes = encodeCbor(new Map([[HEADER.alg, alg]]))
+  const [leaf] = x5chain
+  // RFC 9360 section 2: one certificate stands alone.
+  const chain = x5chain.length === 1 ? leaf : x5chain
+  const unprotected = new Map<Cbor, Cbor>(leaf === undefined || chain === undefined ? [] : [[HEADER.x5chain, chain]])
+  const signature = await sign(signedBytes(protectedBytes, payload))
+  return [protectedBytes, unprotected, detached ? null : payload, signature]
+}
+
+/** A public COSE_Key on one of our curves as a JWK. Throws a MalformedError on any other, and on a private key. */
+export function readCoseKey(value: Cbor | undefined): JsonObject {
+  const key = asMap(value, 'the key')
+  if (key.has(KEY.d)) malformed('the key is a private one')
+  const curve = CURVES.find(({ id }) => id === key.get(KEY.crv))
+  const kty = curve?.crv === 'Ed25519' ? OKP : EC2
+  if (curve === undefined || key.get(KEY.kty) !== kty) {
+    return malformed('the key is none of EC2 on P-256, P-384 or P-521, or OKP on Ed25519')
+  }
+  const { crv, named, size } = curve
+  const x = coordinate(key.get(KEY.x), size, 'x')
+  if (named === undefined) return { kty: 'OKP', crv, x: toBase64url(x) }
+  const sign = key.get(KEY.y)
+  const y = typeof sign === 'boolean' ? decompressed(x, sign, named) : coordinate(sign, size, 'y')
+  return { kty: 'EC', crv, x: toBase64url(x), y: toBase64url(y) }
+}
+
+/** The COSE_Key of a public JWK on one of our curves. */
+export function writeCoseKey(jwk: { readonly crv: string; readonly x: string; readonly y?: string }): Cbor {
+  const curve = CURVES.find(({ crv }) => crv === jwk.crv)
+  if (curve === undefined) throw new TypeError(`COSE has no curve ${jwk.crv} here`)
+  const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'))
+  return new Map<Cbor, Cbor>([
+    [KEY.kty, jwk.y === undefined ? OKP : EC2],
+    [KEY.crv, curve.id],
+    [KEY.x, bytes(jwk.x)],
+    ...(jwk.y === undefined ? [] : [[KEY.y, bytes(jwk.y)] as const]),
+  ])
+}
+
+/** RFC 9052 section 3: a header without members may be no bytes at all. */
+function readHeader(bytes: Uint8Array, what: string): CborMap {
+  if (bytes.length === 0) return new Map()
+  return within(`the protected header of ${what}`, () => asMap(decodeCbor(bytes), 'it'))
+}
+
+function chainOf(value: Cbor | undefined, what: string): readonly Uint8Array[] {
+  if (value === undefined) return []
+  if (isBytes(value)) return [value]
+  if (!isArray(value)) return malformed(`the x5chain of ${what} is neither bytes nor an array`)
+  return value.map((each) => asBytes(each, `a certificate of ${what}`))
+}
+
+function coordinate(value: Cbor | undefined, size: number, name: string): Uint8Array {
+  const bytes = asBytes(value, `the ${name} of the key`)
+  return bytes.length === size ? bytes : malformed(`the ${name} of the key is not ${size} bytes`)
+}
+
+/** The y that belongs to x and to the sign of y. RFC 9053 section 7.1.1, SEC 1 section 2.3.4. */
+function decompressed(x: Uint8Array, sign: boolean, curve: string): Uint8Array {
+  const point = Buffer.concat([Uint8Array.of(sign ? 3 : 2), x])
+  try {
+    return (ECDH.convertKey(point, curve, undefined, undefined, 'uncompressed') as Buffer).subarray(1 + x.length)
+  } catch {
+    return malformed('the x of the key is of no point on its curve')
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * What the holder's device signs: the session, the type of the document, and what the device itself states. Both sides
+ * make it from what they know; nobody sends it. ISO/IEC 18013-5 section 9.1.3; OpenID4VP 1.0, appendix B.2.6, Handover
+ * and SessionTranscript Definitions.
+ */
+import { hash } from 'node:crypto'
+import { type Cbor, embedded, encodeCbor, type Tagged } from '../../codec/cbor.ts'
+import type { Binding } from '../format.ts'
+
+type Session = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'responseUri'>
+
+/** SessionTranscript for a response that is sent by redirect or `direct_post`. */
+export function sessionTranscript({ audience, nonce, encryptionKeyThumbprint, responseUri }: Session): Cbor {
+  const info = encodeCbor([audience, nonce, encryptionKeyThumbprint ?? null, responseUri])
+  return [null, null, ['OpenID4VPHandover', hash('sha256', info, 'buffer')]]
+}
+
+/** DeviceAuthenticationBytes: the detached payload of the device's signature. */
+export function deviceAuthentication(session: Session, docType: string, deviceNameSpaces: Tagged): Uint8Array {
+  return encodeCbor(embedded(['DeviceAuthentication', sessionTranscript(session), docType, deviceNameSpaces]))
+}

@@ -1,0 +1,92 @@
+/**
+ * The elements that a presentation shows: each against the digest that the issuer signed, over the exact bytes that came.
+ * ISO/IEC 18013-5 sections 9.1.2.4, 9.1.2.5 and 9.3.1.
+ */
+import { hash } from 'node:crypto'
+import {
+  asMap,
+  asText,
+  type Cbor,
+  type CborMap,
+  decodeCbor,
+  encodeCbor,
+  isBytes,
+  isMap,
+  TAG,
+  tagged,
+} from '../../codec/cbor.ts'
+import type { Json, JsonObject } from '../../codec/json.ts'
+import { MalformedError, malformed } from '../../codec/malformed.ts'
+import type { IssuerSigned } from './issuer-signed.ts'
+import { toJson } from './values.ts'
+
+/** ISO/IEC 18013-5 table 21, and what `node:crypto` calls them. */
+const DIGESTS: ReadonlyMap<Cbor | undefined, string> = new Map([
+  ['SHA-256', 'sha256'],
+  ['SHA-384', 'sha384'],
+  ['SHA-512', 'sha512'],
+])
+
+export interface Elements {
+  /** By namespace and element. Empty when there is a problem: an mdoc signs no element in the clear. */
+  readonly claims: JsonObject
+  readonly problem: string | undefined
+}
+
+/** IssuerSignedItem. ISO/IEC 18013-5 section 8.3.2.1.2.2. */
+interface Item {
+  readonly digestID: Cbor
+  readonly elementIdentifier: string
+  readonly elementValue: Cbor
+}
+
+export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
+  try {
+    const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
+    const claims = [...nameSpaces].map(([nameSpace, items]) => {
+      const digests = mso.valueDigests.get(nameSpace)
+      if (!isMap(digests)) malformed('the issuer signed no digests for a namespace that is shown')
+      return [nameSpace, elementsOf(items, digests, algorithm)] as const
+    })
+    return { claims: Object.fromEntries(claims), problem: undefined }
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return { claims: {}, problem: error.message }
+  }
+}
+
+/** Which element the item is. Throws a MalformedError when it is none. */
+export function identifierOf(item: Uint8Array): string {
+  return readItem(item).elementIdentifier
+}
+
+/** The digest of an item is taken over it with its tag: `24(<<item>>)`. */
+export function digestOf(item: Uint8Array, algorithm = 'sha256'): Buffer {
+  return hash(algorithm, encodeCbor(tagged(TAG.encoded, item)), 'buffer')
+}
+
+function elementsOf(items: readonly Uint8Array[], digests: CborMap, algorithm: string): JsonObject {
+  const used = new Set<Cbor>()
+  const elements = new Map<string, Json>()
+  for (const bytes of items) {
+    const { digestID, elementIdentifier, elementValue } = readItem(bytes)
+    if (used.has(digestID)) malformed('two elements have one digestID')
+    if (elements.has(elementIdentifier)) malformed('an element occurs twice')
+    const digest = digests.get(digestID)
+    if (!isBytes(digest)) malformed('an element has a digestID for which the issuer signed no digest')
+    if (!digestOf(bytes, algorithm).equals(digest))
+      malformed('an element is not the one whose digest the issuer signed')
+    used.add(digestID)
+    elements.set(elementIdentifier, toJson(elementValue))
+  }
+  return Object.fromEntries(elements)
+}
+
+function readItem(bytes: Uint8Array): Item {
+  const item = asMap(decodeCbor(bytes), 'an element')
+  const [digestID, elementValue] = [item.get('digestID'), item.get('elementValue')]
+  if (typeof digestID !== 'number' || digestID < 0) malformed('the digestID of an element is not a number')
+  if (!isBytes(item.get('random'))) malformed('an element has no random')
+  if (elementValue === undefined) return malformed('an element has no value')
+  return { digestID, elementIdentifier: asText(item.get('elementIdentifier'), 'the name of an element'), elementValue }
+}

@@ -1,0 +1,89 @@
+/** Writes an mdoc: every element behind a digest, and the digests signed, bound to the device key. ISO/IEC 18013-5 section 9.1.2. */
+import { toBase64url } from '../../codec/base64url.ts'
+import { type Cbor, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
+import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
+import { isObject, type JsonObject, ownString } from '../../codec/json.ts'
+import { algorithms } from '../../keys/algorithm.ts'
+import type { Signer } from '../../keys/signer.ts'
+import type { Order } from '../format.ts'
+import { digestOf } from './elements.ts'
+import { dateTime, toCbor } from './values.ts'
+
+type Random = (bytes: number) => Uint8Array
+
+interface SignedNameSpace {
+  readonly nameSpace: string
+  readonly items: readonly Uint8Array[]
+  readonly digests: ReadonlyMap<number, Uint8Array>
+}
+
+/** ISO/IEC 18013-5 section 9.1.2.5: at least 16 bytes. */
+const RANDOM_BYTES = 16
+const ORDER_BYTES = 4
+
+export async function issue(order: Order, signer: Signer, random: Random): Promise<string> {
+  const nameSpaces = Object.entries(order.dataset).flatMap(([nameSpace, elements]) =>
+    isObject(elements) && Object.keys(elements).length > 0 ? [signedNameSpace(nameSpace, elements, random)] : [],
+  )
+  const issuerAuth = await writeSign1(
+    {
+      alg: algorithms[signer.alg].cose[0],
+      x5chain: signer.x5c.map((text) => Buffer.from(text, 'base64')),
+      payload: encodeCbor(embedded(securityObject(order, nameSpaces))),
+      detached: false,
+    },
+    (data) => signer.sign(data),
+  )
+  const items = nameSpaces.map((each) => [each.nameSpace, each.items.map((item) => tagged(TAG.encoded, item))] as const)
+  return toBase64url(
+    encodeCbor(
+      new Map<Cbor, Cbor>([
+        ...(items.length > 0 ? [['nameSpaces', new Map(items)] as const] : []),
+        ['issuerAuth', issuerAuth],
+      ]),
+    ),
+  )
+}
+
+function signedNameSpace(nameSpace: string, elements: JsonObject, random: Random): SignedNameSpace {
+  const entries = Object.entries(elements)
+  const bytes = Buffer.from(random(entries.length * (RANDOM_BYTES + ORDER_BYTES)))
+  const ids = shuffled(entries.length, bytes.subarray(entries.length * RANDOM_BYTES))
+  const items = entries.map(([name, value], index) =>
+    encodeCbor(
+      new Map<Cbor, Cbor>([
+        ['digestID', ids[index] ?? index],
+        ['random', bytes.subarray(index * RANDOM_BYTES, (index + 1) * RANDOM_BYTES)],
+        ['elementIdentifier', name],
+        ['elementValue', toCbor(value, nameSpace, name)],
+      ]),
+    ),
+  )
+  return { nameSpace, items, digests: new Map(items.map((item, index) => [ids[index] ?? index, digestOf(item)])) }
+}
+
+/** The numbers below `count`, in an order that says nothing of the elements that are not shown. */
+function shuffled(count: number, bytes: Buffer): readonly number[] {
+  const keys = Array.from({ length: count }, (_, index) => bytes.readUInt32BE(index * ORDER_BYTES))
+  return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
+}
+
+/** MobileSecurityObject. ISO/IEC 18013-5 section 9.1.2.4. */
+function securityObject(order: Order, nameSpaces: readonly SignedNameSpace[]): Cbor {
+  const [issuedAt, expiresAt] = [dateTime(order.issuedAt), dateTime(order.expiresAt)]
+  return new Map<Cbor, Cbor>([
+    ['version', '1.0'],
+    ['digestAlgorithm', 'SHA-256'],
+    ['valueDigests', new Map(nameSpaces.map(({ nameSpace, digests }) => [nameSpace, digests]))],
+    ['deviceKeyInfo', new Map([['deviceKey', writeCoseKey(order.holderKey)]])],
+    ['docType', ownString(order.configuration, 'doctype') ?? ''],
+    [
+      'validityInfo',
+      new Map([
+        ['signed', issuedAt],
+        ['validFrom', issuedAt],
+        ['validUntil', expiresAt],
+      ]),
+    ],
+  ])
+}

@@ -1,0 +1,93 @@
+/**
+ * IssuerSigned: the part of an mdoc that the issuer signed, taken apart. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and 9.1.2.
+ * Its members are those of the standard and no others, so that nothing in it can be renamed without notice.
+ */
+import {
+  asArray,
+  asBytes,
+  asEmbedded,
+  asMap,
+  asText,
+  type Cbor,
+  type CborMap,
+  decodeCbor,
+  readEmbedded,
+} from '../../codec/cbor.ts'
+import { readSign1, type Sign1 } from '../../codec/cose.ts'
+import { malformed, within } from '../../codec/malformed.ts'
+
+/** Each element is hashed before anybody has verified anything. */
+export const MAX_ELEMENTS = 1000
+export const MAX_NAMESPACES = 32
+
+export interface IssuerSigned {
+  /** Of each namespace, its items as they stood inside their tag 24. */
+  readonly nameSpaces: ReadonlyMap<string, readonly Uint8Array[]>
+  readonly issuerAuth: Sign1
+  /** As it stood there, to be sent on. */
+  readonly rawIssuerAuth: Cbor
+  readonly mso: MobileSecurityObject
+}
+
+/** What the issuer signed: the digests of the elements, and what holds for all of them. */
+export interface MobileSecurityObject {
+  /** The payload of the COSE_Sign1. */
+  readonly bytes: Uint8Array
+  readonly version: Cbor | undefined
+  readonly docType: string
+  readonly digestAlgorithm: Cbor | undefined
+  readonly valueDigests: CborMap
+  readonly deviceKeyInfo: CborMap
+  readonly validityInfo: CborMap
+  readonly status: Cbor | undefined
+}
+
+/** Throws a MalformedError that says what is wrong. */
+export function readIssuerSigned(value: Cbor | undefined): IssuerSigned {
+  const issuerSigned = closedMap(value, 'issuerSigned', ['nameSpaces', 'issuerAuth'])
+  const rawIssuerAuth = issuerSigned.get('issuerAuth') ?? malformed('there is no issuerAuth')
+  const issuerAuth = readSign1(rawIssuerAuth, 'issuerAuth')
+  return {
+    nameSpaces: readNameSpaces(issuerSigned.get('nameSpaces')),
+    issuerAuth,
+    rawIssuerAuth,
+    mso: readMso(issuerAuth.payload ?? malformed('issuerAuth has no payload')),
+  }
+}
+
+/** The map, if it has no members but these: the structures of version 1.0 have no others. */
+export function closedMap(value: Cbor | undefined, what: string, members: readonly string[]): CborMap {
+  const map = asMap(value, what)
+  const stray = [...map.keys()].some((key) => typeof key !== 'string' || !members.includes(key))
+  return stray ? malformed(`${what} has members other than ${members.join(', ')}`) : map
+}
+
+function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
+  if (value === undefined) return new Map()
+  const nameSpaces = [...asMap(value, 'nameSpaces')]
+  if (nameSpaces.length > MAX_NAMESPACES) malformed(`it has more than ${MAX_NAMESPACES} namespaces`)
+  const read = new Map(
+    nameSpaces.map(([name, items]) => [
+      asText(name, 'a namespace'),
+      asArray(items, 'a namespace').map((item) => asEmbedded(item, 'an element')),
+    ]),
+  )
+  const elements = [...read.values()].reduce((count, items) => count + items.length, 0)
+  return elements > MAX_ELEMENTS ? malformed(`it has more than ${MAX_ELEMENTS} elements`) : read
+}
+
+function readMso(payload: Uint8Array): MobileSecurityObject {
+  const what = 'the mobile security object'
+  const embedded = within(what, () => decodeCbor(payload))
+  const mso = asMap(readEmbedded(embedded, what).value, what)
+  return {
+    bytes: asBytes(payload, what),
+    version: mso.get('version'),
+    docType: asText(mso.get('docType'), `docType of ${what}`),
+    digestAlgorithm: mso.get('digestAlgorithm'),
+    valueDigests: asMap(mso.get('valueDigests'), `valueDigests of ${what}`),
+    deviceKeyInfo: asMap(mso.get('deviceKeyInfo'), `deviceKeyInfo of ${what}`),
+    validityInfo: asMap(mso.get('validityInfo'), `validityInfo of ${what}`),
+    status: mso.get('status'),
+  }
+}

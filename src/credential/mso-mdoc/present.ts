@@ -1,0 +1,106 @@
+/** The holder's side: what a credential shows of itself, and a presentation of it. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and 9.1.3. */
+import { isDeepStrictEqual } from 'node:util'
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import { type Cbor, decodeCbor, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
+import { writeSign1 } from '../../codec/cose.ts'
+import { isObject, type JsonObject } from '../../codec/json.ts'
+import { malformed } from '../../codec/malformed.ts'
+import type { Place } from '../../codec/sd-jwt.ts'
+import { algorithms } from '../../keys/algorithm.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { isWithin } from '../../protocol/claim-path.ts'
+import type { Binding, HeldCredential, Order } from '../format.ts'
+import { deviceAuthentication } from './device-auth.ts'
+import { identifierOf } from './elements.ts'
+import { type IssuerSigned, readIssuerSigned } from './issuer-signed.ts'
+import { evidenceOf, VERSION } from './read.ts'
+import { toCbor, toJson } from './values.ts'
+
+export function hold(credential: string): HeldCredential {
+  const evidence = evidenceOf(parse(credential))
+  if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
+  if (evidence.formats.length === 0) malformed(`the version of its mobile security object is not ${VERSION}`)
+  const [end] = evidence.validity.notAfter
+  return {
+    ...evidence,
+    holder: undefined,
+    expiresAt: end?.at,
+    hidable: Object.entries(evidence.claims).flatMap(([nameSpace, elements]) =>
+      Object.keys(elements as JsonObject).map((name) => [nameSpace, name]),
+    ),
+  }
+}
+
+/** Dates and bytes have several texts in a dataset and one in a credential: as they would be read, they are compared. */
+export function fulfils({ dataset, configuration }: Order, credential: string): boolean {
+  const { claims, types } = hold(credential)
+  const ordered = Object.entries(dataset).map(([nameSpace, elements]) => [
+    nameSpace,
+    asRead(nameSpace, elements as JsonObject),
+  ])
+  return isDeepStrictEqual(claims, Object.fromEntries(ordered)) && types[0] === configuration.doctype
+}
+
+export async function present(
+  credential: string,
+  places: readonly Place[],
+  binding: Binding & { readonly at: Date },
+  holder: Signer,
+): Promise<string> {
+  const { nameSpaces, rawIssuerAuth, mso } = parse(credential)
+  const shown = shownNameSpaces(nameSpaces, places)
+  const deviceNameSpaces = embedded(new Map())
+  const deviceSignature = await writeSign1(
+    {
+      alg: algorithms[holder.alg].cose[0],
+      payload: deviceAuthentication(binding, mso.docType, deviceNameSpaces),
+      detached: true,
+    },
+    (data) => holder.sign(data),
+  )
+  const document = new Map<Cbor, Cbor>([
+    ['docType', mso.docType],
+    ['issuerSigned', new Map<Cbor, Cbor>([...shown, ['issuerAuth', rawIssuerAuth]])],
+    [
+      'deviceSigned',
+      new Map<Cbor, Cbor>([
+        ['nameSpaces', deviceNameSpaces],
+        ['deviceAuth', new Map([['deviceSignature', deviceSignature]])],
+      ]),
+    ],
+  ])
+  return toBase64url(
+    encodeCbor(
+      new Map<Cbor, Cbor>([
+        ['version', VERSION],
+        ['documents', [document]],
+        ['status', 0],
+      ]),
+    ),
+  )
+}
+
+function parse(credential: string): IssuerSigned {
+  return readIssuerSigned(decodeCbor(fromBase64url(credential)))
+}
+
+/** The member `nameSpaces`, when any element is shown: an element is shown with all that lies in it. */
+function shownNameSpaces(
+  nameSpaces: IssuerSigned['nameSpaces'],
+  places: readonly Place[],
+): readonly (readonly [Cbor, Cbor])[] {
+  const shown = [...nameSpaces].flatMap(([nameSpace, items]) => {
+    const wanted = items.filter((item) => {
+      const place = [nameSpace, identifierOf(item)]
+      return places.some((each) => isWithin(place, each) || isWithin(each, place))
+    })
+    return wanted.length > 0 ? [[nameSpace, wanted.map((item) => tagged(TAG.encoded, item))] as const] : []
+  })
+  return shown.length > 0 ? [['nameSpaces', new Map(shown)]] : []
+}
+
+function asRead(nameSpace: string, elements: JsonObject): JsonObject {
+  const read = Object.entries(elements).map(([name, value]) => [name, toJson(toCbor(value, nameSpace, name))])
+  const object: unknown = Object.fromEntries(read)
+  return isObject(object) ? object : {}
+}

@@ -1,0 +1,163 @@
+/**
+ * Takes a DeviceResponse with one document apart into evidence, without judging it.
+ * ISO/IEC 18013-5 sections 8.3.2.1.2.2, 9.1.2 and 9.1.3; OpenID4VP 1.0, Mobile Documents or mdocs.
+ */
+import { fromBase64url } from '../../codec/base64url.ts'
+import {
+  asArray,
+  asText,
+  type Cbor,
+  type CborMap,
+  decodeCbor,
+  isArray,
+  isMap,
+  readEmbedded,
+  TAG,
+  type Tagged,
+  untagged,
+} from '../../codec/cbor.ts'
+import { readCoseKey, readSign1 } from '../../codec/cose.ts'
+import { isObject, type JsonObject } from '../../codec/json.ts'
+import { MalformedError, malformed } from '../../codec/malformed.ts'
+import { importPublicKey, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
+import type { Evidence, HolderEvidence, Instant } from '../format.ts'
+import { deviceAuthentication } from './device-auth.ts'
+import { readElements } from './elements.ts'
+import { closedMap, type IssuerSigned, type MobileSecurityObject, readIssuerSigned } from './issuer-signed.ts'
+import { isSign1By } from './sign1.ts'
+import { toJson } from './values.ts'
+
+export const IDS = ['mso_mdoc'] as const
+export const VERSION = '1.0'
+const STATUS_OK = 0
+
+/** Throws a MalformedError when it is no DeviceResponse with one document. */
+export function read(presentation: string): Evidence {
+  const document = readDocument(decodeCbor(fromBase64url(presentation)))
+  const docType = asText(document.get('docType'), 'docType of the document')
+  const issuerSigned = readIssuerSigned(document.get('issuerSigned'))
+  const deviceSigned = document.get('deviceSigned')
+  return {
+    ...evidenceOf(issuerSigned),
+    statedTypes: [docType],
+    holder: deviceSigned === undefined ? undefined : holderOf(deviceSigned, docType, issuerSigned.mso),
+  }
+}
+
+/** What the issuer's part alone says. */
+export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' | 'statedTypes'> {
+  const { mso, issuerAuth } = issuerSigned
+  const { claims, problem } = readElements(issuerSigned)
+  const signed = instant(mso.validityInfo, 'signed')
+  return {
+    formats: mso.version === VERSION ? IDS : [],
+    issuer: {
+      identifiers: [],
+      chain: issuerAuth.x5chain,
+      signedAt: signed,
+      signedBy: (key) => isSign1By(issuerAuth, mso.bytes, key),
+    },
+    boundKey: boundKeyOf(mso),
+    disclosuresProblem: problem,
+    claims,
+    envelope: [],
+    types: [mso.docType],
+    validity: {
+      notBefore: [signed, instant(mso.validityInfo, 'validFrom')],
+      notAfter: [instant(mso.validityInfo, 'validUntil')],
+    },
+    status: statusOf(mso.status),
+  }
+}
+
+/** The one Document of a DeviceResponse. Errors about other documents (`documentErrors`) are no matter of ours. */
+function readDocument(value: Cbor): CborMap {
+  const response = closedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
+  if (response.get('version') !== VERSION) malformed(`the version of the DeviceResponse is not ${VERSION}`)
+  if (response.get('status') !== STATUS_OK) malformed('the status of the DeviceResponse is not 0 (OK)')
+  const [document, ...more] = asArray(response.get('documents'), 'documents')
+  if (document === undefined) malformed('the DeviceResponse has no document')
+  if (more.length > 0) malformed('the DeviceResponse has several documents; send each in a presentation of its own')
+  return closedMap(document, 'the document', ['docType', 'issuerSigned', 'deviceSigned', 'errors'])
+}
+
+function boundKeyOf({ deviceKeyInfo }: MobileSecurityObject): Evidence['boundKey'] {
+  try {
+    const jwk = readPublicJwk(readCoseKey(deviceKeyInfo.get('deviceKey')))
+    return { jwk, thumbprint: thumbprint(jwk) }
+  } catch (error) {
+    if (error instanceof MalformedError) return { problem: `deviceKey: ${error.message}` }
+    throw error
+  }
+}
+
+function holderOf(value: Cbor, docType: string, mso: MobileSecurityObject): HolderEvidence {
+  const deviceSigned = closedMap(value, 'deviceSigned', ['nameSpaces', 'deviceAuth'])
+  const deviceNameSpaces = deviceSigned.get('nameSpaces')
+  const stated = readEmbedded(deviceNameSpaces, 'nameSpaces of deviceSigned').value
+  const auth = closedMap(deviceSigned.get('deviceAuth'), 'deviceAuth', ['deviceSignature', 'deviceMac'])
+  const signature = auth.get('deviceSignature')
+  const sign1 = signature === undefined ? undefined : readSign1(signature, 'deviceSignature')
+  // ISO/IEC 18013-5 section 9.1.3.6: it is detached. What it covers is ours to say.
+  if (sign1?.payload !== undefined) malformed('the payload of deviceSignature is not detached (null)')
+  return {
+    problem: methodProblem(auth) ?? authorizationProblem(stated, mso),
+    signedBy: (key, binding) =>
+      sign1 !== undefined &&
+      isSign1By(sign1, deviceAuthentication(binding, docType, deviceNameSpaces as Tagged), importPublicKey(key)),
+    nonce: undefined,
+    audience: undefined,
+    issuedAt: undefined,
+    validity: { notBefore: [], notAfter: [] },
+    coversPresentation: false,
+    approves: (transactionData) => transactionData.length === 0,
+  }
+}
+
+function methodProblem(auth: CborMap): string | undefined {
+  if (auth.has('deviceMac')) {
+    return 'the device authentication is a MAC (deviceMac), for which the reader would need a key that OpenID4VP does not have; sign instead (deviceSignature)'
+  }
+  return auth.has('deviceSignature') ? undefined : 'deviceAuth has no deviceSignature'
+}
+
+/** ISO/IEC 18013-5 section 9.1.2.4: the device states what the issuer let it state, by namespace or by element. */
+function authorizationProblem(stated: Cbor, { deviceKeyInfo }: MobileSecurityObject): string | undefined {
+  if (!isMap(stated)) return 'nameSpaces of deviceSigned is not a CBOR map'
+  const authorizations = deviceKeyInfo.get('keyAuthorizations')
+  const authorized = (nameSpace: Cbor, element: Cbor): boolean =>
+    isMap(authorizations) &&
+    (listed(authorizations.get('nameSpaces'), nameSpace) || listed(byNameSpace(authorizations, nameSpace), element))
+  for (const [nameSpace, elements] of stated) {
+    if (!isMap(elements)) return 'a namespace of deviceSigned is not a CBOR map'
+    if ([...elements.keys()].some((element) => !authorized(nameSpace, element))) {
+      return 'the device signed elements that the issuer did not authorize its key to sign (keyAuthorizations)'
+    }
+  }
+  return undefined
+}
+
+function byNameSpace(authorizations: CborMap, nameSpace: Cbor): Cbor | undefined {
+  const elements = authorizations.get('dataElements')
+  return isMap(elements) ? elements.get(nameSpace) : undefined
+}
+
+function listed(list: Cbor | undefined, value: Cbor): boolean {
+  return isArray(list) && list.includes(value)
+}
+
+/** A tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is mandatory. */
+function instant(validityInfo: CborMap, member: string): Instant {
+  const text = untagged(validityInfo.get(member), TAG.dateTime)
+  const stamped =
+    typeof text === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text)
+      ? new Date(text)
+      : undefined
+  return { member, at: stamped && !Number.isNaN(stamped.getTime()) ? stamped : undefined }
+}
+
+function statusOf(status: Cbor | undefined): JsonObject | undefined {
+  if (status === undefined) return undefined
+  const json = toJson(status)
+  return isObject(json) ? json : {}
+}

@@ -1,0 +1,125 @@
+/**
+ * What an mdoc configuration may declare, what its dataset may hold, and what a query may say of its type and elements.
+ * OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
+ */
+import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { MalformedError } from '../../codec/malformed.ts'
+import { inBoolean, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { Evidence } from '../format.ts'
+import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
+import { toCbor, unicode } from './values.ts'
+
+const MAX_DEPTH = 16
+
+/** Refuses with `invalid_request` a configuration without `doctype`, with members of other formats, or that hides less than all. */
+export function checkConfiguration(configuration: JsonObject): void {
+  if (!ownString(configuration, 'doctype')) {
+    refuse('invalid_request', 'doctype: this format needs it, a text such as org.iso.18013.5.1.mDL')
+  }
+  for (const foreign of ['credential_definition', 'vct']) {
+    if (Object.hasOwn(configuration, foreign)) {
+      refuse('invalid_request', `${foreign}: does not go with this format; use doctype`)
+    }
+  }
+  if ((own(configuration, 'selective_disclosure') ?? 'all') !== 'all') {
+    refuse('invalid_request', 'selective_disclosure: must be "all": every element of an mdoc can be left out')
+  }
+}
+
+/** Refuses with `invalid_request` a dataset that is not namespaces of elements, or holds what an mdoc cannot. */
+export function checkDataset(dataset: JsonObject, _configuration: JsonObject): void {
+  const nameSpaces = Object.entries(dataset)
+  const elements = nameSpaces.reduce((count, [, each]) => count + (isObject(each) ? Object.keys(each).length : 0), 0)
+  if (nameSpaces.length === 0) {
+    refuse('invalid_request', 'credential_dataset: it must have a namespace, such as org.iso.18013.5.1')
+  }
+  if (nameSpaces.length > MAX_NAMESPACES || elements > MAX_ELEMENTS) {
+    const most = `${MAX_NAMESPACES} namespaces and ${MAX_ELEMENTS} elements`
+    refuse('invalid_request', `credential_dataset: it may have ${most}, and no more`)
+  }
+  for (const [nameSpace, value] of nameSpaces) checkNameSpace(nameSpace, value)
+}
+
+/** OpenID4VP 1.0, Mobile Documents or mdocs: Parameters in the `meta` parameter, and in the Claims Query. */
+export function* queryMistakes(query: JsonObject, at: string): Mistakes {
+  const meta = own(query, 'meta')
+  if (isObject(meta)) {
+    // Not unknown members but those of other formats: ignoring them would accept any type without a word.
+    for (const foreign of ['vct_values', 'type_values']) {
+      if (Object.hasOwn(meta, foreign)) {
+        yield `${at}.meta.${foreign}: does not go with this format; use doctype_value`
+      }
+    }
+    const type = own(meta, 'doctype_value')
+    if (type !== undefined) yield* inText(type, `${at}.meta.doctype_value`)
+  }
+  const claims = own(query, 'claims')
+  if (!Array.isArray(claims)) return
+  for (const [index, claim] of claims.entries()) {
+    if (isObject(claim)) yield* inClaim(claim, `${at}.claims[${index}]`)
+  }
+}
+
+/** OpenID4VP 1.0, Mobile Documents or mdocs, `doctype_value`. */
+export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
+  const wanted = own(meta, 'doctype_value')
+  return wanted === undefined || types.some((type) => type === wanted)
+}
+
+function checkNameSpace(nameSpace: string, elements: Json): void {
+  const path = `credential_dataset.${nameSpace}`
+  if (!isObject(elements) || Object.keys(elements).length === 0) {
+    refuse('invalid_request', `${path}: it must be an object with the elements of the namespace`)
+  }
+  checkName(nameSpace, path)
+  for (const [name, value] of Object.entries(elements)) {
+    checkValue(value, { path: `${path}.${name}`, nameSpace, name, left: MAX_DEPTH })
+  }
+}
+
+interface At {
+  readonly path: string
+  readonly nameSpace: string
+  /** Undefined for an element of an array. */
+  readonly name: string | undefined
+  readonly left: number
+}
+
+function checkValue(value: Json, { path, nameSpace, name, left }: At): void {
+  if (left === 0) refuse('invalid_request', `${path}: nested deeper than ${MAX_DEPTH}`)
+  if (name !== undefined) checkName(name, path)
+  if (typeof value !== 'object' || value === null) {
+    refuseMalformed(path, () => toCbor(value, nameSpace, name))
+  } else if (Array.isArray(value)) {
+    for (const [index, element] of value.entries()) {
+      checkValue(element, { path: `${path}[${index}]`, nameSpace, name: undefined, left: left - 1 })
+    }
+  } else {
+    for (const [key, member] of Object.entries(value)) {
+      checkValue(member, { path: `${path}.${key}`, nameSpace, name: key, left: left - 1 })
+    }
+  }
+}
+
+function checkName(name: string, path: string): void {
+  if (name === '__proto__') refuse('invalid_request', `${path}: this name is reserved`)
+  refuseMalformed(path, () => unicode(name))
+}
+
+function refuseMalformed(path: string, read: () => unknown): void {
+  try {
+    read()
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    refuse('invalid_request', `${path}: ${error.message}`)
+  }
+}
+
+function* inClaim(claim: JsonObject, at: string): Mistakes {
+  const path = own(claim, 'path')
+  if (!Array.isArray(path) || path.length !== 2 || path.some((step) => typeof step !== 'string')) {
+    yield `${at}.path: must be two strings, a namespace and an element`
+  }
+  yield* inBoolean(claim, 'intent_to_retain', at)
+}
