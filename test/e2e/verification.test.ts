@@ -79,6 +79,7 @@ describe('a request object', () => {
     const { payload } = await compactVerify(jwt, key)
     const created = Math.floor(services.clock.now.getTime() / 1000)
     const algs = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+    const sdJwtAlgs = { 'sd-jwt_alg_values': algs, 'kb-jwt_alg_values': algs }
     expect(JSON.parse(new TextDecoder().decode(payload))).toEqual({
       response_type: 'vp_token',
       response_mode: 'direct_post',
@@ -92,12 +93,12 @@ describe('a request object', () => {
       dcql_query: dcqlQuery,
       client_metadata: {
         client_name: 'Example Shop',
-        vp_formats_supported: Object.fromEntries(
-          ['jwt_vc_json-ld', 'vc+sd-jwt', 'dc+sd-jwt', 'jwt_vc_json'].map((id) => {
-            if (id === 'jwt_vc_json') return [id, { alg_values: algs }]
-            return [id, { 'sd-jwt_alg_values': algs, 'kb-jwt_alg_values': algs }]
-          }),
-        ),
+        vp_formats_supported: {
+          'jwt_vc_json-ld': sdJwtAlgs,
+          'vc+sd-jwt': sdJwtAlgs,
+          'dc+sd-jwt': sdJwtAlgs,
+          jwt_vc_json: { alg_values: algs },
+        },
       },
     })
   })
