@@ -7,7 +7,9 @@ import { MAX_DEPTH } from './json.ts'
 import { malformed, within } from './malformed.ts'
 
 export type Cbor = string | number | bigint | boolean | null | Uint8Array | Tagged | readonly Cbor[] | CborMap
-export type CborMap = ReadonlyMap<Cbor, Cbor>
+/** Nothing else is a key in what we read. */
+export type CborKey = string | number | bigint
+export type CborMap = ReadonlyMap<CborKey, Cbor>
 export type { Tagged }
 
 /** RFC 8949 section 3.4, RFC 8943. */
@@ -19,6 +21,7 @@ const MAX_VALUES = 20_000
 
 const OPTIONS = {
   strict: true,
+  allowBigInt: true,
   allowIndefinite: false,
   allowUndefined: false,
   allowInfinity: false,
@@ -130,7 +133,7 @@ function readArray(token: Token, next: () => Cbor): Cbor[] {
 }
 
 function readMap(token: Token, reader: Reader, next: () => Cbor): CborMap {
-  const members = new Map<Cbor, Cbor>()
+  const members = new Map<CborKey, Cbor>()
   for (let left = token.value as number; left > 0; left--) {
     const key = readKey(reader)
     if (members.has(key)) malformed('a CBOR map has a key twice')
@@ -143,10 +146,12 @@ function readTagged(tag: number | bigint, next: () => Cbor): Tagged {
   return typeof tag === 'number' ? new Tagged(tag, next()) : malformed('the CBOR has a tag that nobody has registered')
 }
 
-function readKey(reader: Reader): Cbor {
+function readKey(reader: Reader): CborKey {
   const token = nextToken(reader)
   const simple = token.type === Type.string || token.type === Type.uint || token.type === Type.negint
-  return simple ? readValue(reader, token, 0) : malformed('a key of a CBOR map is neither a text nor an integer')
+  return simple
+    ? (readValue(reader, token, 0) as CborKey)
+    : malformed('a key of a CBOR map is neither a text nor an integer')
 }
 
 function textOf({ byteValue }: Token): string {

@@ -9,6 +9,7 @@ import {
   asBytes,
   asMap,
   type Cbor,
+  type CborKey,
   type CborMap,
   decodeCbor,
   encodeCbor,
@@ -91,7 +92,7 @@ export async function writeSign1(
   const [leaf] = x5chain
   // RFC 9360 section 2: one certificate stands alone.
   const chain = x5chain.length === 1 ? leaf : x5chain
-  const unprotected = new Map<Cbor, Cbor>(leaf === undefined || chain === undefined ? [] : [[HEADER.x5chain, chain]])
+  const unprotected = new Map<CborKey, Cbor>(leaf === undefined || chain === undefined ? [] : [[HEADER.x5chain, chain]])
   const signature = await sign(signedBytes(protectedBytes, payload))
   return [protectedBytes, unprotected, detached ? null : payload, signature]
 }
@@ -118,7 +119,7 @@ export function writeCoseKey(jwk: { readonly crv: string; readonly x: string; re
   const curve = CURVES.find(({ crv }) => crv === jwk.crv)
   if (curve === undefined) throw new TypeError(`COSE has no curve ${jwk.crv} here`)
   const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'))
-  return new Map<Cbor, Cbor>([
+  return new Map<CborKey, Cbor>([
     [KEY.kty, jwk.y === undefined ? OKP : EC2],
     [KEY.crv, curve.id],
     [KEY.x, bytes(jwk.x)],

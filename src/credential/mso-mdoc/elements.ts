@@ -35,7 +35,7 @@ export interface Elements {
 
 /** IssuerSignedItem. ISO/IEC 18013-5 section 8.3.2.1.2.2. */
 interface Item {
-  readonly digestID: Cbor
+  readonly digestID: number
   readonly elementIdentifier: string
   readonly elementValue: Cbor
 }

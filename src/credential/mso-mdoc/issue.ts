@@ -1,6 +1,6 @@
 /** Writes an mdoc: every element behind a digest, and the digests signed, bound to the device key. ISO/IEC 18013-5 section 9.1.2. */
 import { toBase64url } from '../../codec/base64url.ts'
-import { type Cbor, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
+import { type Cbor, type CborKey, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import { isObject, type JsonObject, ownString } from '../../codec/json.ts'
 import { algorithms } from '../../keys/algorithm.ts'
@@ -37,7 +37,7 @@ export async function issue(order: Order, signer: Signer, random: Random): Promi
   const items = nameSpaces.map((each) => [each.nameSpace, each.items.map((item) => tagged(TAG.encoded, item))] as const)
   return toBase64url(
     encodeCbor(
-      new Map<Cbor, Cbor>([
+      new Map<CborKey, Cbor>([
         ...(items.length > 0 ? [['nameSpaces', new Map(items)] as const] : []),
         ['issuerAuth', issuerAuth],
       ]),
@@ -51,7 +51,7 @@ function signedNameSpace(nameSpace: string, elements: JsonObject, random: Random
   const ids = shuffled(entries.length, bytes.subarray(entries.length * RANDOM_BYTES))
   const items = entries.map(([name, value], index) =>
     encodeCbor(
-      new Map<Cbor, Cbor>([
+      new Map<CborKey, Cbor>([
         ['digestID', ids[index] ?? index],
         ['random', bytes.subarray(index * RANDOM_BYTES, (index + 1) * RANDOM_BYTES)],
         ['elementIdentifier', name],
@@ -71,7 +71,7 @@ function shuffled(count: number, bytes: Buffer): readonly number[] {
 /** MobileSecurityObject. ISO/IEC 18013-5 section 9.1.2.4. */
 function securityObject(order: Order, nameSpaces: readonly SignedNameSpace[]): Cbor {
   const [issuedAt, expiresAt] = [dateTime(order.issuedAt), dateTime(order.expiresAt)]
-  return new Map<Cbor, Cbor>([
+  return new Map<CborKey, Cbor>([
     ['version', '1.0'],
     ['digestAlgorithm', 'SHA-256'],
     ['valueDigests', new Map(nameSpaces.map(({ nameSpace, digests }) => [nameSpace, digests]))],

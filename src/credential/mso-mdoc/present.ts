@@ -1,7 +1,7 @@
 /** The holder's side: what a credential shows of itself, and a presentation of it. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and 9.1.3. */
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
-import { type Cbor, decodeCbor, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
+import { type Cbor, type CborKey, decodeCbor, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
 import { writeSign1 } from '../../codec/cose.ts'
 import { isObject, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
@@ -58,12 +58,12 @@ export async function present(
     },
     (data) => holder.sign(data),
   )
-  const document = new Map<Cbor, Cbor>([
+  const document = new Map<CborKey, Cbor>([
     ['docType', mso.docType],
-    ['issuerSigned', new Map<Cbor, Cbor>([...shown, ['issuerAuth', rawIssuerAuth]])],
+    ['issuerSigned', new Map<CborKey, Cbor>([...shown, ['issuerAuth', rawIssuerAuth]])],
     [
       'deviceSigned',
-      new Map<Cbor, Cbor>([
+      new Map<CborKey, Cbor>([
         ['nameSpaces', deviceNameSpaces],
         ['deviceAuth', new Map([['deviceSignature', deviceSignature]])],
       ]),
@@ -71,7 +71,7 @@ export async function present(
   ])
   return toBase64url(
     encodeCbor(
-      new Map<Cbor, Cbor>([
+      new Map<CborKey, Cbor>([
         ['version', VERSION],
         ['documents', [document]],
         ['status', 0],
@@ -88,7 +88,7 @@ function parse(credential: string): IssuerSigned {
 function shownNameSpaces(
   nameSpaces: IssuerSigned['nameSpaces'],
   places: readonly Place[],
-): readonly (readonly [Cbor, Cbor])[] {
+): readonly (readonly [CborKey, Cbor])[] {
   const shown = [...nameSpaces].flatMap(([nameSpace, items]) => {
     const wanted = items.filter((item) => {
       const place = [nameSpace, identifierOf(item)]

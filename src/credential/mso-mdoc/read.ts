@@ -7,6 +7,7 @@ import {
   asArray,
   asText,
   type Cbor,
+  type CborKey,
   type CborMap,
   decodeCbor,
   isArray,
@@ -125,7 +126,7 @@ function methodProblem(auth: CborMap): string | undefined {
 function authorizationProblem(stated: Cbor, { deviceKeyInfo }: MobileSecurityObject): string | undefined {
   if (!isMap(stated)) return 'nameSpaces of deviceSigned is not a CBOR map'
   const authorizations = deviceKeyInfo.get('keyAuthorizations')
-  const authorized = (nameSpace: Cbor, element: Cbor): boolean =>
+  const authorized = (nameSpace: CborKey, element: CborKey): boolean =>
     isMap(authorizations) &&
     (listed(authorizations.get('nameSpaces'), nameSpace) || listed(byNameSpace(authorizations, nameSpace), element))
   for (const [nameSpace, elements] of stated) {
@@ -137,7 +138,7 @@ function authorizationProblem(stated: Cbor, { deviceKeyInfo }: MobileSecurityObj
   return undefined
 }
 
-function byNameSpace(authorizations: CborMap, nameSpace: Cbor): Cbor | undefined {
+function byNameSpace(authorizations: CborMap, nameSpace: CborKey): Cbor | undefined {
   const elements = authorizations.get('dataElements')
   return isMap(elements) ? elements.get(nameSpace) : undefined
 }

@@ -28,7 +28,7 @@ export function checkConfiguration(configuration: JsonObject): void {
 }
 
 /** Refuses with `invalid_request` a dataset that is not namespaces of elements, or holds what an mdoc cannot. */
-export function checkDataset(dataset: JsonObject, _configuration: JsonObject): void {
+export function checkDataset(dataset: JsonObject): void {
   const nameSpaces = Object.entries(dataset)
   const elements = nameSpaces.reduce((count, [, each]) => count + (isObject(each) ? Object.keys(each).length : 0), 0)
   if (nameSpaces.length === 0) {

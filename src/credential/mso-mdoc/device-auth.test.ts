@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { encodeCbor } from '../../codec/cbor.ts'
+import { thumbprint } from '../../keys/jwk.ts'
+import { sessionTranscript } from './device-auth.ts'
+
+const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
+/** OpenID4VP 1.0, appendix B.2.6.1: the example and its parts. */
+const session = {
+  audience: 'x509_san_dns:example.com',
+  nonce: 'exc7gBkxjx1rdc9udRrveKvSsJIq80avlXeLHhGwqtA',
+  encryptionKeyThumbprint: Buffer.from(
+    thumbprint({
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'DxiH5Q4Yx3UrukE2lWCErq8N8bqC9CHLLrAwLz5BmE0',
+      y: 'XtLM4-3h5o3HUH0MHVJV0kyq0iBlrBwlh8qEDMZ4-Pc',
+    }),
+    'base64url',
+  ),
+  responseUri: 'https://example.com/response',
+}
+
+describe('the session transcript', () => {
+  it('is that of the example in the specification', () => {
+    expect(toHex(session.encryptionKeyThumbprint)).toBe(
+      '4283ec927ae0f208daaa2d026a814f2b22dca52cf85ffa8f3f8626c6bd669047',
+    )
+    expect(toHex(encodeCbor(sessionTranscript(session)))).toBe(
+      '83f6f682714f70656e494434565048616e646f7665725820' +
+        '048bc053c00442af9b8eed494cefdd9d95240d254b046b11b68013722aad38ac',
+    )
+  })
+
+  it('is another one without encryption, and for every other member', () => {
+    const others = [
+      session,
+      { ...session, encryptionKeyThumbprint: undefined },
+      { ...session, audience: 'x' },
+      { ...session, nonce: 'x' },
+      { ...session, responseUri: 'x' },
+    ].map((each) => toHex(encodeCbor(sessionTranscript(each))))
+    expect(new Set(others).size).toBe(others.length)
+  })
+})
