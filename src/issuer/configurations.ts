@@ -50,7 +50,9 @@ export function formatOfConfiguration(configuration: JsonObject): CredentialForm
 }
 
 function formatOrRefuse(format: string): CredentialFormat {
-  return formatOf(format) ?? refuse('invalid_request', `format: ${format} is unknown; use ${supportedFormats.join(' or ')}`)
+  return (
+    formatOf(format) ?? refuse('invalid_request', `format: ${format} is unknown; use ${supportedFormats.join(' or ')}`)
+  )
 }
 
 /** OpenID4VCI 1.0, Claims Description: two descriptions of one claim could contradict each other. */

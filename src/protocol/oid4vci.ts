@@ -36,9 +36,10 @@ const Levels = Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 
 /** What every format declares; what a format adds to it, its own `checkConfiguration` looks at. */
 export const CredentialConfiguration = Type.Object(
   {
-    format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt or jwt_vc_json' }),
+    format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc' }),
     credential_definition: Type.Optional(Type.Object({}, { description: 'For W3C formats: type, and @context' })),
     vct: Type.Optional(Type.String({ description: 'For dc+sd-jwt: the type' })),
+    doctype: Type.Optional(Type.String({ description: 'For mso_mdoc: the type' })),
     credential_metadata: Type.Optional(
       Type.Object({
         display: Type.Optional(Type.Array(Display)),

@@ -1,9 +1,13 @@
-/** What a row of a table of attacks says. The tables are in the files beside this one, one for each subject. */
-import { evidenceChecks } from '../../src/verifier/checks/index.ts'
+/** What a row of a table of attacks says, and what is then expected. The tables are in the files beside this one, one for each subject. */
+import { expect } from 'vitest'
+import { formatOf } from '../../src/credential/formats.ts'
+import { TRANSACTION_CHECK } from '../../src/protocol/transaction-data.ts'
+import { evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
+import type { CredentialReport, Report } from '../../src/verifier/verification.ts'
 import type { Forgery, World } from '../support/forge.ts'
 import type { Profile } from '../support/profiles.ts'
 
-export interface Attack {
+export interface Attack<Parts = Forgery> {
   /** In a sentence. */
   readonly attack: string
   /** The module of the OpenID Foundation's conformance suite that does the same. */
@@ -19,7 +23,7 @@ export interface Attack {
   /** `transaction_data` of the session; the good presentation approves them. */
   readonly transactions?: readonly object[]
   /** Makes the one thing wrong. */
-  change?(forgery: Forgery, world: World): void | Promise<void>
+  change?(forgery: Parts, world: World): void | Promise<void>
   /** The `vp_token`, when it is not the one presentation under the one id. */
   vpToken?(presentation: string): unknown
 }
@@ -42,3 +46,60 @@ export const after = {
   disclosures: ['query.claims', 'query.values'],
   claims: ['query.values'],
 } satisfies Readonly<Record<string, readonly string[]>>
+
+/** The outcome of each check of a report, by id. */
+export function outcomesOf(report: Pick<CredentialReport, 'checks'> | undefined): Record<string, string> {
+  return Object.fromEntries((report?.checks ?? []).map(({ id, outcome }) => [id, outcome]))
+}
+
+/** The outcome of each of `checks` when the row's check fails, and only that. */
+export function expected(
+  checks: readonly { readonly id: string }[],
+  profile: Profile,
+  row: Partial<Attack<never>> = {},
+): Record<string, string> {
+  const waived = row.query?.(profile).require_cryptographic_holder_binding === false
+  const unasked = formatOf(profile.format)?.unasked ?? {}
+  const outcome = (id: string) => {
+    if (Object.hasOwn(unasked, id)) return 'not_applicable'
+    if (waived && id.startsWith('holder.')) return 'not_applicable'
+    if (id === 'query.trusted_authorities' && row.query?.(profile).trusted_authorities === undefined)
+      return 'not_applicable'
+    if (id === TRANSACTION_CHECK && row.transactions === undefined) return 'not_applicable'
+    if (id === row.fails) return 'failed'
+    return row.notRun?.includes(id) ? 'not_run' : 'passed'
+  }
+  return Object.fromEntries(checks.map(({ id }) => [id, outcome(id)]))
+}
+
+/** What came of a response: the answer to it, and the session afterwards. */
+export interface Sent {
+  readonly status: number
+  readonly body: unknown
+  readonly report: Record<string, unknown>
+}
+
+/** The response was refused, and the report says that it was for the one reason of the row. */
+export function expectRefusal({ status, body, report }: Sent, profile: Profile, row: Partial<Attack<never>>): void {
+  expect(body).toEqual({ error: 'invalid_request', error_description: 'the presentation was not accepted' })
+  expect(status).toBe(400)
+  expect(report.status).toBe('VERIFICATION_FAILED')
+  const { verified, checks, credentials } = report.result as Report
+  expect(verified).toBe(false)
+  expect(outcomesOf({ checks })).toEqual(expected(responseChecks, profile, row))
+  for (const credential of Object.values(credentials).flat()) {
+    expect(outcomesOf(credential)).toEqual(expected([...readingChecks, ...evidenceChecks], profile, row))
+    const failed = credential.checks.some(({ id }) => id === row.fails)
+    if (failed) expect(Object.keys(credential).sort()).toEqual(['checks', 'format'])
+  }
+  const failures = [
+    ...checks,
+    ...Object.values(credentials).flatMap((each) => each.flatMap((one) => one.checks)),
+  ].filter(({ outcome }) => outcome === 'failed')
+  expect(failures.map(({ detail }) => detail)).not.toContain(undefined)
+  // An exception fails a check as well; none but this one is meant to.
+  const thrown = failures.filter(({ detail }) => detail?.startsWith('could not be checked'))
+  expect(thrown.filter(({ detail }) => detail?.endsWith('the key is not a point on the curve P-256') !== true)).toEqual(
+    [],
+  )
+}

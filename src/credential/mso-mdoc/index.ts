@@ -1,6 +1,7 @@
 /**
  * Mobile documents: `mso_mdoc`. ISO/IEC 18013-5; OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs.
  */
+import { ownString } from '../../codec/json.ts'
 import { algorithms, coseAlgorithms } from '../../keys/algorithm.ts'
 import type { CredentialFormat } from '../format.ts'
 import { issue } from './issue.ts'
@@ -19,12 +20,16 @@ export const msoMdoc: CredentialFormat = {
     'holder.nonce': COVERED,
     'holder.audience': COVERED,
     'holder.fresh': COVERED,
+    'holder.transaction_data':
+      'an mdoc approves a transaction by elements that the device signs, which this release does not ask for',
     'holder.sd_hash': 'the device signs the session and not the choice of elements; the issuer signed each of them',
   },
   signingAlgorithm: (alg) => algorithms[alg].cose[0],
   checkConfiguration,
   checkDataset,
+  claimsOf: (dataset) => dataset,
   queryMistakes,
+  metaOf: (configuration) => ({ doctype_value: ownString(configuration, 'doctype') ?? '' }),
   matchesMeta,
   issue,
   fulfils,

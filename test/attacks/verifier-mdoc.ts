@@ -1,0 +1,14 @@
+/** The tables of attacks with mobile documents. */
+import type { MdocForgery } from '../support/mdoc.ts'
+import type { Attack } from './attack.ts'
+import { mdocDocumentAttacks } from './verifier-mdoc-document.ts'
+import { mdocHolderAttacks } from './verifier-mdoc-holder.ts'
+import { mdocIssuerAttacks } from './verifier-mdoc-issuer.ts'
+
+export const mdocTables: Readonly<Record<string, readonly Attack<MdocForgery>[]>> = {
+  'the issuer': mdocIssuerAttacks,
+  'the device': mdocHolderAttacks,
+  'the document': mdocDocumentAttacks,
+}
+
+export const mdocAttacks: readonly Attack<MdocForgery>[] = Object.values(mdocTables).flat()
