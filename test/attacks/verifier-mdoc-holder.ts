@@ -261,6 +261,18 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
     ...session(() => ({ encryptionKeyThumbprint: Buffer.alloc(32, 1) })),
   },
   {
+    attack: 'The device signed for a response that is not encrypted.',
+    ...badSignature,
+    ...session(() => ({ encryptionKeyThumbprint: undefined })),
+  },
+  {
+    attack: 'The device signed the name of the key in place of its thumbprint in bytes.',
+    ...badSignature,
+    ...session(({ encryptionKeyThumbprint: bytes }) => ({
+      encryptionKeyThumbprint: Buffer.from(Buffer.from(bytes ?? []).toString('base64url')),
+    })),
+  },
+  {
     attack: 'The device signed another type than the document states.',
     ...badSignature,
     ...payload((_, binding) => withHandover('org.example.other', handoverOf(binding))),

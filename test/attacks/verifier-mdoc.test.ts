@@ -7,6 +7,7 @@ import { embedded, encodeCbor, TAG, tagged } from '../../src/codec/cbor.ts'
 import { digestOf } from '../../src/credential/mso-mdoc/elements.ts'
 import { evidenceChecks, readingChecks } from '../../src/verifier/checks/index.ts'
 import type { Report } from '../../src/verifier/verification.ts'
+import { encryptedResponse } from '../support/encryption.ts'
 import type { World } from '../support/forge.ts'
 import {
   bindingOf,
@@ -152,7 +153,7 @@ async function send(world: World, row: Partial<Attack<MdocForgery>>): Promise<Se
   return { status: response.status, body: await response.json(), report }
 }
 
-function respond({ services }: World, request: RequestObject, vpToken: unknown): Promise<Response> {
-  const form = { vp_token: JSON.stringify(vpToken), state: request.state }
-  return postForm(services, request.response_uri, form)
+async function respond({ services }: World, request: RequestObject, vpToken: unknown): Promise<Response> {
+  const response = await encryptedResponse(request, { vp_token: vpToken, state: request.state })
+  return postForm(services, request.response_uri, { response })
 }

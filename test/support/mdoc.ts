@@ -19,6 +19,8 @@ import type { Binding } from '../../src/credential/format.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { deviceAuthentication } from '../../src/credential/mso-mdoc/device-auth.ts'
 import { digestOf } from '../../src/credential/mso-mdoc/elements.ts'
+import { readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
+import { responseKey } from './encryption.ts'
 import { signWith, startWorld, type World } from './forge.ts'
 import type { Profile } from './profiles.ts'
 import { bindingTo, issueCredential, type RequestObject } from './wire.ts'
@@ -116,9 +118,13 @@ export async function startMdocWorld(): Promise<World> {
   }
 }
 
-/** A binding to the request of a verifier. */
+/** A binding to the request of a verifier, which wants an encrypted response. */
 export function bindingOf(request: RequestObject, at: Date) {
-  return { ...bindingTo(request.nonce, request.client_id, at), responseUri: request.response_uri }
+  return {
+    ...bindingTo(request.nonce, request.client_id, at),
+    responseUri: request.response_uri,
+    encryptionKeyThumbprint: Buffer.from(thumbprint(readPublicJwk(responseKey(request))), 'base64url'),
+  }
 }
 
 /** A presentation for the request that shows everything, in parts. */
