@@ -41,14 +41,12 @@ export async function readRequest(wallet: WalletContext, requestLink: string): P
   const answers = request.query.credentials.flatMap((query) => answerQuery(query, credentials, wallet.now()))
   const available = new Set(answers.filter(isAnswered).map(({ query }) => query.id))
   const choice = chooseCredentials(request.query, available)
-  if ('ids' in choice) {
-    const approved = approvalsOf(request.transactions, choice.ids)
-    if ('problem' in approved) return { request, answers, chosen: [], approvals: [], problem: approved.problem }
-    return { request, answers, chosen: choice.ids, approvals: approved.approvals, problem: undefined }
-  }
+  const approved = 'ids' in choice ? approvalsOf(request.transactions, choice.ids, available) : choice
+  if ('approvals' in approved) return { request, answers, ...approved, problem: undefined }
   const reasons = answers.flatMap((answer) => ('problem' in answer ? `${answer.query.id}: ${answer.problem}` : []))
   const damaged = unreadable.map(({ id, problem }) => `stored credential ${id} is damaged: ${problem}`)
-  const problem = [...(reasons.length > 0 ? reasons : [choice.problem]), ...damaged].join('; ')
+  const rest = 'ids' in choice || reasons.length === 0 ? [approved.problem] : []
+  const problem = [...reasons, ...rest, ...damaged].join('; ')
   return { request, answers, chosen: [], approvals: [], problem }
 }
 

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../test/support/services.ts'
 import { errorOf, testWallet } from '../../test/support/wallet.ts'
 import { dcqlQuery } from '../../test/support/wire.ts'
+import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { parseCertificate } from '../keys/certificate.ts'
@@ -40,6 +41,31 @@ const header =
 const sent =
   (parts: Partial<Verifier>): Change =>
   (verifier) => ({ ...verifier, ...parts })
+
+/** The public key of the example in OpenID4VP 1.0, Encrypted Responses. */
+const KEY = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'YO4epjifD-KWeq1sL2tNmm36BhXnkJ0He-WqMYrp9Fk',
+  y: 'Hekpm0zfK7C-YccH5iBjcIXgf6YdUvNUac_0At55Okk',
+  alg: 'ECDH-ES',
+  use: 'enc',
+  kid: 'k1',
+}
+const encrypted = (keys: unknown, more: object = {}): Change =>
+  payload({ response_mode: 'direct_post.jwt', client_metadata: { jwks: { keys }, ...more } })
+const transactions = (more: object, query: object = {}): Change =>
+  payload({
+    transaction_data: [toBase64url(JSON.stringify({ type: 'payment', credential_ids: ['card'], ...more }))],
+    dcql_query: { credentials: [{ ...dcqlQuery.credentials[0], ...query }] },
+  })
+const posting =
+  (nonce: string | undefined): Change =>
+  (verifier) => ({
+    ...verifier,
+    linkParameters: { request_uri_method: 'post' },
+    payload: JSON.parse(JSON.stringify({ ...verifier.payload, wallet_nonce: nonce })) as JsonObject,
+  })
 
 const clock = { now: new Date() }
 const seconds = () => Math.floor(clock.now.getTime() / 1000)
@@ -153,6 +179,15 @@ describe('a request object', () => {
     ['that is not to be used yet', payload({ nbf: seconds() + 61 }), /from the future/],
     ['that has expired', payload({ exp: seconds() - 61 }), /it expired on/],
     ['that expires at no time', payload({ exp: 'soon' }), /exp is not a time/],
+    ['with no list of transactions', payload({ transaction_data: 'e30' }), /transaction_data is no array/],
+    ['with an empty list of transactions', payload({ transaction_data: [] }), /transaction_data is no array/],
+    ['with a transaction that is no text', payload({ transaction_data: [{}] }), /\[0\] is not a string/],
+    ['with a transaction that cannot be read', payload({ transaction_data: ['+'] }), /\[0\]: it is not base64url/],
+    ['with a transaction of no type', payload({ transaction_data: ['e30'] }), /\[0\]: type: must be/],
+    ['with a transaction for nobody', transactions({ credential_ids: [] }), /credential_ids: must be/],
+    ['with a transaction for what is not asked', transactions({ credential_ids: ['card', 'x'] }), /not asked for/],
+    ['made for another wallet', posting('another'), /not made for this wallet \(wallet_nonce\)/],
+    ['made for no wallet', posting(undefined), /not made for this wallet \(wallet_nonce\)/],
   ]
 
   it.each(untrusted)('is refused: one %s', async (_, change, message) => {
@@ -161,15 +196,35 @@ describe('a request object', () => {
   })
 
   const others: readonly (readonly [string, Change, WalletErrorCode, RegExp])[] = [
+    ['another response mode', payload({ response_mode: 'fragment' }), 'unsupported', /response_mode fragment/],
+    ['an encrypted answer without a key', encrypted([]), 'unsupported', /client_metadata\.jwks has none/],
+    ['an encrypted answer to no list of keys', encrypted('x'), 'unsupported', /client_metadata\.jwks has none/],
+    ['an encrypted answer to a key for signing', encrypted([{ ...KEY, use: 'sig' }]), 'unsupported', /not enc/],
+    ['an encrypted answer by another algorithm', encrypted([{ ...KEY, alg: 'RSA-OAEP' }]), 'unsupported', /alg/],
+    ['an encrypted answer to a private key', encrypted([{ ...KEY, d: 'AAAA' }]), 'unsupported', /private/],
     [
-      'another response mode',
-      payload({ response_mode: 'direct_post.jwt' }),
+      'an answer encrypted otherwise',
+      encrypted([KEY], { encrypted_response_enc_values_supported: ['A128CBC-HS256'] }),
       'unsupported',
-      /response_mode direct_post\.jwt/,
+      /takes none of A256GCM, A128GCM/,
     ],
+    [
+      'a link with another method',
+      sent({ linkParameters: { request_uri_method: 'POST' } }),
+      'invalid_link',
+      /get nor post/,
+    ],
+    ['a hash it does not know', transactions({ transaction_data_hashes_alg: ['md5'] }), 'unsupported', /by a hash/],
+    ['a transaction with a credential it does not know', transactions({}, { format: 'x' }), 'unsupported', /format/],
+    [
+      'a transaction that nobody signs',
+      transactions({}, { require_cryptographic_holder_binding: false }),
+      'unsupported',
+      /does without the signature/,
+    ],
+    ['a transaction with any of many', transactions({}, { multiple: true }), 'unsupported', /several presentations/],
     ['no response mode', payload({ response_mode: undefined }), 'unsupported', /response_mode/],
     ['another response type', payload({ response_type: 'code' }), 'unsupported', /response_type code/],
-    ['a transaction', payload({ transaction_data: ['e30'] }), 'unsupported', /transaction_data/],
     ['an answer without TLS', payload({ response_uri: 'http://verifier.example/' }), 'insecure_address', /https/],
     ['another media type', sent({ contentType: 'application/jwt' }), 'invalid_response', /application\/jwt/],
     ['a link without client_id', sent({ linkClientId: '' }), 'invalid_link', /no client_id/],
@@ -191,6 +246,45 @@ describe('a request object', () => {
   it.each(others)('is refused: %s', async (_, change, code, message) => {
     const error = await errorOf((await ask(change)).request)
     expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)])
+  })
+
+  it('is asked for by POST when the link says so, and believed when it has the nonce', async () => {
+    const verifier = makeVerifier()
+    const answer = async (_: unknown, init?: RequestInit) => {
+      const nonce = new URLSearchParams(init?.body as URLSearchParams).get('wallet_nonce') ?? ''
+      const payload = { ...verifier.payload, wallet_nonce: nonce }
+      const text = await writeJws(verifier.header, payload, (data) => keySigner(verifierKey, []).sign(data))
+      return new Response(text, { headers: { 'content-type': verifier.contentType } })
+    }
+    const { wallet, sent } = testWallet(answer, clock)
+    const link = { client_id: verifier.linkClientId, request_uri: URL_OF_REQUEST, request_uri_method: 'post' }
+    const request = await fetchRequest(wallet, `haip-vp://?${String(new URLSearchParams(link))}`)
+    expect(request.clientName).toBe('Example Shop')
+    expect(sent.map(({ to }) => to)).toEqual([`POST ${URL_OF_REQUEST}`])
+    const form = new URLSearchParams(sent[0]?.body)
+    expect([...form.keys()]).toEqual(['wallet_nonce', 'wallet_metadata'])
+    expect(form.get('wallet_nonce')).toMatch(/^[\w-]{32}$/)
+    expect(JSON.parse(form.get('wallet_metadata') ?? '')).toMatchObject({
+      client_id_prefixes_supported: ['x509_hash'],
+      vp_formats_supported: { 'vc+sd-jwt': {} },
+    })
+  })
+
+  it('may want its answer encrypted, and says how', async () => {
+    for (const [more, enc] of [
+      [{}, 'A128GCM'],
+      [{ encrypted_response_enc_values_supported: ['A128GCM', 'A256GCM'] }, 'A256GCM'],
+      [{ encrypted_response_enc_values_supported: ['A192GCM', 'A128GCM'] }, 'A128GCM'],
+    ] as const) {
+      const { encryption } = await (await ask(encrypted([{ kty: 'RSA' }, KEY], more))).request
+      expect(encryption).toMatchObject({ enc, kid: 'k1', alg: 'ECDH-ES', jwk: { x: KEY.x } })
+    }
+    expect((await (await ask()).request).encryption).toBeUndefined()
+  })
+
+  it('may have transactions approved', async () => {
+    const { transactions: read } = await (await ask(transactions({ amount: '1' }))).request
+    expect(read).toMatchObject([{ type: 'payment', credentialIds: ['card'], content: { amount: '1' } }])
   })
 
   it('may be a minute ahead of us or behind, and need not say when it ends', async () => {

@@ -27,24 +27,28 @@ export function readTransactions(payload: JsonObject, query: DcqlQuery): readonl
 }
 
 /**
- * Which of the chosen presentations approves what: each transaction by one. Gives the reason when one cannot be approved.
+ * Which presentation approves what: each transaction is approved by one. Those that the query leaves to the wallet are
+ * presented too where they have to approve something. Gives the reason when a transaction cannot be approved.
  */
 export function approvalsOf(
   transactions: readonly Transaction[],
-  chosen: readonly string[],
-): { readonly approvals: readonly Approval[] } | { readonly problem: string } {
+  required: readonly string[],
+  available: ReadonlySet<string>,
+): { readonly approvals: readonly Approval[]; readonly chosen: readonly string[] } | { readonly problem: string } {
   const approvals: Approval[] = []
+  const chosen = new Set(required)
   for (const transaction of transactions) {
-    const by = transaction.credentialIds.find((id) => chosen.includes(id))
+    const { type, credentialIds } = transaction
+    const by = credentialIds.find((id) => chosen.has(id)) ?? credentialIds.find((id) => available.has(id))
     if (by === undefined) {
-      const ids = transaction.credentialIds.join(' or ')
       return {
-        problem: `the transaction ${transaction.type} is to be approved with ${ids}, which would not be presented`,
+        problem: `the transaction ${type} is to be approved with ${credentialIds.join(' or ')}, which is not there`,
       }
     }
+    chosen.add(by)
     approvals.push({ ...transaction, by })
   }
-  return { approvals }
+  return { approvals, chosen: [...chosen] }
 }
 
 function readOne(text: unknown, at: string, query: DcqlQuery): Transaction {

@@ -7,7 +7,15 @@ import { paint, plain } from '../../src/bin/terminal.ts'
 import { walletFiles } from '../../src/bin/wallet/files.ts'
 import { runWallet } from '../../src/bin/wallet/wallet.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
-import { configuration, dataset, declare, startIssuance, startVerification, statusOf } from '../support/wire.ts'
+import {
+  configuration,
+  dataset,
+  dcqlQuery,
+  declare,
+  startIssuance,
+  startVerification,
+  statusOf,
+} from '../support/wire.ts'
 
 interface Ran {
   readonly out: string
@@ -107,6 +115,44 @@ describe('vouchsafe wallet', () => {
     expect(hides).toContain('family_name')
     expect(verdict).toContain('Presented, and Example Shop accepted it.')
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
+  })
+
+  it('shows all of a transaction that it would approve, and where to go on', async () => {
+    await received()
+    const amount = `12.00 EUR ${'and more '.repeat(30)}in the end`
+    const { sessionId, link } = await startVerification(services, dcqlQuery, {
+      transaction_data: [
+        {
+          type: 'urn:example:payment',
+          credential_ids: ['card'],
+          amount,
+          payee: { name: 'Shop\u001b[2J' },
+          '\u202eeman': 1,
+        },
+      ],
+      redirect_uri: 'https://shop.example/done',
+      request_uri_method: 'post',
+    })
+    const asked = await run('present', link)
+    expect(asked.exitCode).toBe(1)
+    process.exitCode = undefined
+    const [, transaction = ''] = asked.out.split('Presenting approves')
+    expect(transaction).toMatch(/^ the transaction urn:example:payment with Student card:\n/)
+    expect(transaction.replace(/\s+/g, ' ')).toContain(`amount ${amount}`)
+    expect(transaction).toMatch(/payee\.name +Shop\ufffd\[2J\n/)
+    expect(transaction).toMatch(/\ufffdeman +1\n/)
+    expect(transaction).not.toContain('credential_ids')
+
+    const { out } = await run('present', link, '--yes')
+    expect(out).toMatch(/Go on at https:\/\/shop\.example\/done\?response_code=[\w-]{32}\n/)
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
+    const { link: again } = await startVerification(services, dcqlQuery, {
+      transaction_data: [{ type: 'urn:example:payment', credential_ids: ['card'] }],
+    })
+    expect((await runJson('present', again, '--yes')).json).toMatchObject({
+      encrypted: false,
+      approved: [{ by: 'card', transaction: { type: 'urn:example:payment', credential_ids: ['card'] } }],
+    })
   })
 
   it('declines', async () => {

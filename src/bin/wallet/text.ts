@@ -7,6 +7,7 @@ import { leavesOf } from '../../wallet/disclosure.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
 import { columns, indented, paint, plain, timeText } from '../terminal.ts'
+import { transactionText } from './transaction-text.ts'
 
 /** Members that say what the credential is; a card tells them in its own words. */
 const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
@@ -51,9 +52,14 @@ export function damaged({ id, problem }: Unreadable): string {
   return paint('red', `Credential ${id} is damaged and was left as it is: ${plain(problem)}`)
 }
 
-/** Who asks, and for each credential what it would see and what it would not. */
+/** Who asks, for each credential what it would see and what it would not, and what presenting approves. */
 export function planText(plan: PresentationPlan): string {
-  return [whoAsks(plan), ...chosenAnswers(plan).map(wouldSee)].join('\n\n')
+  const answers = chosenAnswers(plan)
+  const transactions = plan.approvals.map((approval) => {
+    const answer = answers.find(({ query }) => query.id === approval.by)
+    return transactionText(approval, answer?.credential.name ?? approval.by)
+  })
+  return [whoAsks(plan), ...answers.map(wouldSee), ...transactions].join('\n\n')
 }
 
 /** What the verifier calls itself, or the name in its certificate. */
@@ -66,7 +72,8 @@ function whoAsks(plan: PresentationPlan): string {
   const vouched = certificate.selfIssued
     ? 'which it made itself: nobody else vouches for that name'
     : `which ${plain(certificate.issuerText)} issued`
-  const about = `The request is signed with the certificate ${plain(certificate.subjectText)}, ${vouched}.`
+  const sealed = plan.request.encryption ? ' The answer would be encrypted for it.' : ''
+  const about = `The request is signed with the certificate ${plain(certificate.subjectText)}, ${vouched}.${sealed}`
   return [`${paint('bold', verifierName(plan))} asks for a presentation.`, paint('dim', indented(about))].join('\n')
 }
 

@@ -198,7 +198,7 @@ function described(stored: StoredCredential) {
 }
 
 function describedPlan(plan: PresentationPlan) {
-  const { clientId, clientName, certificate } = plan.request
+  const { clientId, clientName, certificate, encryption } = plan.request
   const answers = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
     const shown = disclosed.map(({ place, value, because }) => ({ path: place, value, because }))
     return { query, described: { id: credential.id, name: credential.name, disclosed: shown, hidden } }
@@ -211,6 +211,8 @@ function describedPlan(plan: PresentationPlan) {
   return {
     verifier: { client_id: clientId, client_name: clientName, certificate_subject: certificate.subjectText },
     credentials: Object.fromEntries(credentials),
+    encrypted: encryption !== undefined,
+    approved: plan.approvals.map(({ by, content }) => ({ by, transaction: content })),
   }
 }
 

@@ -1,0 +1,24 @@
+/** What a person is told of a transaction before agreeing: all of it, since nobody approves what is not shown. */
+import { pathText } from '../../protocol/claim-path.ts'
+import { leavesOf } from '../../wallet/disclosure.ts'
+import type { Approval } from '../../wallet/transaction.ts'
+import { columns, hanging, paint, plain } from '../terminal.ts'
+
+/** Members that are about the request and not about what it approves. */
+const ABOUT = new Set(['type', 'credential_ids', 'transaction_data_hashes_alg'])
+const INDENT = '  '
+
+/** The transaction, and `credential`: the name of the one whose key would approve it. */
+export function transactionText({ type, content }: Approval, credential: string): string {
+  const leaves = leavesOf(content, []).filter(({ place }) => !ABOUT.has(String(place[0])))
+  const labels = columns(leaves.map(({ place }) => [plain(pathText(place)), ''])).map((label) => label.trimEnd())
+  const width = INDENT.length + Math.max(0, ...labels.map((label) => label.length)) + 2
+  const lines = leaves.map(({ value }, index) => {
+    const head = `${INDENT}${labels[index] ?? ''}`.padEnd(width)
+    return hanging(head, head.length, typeof value === 'string' ? value : JSON.stringify(value))
+  })
+  return [
+    `${paint('bold', 'Presenting approves')} the transaction ${paint('bold', plain(type))} with ${plain(credential)}:`,
+    ...(lines.length > 0 ? lines.map((line) => paint('yellow', line)) : [`${INDENT}(it says nothing more)`]),
+  ].join('\n')
+}
