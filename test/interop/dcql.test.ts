@@ -1,21 +1,20 @@
 /**
- * Our DCQL against the npm package `dcql`: which queries are taken, and which credentials answer them.
- *
- * The two agree except in what is listed here. Taking a query, we are the stricter one (`stricter`, each with its
- * reason). Answering one, the package is the more lenient: after null it wants one element that fits where the
- * specification wants all of them to be of the right kind, it lets a name address an inherited property or an array's
- * element, and it takes any type for `vc+sd-jwt` without `type_values` to mean an SD-JWT VC. Only a claim whose value is
- * JSON null is there for us and not for the package: the specification asks whether the key exists. It knows no
- * `jwt_vc_json-ld`, so the queries here ask for `vc+sd-jwt`.
+ * Our DCQL against the npm package `dcql`, for every format that both know: which queries are taken, which credentials
+ * answer them, by which claims, and whether that is enough. The two agree except in what is listed here: `stricter` and
+ * `lenient` for the queries, `differences` for the answers, each with its reason; docs/divergences.md has them in short.
  */
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
-import type { Json, JsonObject } from '../../src/codec/json.ts'
-import { matchesTypeValues } from '../../src/credential/w3c-types.ts'
+import { describe, expect, it } from 'vitest'
+import { type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { supportedFormats } from '../../src/credential/formats.ts'
+import { selectClaims } from '../../src/protocol/claim-path.ts'
 import type { CredentialQuery, DcqlQuery } from '../../src/protocol/dcql.ts'
-import { answerClaims, answerCredentials } from '../../src/protocol/dcql-match.ts'
+import { answersAuthorities } from '../../src/protocol/dcql-authorities.ts'
+import { answerClaims, chosenClaims } from '../../src/protocol/dcql-match.ts'
 import { ProtocolError } from '../../src/protocol/error.ts'
 import { readNewQuery } from '../../src/verifier/queries.ts'
+import { simulate } from '../../src/verifier/simulation.ts'
+import { leavesOf } from '../../src/wallet/disclosure.ts'
 
 interface Package {
   readonly DcqlQuery: {
@@ -27,7 +26,15 @@ interface Package {
 
 interface PackageAnswer {
   readonly can_be_satisfied: boolean
-  readonly credential_matches: Readonly<Record<string, { readonly success: boolean }>>
+  readonly credential_matches: Readonly<Record<string, { readonly valid_credentials?: readonly PackageMatch[] }>>
+  readonly credential_sets?: readonly { readonly matching_options?: readonly (readonly string[])[] }[]
+}
+
+interface PackageMatch {
+  readonly input_credential_index: number
+  readonly claims: {
+    readonly valid_claim_sets: readonly { readonly valid_claim_indexes?: readonly number[]; readonly output: Json }[]
+  }
 }
 
 // Named at run time, because the package is installed for these tests only, and its types take seconds to check.
@@ -40,15 +47,25 @@ const stricter: readonly (readonly [string, RegExp])[] = [
   ['Claims Query: an id must not be used twice', /claims\[\d+\]\.id: is used before/],
   ['Claims Query: ids are required when there are claim sets', /claims\[\d+\]\.id: is required/],
   ['Claims Query: values must not be empty', /values: must be a non-empty array/],
+  [
+    'Claims Query: an mdoc is asked by path, not by namespace and claim_name',
+    /claims\[\d+\]\.path: must be a non-empty/,
+  ],
   ['Credential Set Query: an option must not be empty', /options\[\d+\]: must be a non-empty array/],
   ['arrays are no objects', /^dcql_query\S*: must be an object/],
   ['meta is required, and an array is no object', /meta: must be an object/],
-  ['no credential can satisfy it', /path: contradicts|path\[0\]: must be a string, since|is a member of SD-JWT itself/],
-  ['a limit of ours', /are allowed$|below 2\^53|must be a non-empty string$/],
+  ['SD-JWT VC: vct_values must not be empty', /meta\.vct_values: must be a non-empty array/],
+  ['types are texts that say something', /meta\.\S+: must be a non-empty string/],
+  ['no credential can satisfy it', / contradicts |path\[0\]: must be a string, since|is a member of SD-JWT itself/],
+  ['no W3C credential has it', /is no member of a W3C credential|credentialSubject is an object|is a text, and none/],
   [
-    'not supported yet',
-    /is not yet supported|must be a known credential format|trusted_authorities: not yet supported/,
+    'Authority Key Identifier: base64url has no padding, and is no hexadecimal',
+    /must be a key identifier|is hexadecimal/,
   ],
+  ['no authority has it', /a key identifier has at most 64/],
+  ['trust that we cannot follow', /trusted_authorities\[\d+\]\.type: (trusted lists|federations) are not supported/],
+  ['a limit of ours', /are allowed$|below 2\^53|must be a non-empty string$/],
+  ['a format we do not have', /must be a known credential format|is not yet supported/],
   [
     'the package reads another type_values as none, and the query as one for an SD-JWT VC',
     /meta\.type_values\S*: must be/,
@@ -56,12 +73,20 @@ const stricter: readonly (readonly [string, RegExp])[] = [
   ['a constraint that would be ignored', /does not go with this format/],
 ]
 
+/** What the package refuses and we take. */
+const lenient: readonly (readonly [string, (query: CredentialQuery) => boolean])[] = [
+  [
+    'Credential Query: an empty meta places no constraint, also in W3C formats',
+    ({ format, meta }) => format === 'jwt_vc_json' && own(meta, 'type_values') === undefined,
+  ],
+]
+
 function ours(query: unknown): string[] {
   try {
     readNewQuery(query)
     return []
   } catch (error) {
-    if (error instanceof ProtocolError) return error.message.split('; ').filter((each) => each.startsWith('dcql_query'))
+    if (error instanceof ProtocolError) return error.message.split(/; (?=dcql_query)/)
     throw error
   }
 }
@@ -78,26 +103,117 @@ function parsedByPackage(query: unknown): unknown {
 
 const types = ['A', 'B', 'C']
 const subset = <T>(of: readonly T[]) => fc.subarray([...of], { minLength: 1 })
+const names = fc.constantFrom('a', 'b', 'c')
+const path = (of: fc.Arbitrary<Json>) =>
+  fc.tuple(names, fc.array(of, { maxLength: 2 })).map(([name, more]) => [name, ...more])
+const twoNames = fc.tuple(names, names).map((pair): Json[] => pair)
 
-/** Queries over `paths` that keep every rule, unless the paths themselves contradict each other. */
-function queries(paths: fc.Arbitrary<Json[]>): fc.Arbitrary<DcqlQuery> {
-  const values = fc.array(fc.constantFrom<Json>('x', 'y', 0, 1, true), { minLength: 1, maxLength: 3 })
-  const meta = fc.record({ type_values: fc.array(subset(types), { minLength: 1, maxLength: 2 }) })
-  const claims = fc.uniqueArray(fc.record({ path: paths, values: fc.option(values, { freq: 2 }) }), {
+/** Credentials of every shape; nothing in them is null. */
+const leaves = fc.constantFrom<Json>('x', 'y', 0, 1, true)
+const tree = fc.letrec<{ node: Json; object: JsonObject }>((tie) => ({
+  node: fc.oneof({ maxDepth: 3 }, leaves, leaves, fc.array(tie('node'), { maxLength: 3 }), tie('object')),
+  object: fc.record<JsonObject>(
+    { a: tie('node'), b: tie('node'), c: tie('node') },
+    { requiredKeys: ['a', 'b'], noNullPrototype: true },
+  ),
+}))
+const elements = fc.record<JsonObject>(
+  { a: tree.node, b: tree.node, c: leaves },
+  { requiredKeys: [], noNullPrototype: true },
+)
+const namespaces = fc.record<JsonObject>(
+  { a: elements, b: elements, c: elements },
+  { requiredKeys: ['a', 'b'], noNullPrototype: true },
+)
+
+/** A credential as it is described to `simulate`, and what the package calls its members. */
+type Described = { readonly format: string; readonly claims: JsonObject } & JsonObject
+
+interface Kind {
+  readonly format: string
+  readonly meta: fc.Arbitrary<JsonObject>
+  readonly credentials: fc.Arbitrary<Described>
+  /** Paths of names and indices, as far as the format has them; and paths of everything. */
+  readonly plain: fc.Arbitrary<Json[]>
+  readonly any: fc.Arbitrary<Json[]>
+  toPackage(credential: Described): object
+}
+
+const jsonPaths = {
+  plain: path(fc.oneof(names, fc.constantFrom<Json>(0, 1))),
+  any: path(fc.constantFrom<Json>('a', 'b', 'constructor', '0', 0, 1, null, null)),
+}
+const w3c = (format: string): Kind => ({
+  format,
+  meta: fc.record({ type_values: fc.array(subset(types), { minLength: 1, maxLength: 2 }) }),
+  credentials: fc.record({
+    format: fc.constant(format),
+    type: subset(types),
+    claims: tree.object,
+  }) as fc.Arbitrary<Described>,
+  ...jsonPaths,
+  toPackage: ({ claims, type }) => ({ claims, type }),
+})
+const knownToBoth: readonly Kind[] = [
+  w3c('vc+sd-jwt'),
+  w3c('jwt_vc_json'),
+  {
+    format: 'dc+sd-jwt',
+    meta: fc.record({ vct_values: subset(types) }, { requiredKeys: [] }),
+    credentials: fc.record({
+      format: fc.constant('dc+sd-jwt'),
+      vct: fc.constantFrom(...types),
+      claims: tree.object,
+    }) as fc.Arbitrary<Described>,
+    ...jsonPaths,
+    toPackage: ({ claims, vct }) => ({ claims, vct }),
+  },
+  {
+    format: 'mso_mdoc',
+    meta: fc.record({ doctype_value: fc.constantFrom(...types) }, { requiredKeys: [] }),
+    credentials: fc.record({
+      format: fc.constant('mso_mdoc'),
+      doctype: fc.constantFrom(...types),
+      claims: namespaces,
+    }) as fc.Arbitrary<Described>,
+    plain: twoNames,
+    any: twoNames,
+    toPackage: ({ claims, doctype }) => ({ namespaces: claims, doctype }),
+  },
+]
+const kinds = knownToBoth.filter(({ format }) => supportedFormats.includes(format))
+const kindOf = new Map(kinds.map((kind) => [kind.format, kind]))
+
+function toPackage(credential: Described): object {
+  const more = kindOf.get(credential.format)?.toPackage(credential)
+  return { credential_format: credential.format, cryptographic_holder_binding: true, ...more }
+}
+
+const values = fc.array(fc.constantFrom<Json>('x', 'y', 0, 1, true), { minLength: 1, maxLength: 3 })
+
+/** Credential queries that keep every rule, unless the paths themselves contradict each other. */
+function credentialQuery({ format, meta, ...paths }: Kind, which: 'plain' | 'any'): fc.Arbitrary<JsonObject> {
+  const claims = fc.uniqueArray(fc.record({ path: paths[which], values: fc.option(values, { freq: 2 }) }), {
     minLength: 1,
     maxLength: 3,
-    selector: ({ path }) => JSON.stringify(path),
+    selector: (claim) => JSON.stringify(claim.path),
   })
-  const credential = fc.tuple(claims, meta, fc.boolean()).chain(([list, each, multiple]) => {
+  return fc.tuple(claims, meta, fc.boolean()).chain(([list, each, multiple]) => {
     const asked = list.map((claim, i) => ({
       id: 'abc'.charAt(i),
       path: claim.path,
       ...(claim.values && { values: claim.values }),
     }))
     const claim_sets = fc.array(subset(asked.map(({ id }) => id)), { minLength: 1, maxLength: 2 })
-    const fixed = { format: 'vc+sd-jwt', meta: each, multiple, claims: asked }
-    return fc.record({ claim_sets }, { requiredKeys: [] }).map((sets) => ({ ...fixed, ...sets }))
+    const fixed = { format, meta: each, multiple, claims: asked }
+    return fc
+      .record({ claim_sets }, { requiredKeys: [] })
+      .map((sets) => ({ ...fixed, ...sets }) as unknown as JsonObject)
   })
+}
+
+function queries(which: 'plain' | 'any', of = kinds): fc.Arbitrary<DcqlQuery> {
+  const credential = fc.oneof(...of.map((kind) => credentialQuery(kind, which)))
   return fc.array(credential, { minLength: 1, maxLength: 3 }).chain((list) => {
     const credentials = list.map((each, i) => ({ id: 'abc'.charAt(i), ...each }))
     const options = fc.array(subset(credentials.map(({ id }) => id)), { minLength: 1, maxLength: 2 })
@@ -117,113 +233,237 @@ function put(value: unknown, at: { left: number }, other: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, put(each, at, other)]))
 }
 
-const names = fc.constantFrom('a', 'b', 'c')
-const plainPaths = fc
-  .tuple(names, fc.array(fc.oneof<fc.Arbitrary<Json>[]>(names, fc.constantFrom<Json>(0, 1)), { maxLength: 2 }))
-  .map(([name, more]) => [name, ...more])
-const anyPaths = fc
-  .tuple(names, fc.array(fc.constantFrom<Json>('a', 'b', 'constructor', '0', 0, 1, null), { maxLength: 2 }))
-  .map(([name, more]) => [name, ...more])
+describe('a query', () => {
+  it('is taken by both, or breaks a rule that only one of them has', () => {
+    const authorities = fc.constantFrom<Json>(
+      [{ type: 'aki', values: ['s9tIpPmhxdiuNkHMEWNpYim8S8Y'] }],
+      [{ type: 'aki', values: ['AA=='] }],
+      [{ type: 'aki', values: ['b3db48a4f9a1c5d8ae3641cc1163696229bc4bc6'] }],
+      [{ type: 'etsi_tl', values: ['https://lotl.example.com'] }],
+      [{ type: 'openid_federation', values: ['https://anchor.example.com'] }],
+      [{ type: 'aki', values: [] }],
+      [],
+    )
+    const right = queries('any')
+    const likely = fc.constantFrom<Json>(
+      ...['a', 'b', 'z', 0, null, [], ['a'], [['a']], {}, 'dc+sd-jwt', 'vc+sd-jwt', 'jwt_vc_json', 'mso_mdoc', true],
+      { vct_values: [] },
+      { type_values: [['']] },
+      { doctype_value: 'A' },
+    )
+    const wrong = fc
+      .tuple(right, fc.nat(40), fc.oneof(fc.jsonValue(), likely))
+      .map(([query, left, other]) => put(query, { left }, other))
+    const trusting = fc.tuple(right, authorities).map(([query, trusted_authorities]) => ({
+      ...query,
+      credentials: query.credentials.map((each) => ({ ...each, trusted_authorities })),
+    }))
+    const taken = { both: 0, package: 0, ours: 0, none: 0 }
+    fc.assert(
+      fc.property(fc.oneof(right, wrong, wrong, trusting), (query) => {
+        const mistakes = ours(query)
+        const parsed = parsedByPackage(query)
+        if (mistakes.length === 0 && parsed === undefined) {
+          const explained = (query as DcqlQuery).credentials.some((each) => lenient.some(([, is]) => is(each)))
+          expect(explained).toBe(true)
+        }
+        for (const mistake of parsed === undefined ? [] : mistakes) {
+          expect([mistake, stricter.some(([, message]) => message.test(mistake))]).toEqual([mistake, true])
+        }
+        if (mistakes.length === 0) taken[parsed === undefined ? 'ours' : 'both']++
+        else taken[parsed === undefined ? 'none' : 'package']++
+      }),
+      { numRuns: 5000, seed: 3 },
+    )
+    expect(taken.ours).toBeGreaterThan(3)
+    expect(Math.min(taken.both, taken.package, taken.none)).toBeGreaterThan(300)
+  })
 
-/** Credentials of every shape; nothing in them is null. */
-const leaves = fc.constantFrom<Json>('x', 'y', 0, 1, true)
-const claims = fc.letrec<{ node: Json; object: JsonObject }>((tie) => ({
-  node: fc.oneof({ maxDepth: 3 }, leaves, leaves, fc.array(tie('node'), { maxLength: 3 }), tie('object')),
-  object: fc.record<JsonObject>(
-    { a: tie('node'), b: tie('node'), c: tie('node') },
-    { requiredKeys: ['a'], noNullPrototype: true },
-  ),
-})).object
-
-it('a query that we take, the package takes; one that only the package takes breaks a rule it does not have', () => {
-  const right = queries(anyPaths)
-  const likely = fc.constantFrom<Json>('a', 'b', 'z', 0, null, [], ['a'], [['a']], {}, 'dc+sd-jwt', true)
-  const wrong = fc
-    .tuple(right, fc.nat(40), fc.oneof(fc.jsonValue(), likely))
-    .map(([query, left, other]) => put(query, { left }, other))
-  const taken = { both: 0, package: 0, none: 0 }
-  fc.assert(
-    fc.property(fc.oneof(right, wrong), (query) => {
-      const mistakes = ours(query)
-      const parsed = parsedByPackage(query)
-      if (mistakes.length === 0) expect(parsed).toBeDefined()
-      else if (parsed !== undefined) {
-        for (const mistake of mistakes)
-          expect(
-            stricter.some(([, message]) => message.test(mistake)),
-            mistake,
-          ).toBe(true)
-      }
-      taken[mistakes.length === 0 ? 'both' : parsed !== undefined ? 'package' : 'none']++
-    }),
-    { numRuns: 5000, seed: 3 },
-  )
-  for (const count of Object.values(taken)) expect(count).toBeGreaterThan(300)
+  it.each(lenient)('is taken by us alone: %s', (_, is) => {
+    const query = { id: 'q', format: 'jwt_vc_json', meta: {} }
+    expect(is(query)).toBe(true)
+    expect([ours({ credentials: [query] }), parsedByPackage({ credentials: [query] })]).toEqual([[], undefined])
+  })
 })
 
 interface Answers {
-  readonly query: DcqlQuery
-  readonly each: readonly (readonly [ours: boolean, theirs: boolean])[]
-  readonly whole: readonly [ours: boolean, theirs: boolean]
+  readonly result: ReturnType<typeof simulate>
+  readonly theirs: PackageAnswer
 }
 
-/** What both make of one credential for every credential query; undefined for a query that one of them refuses. */
-function answers(query: DcqlQuery, credential: JsonObject, type: string[]): Answers | undefined {
+/** What both make of the credentials; undefined for a query that one of them refuses. */
+function answers(query: DcqlQuery, credentials: readonly Described[]): Answers | undefined {
   const parsed = ours(query).length > 0 ? undefined : parsedByPackage(query)
   if (parsed === undefined) return undefined
-  const presented = { credential_format: 'vc+sd-jwt', cryptographic_holder_binding: true, claims: credential, type }
-  const { credential_matches, can_be_satisfied } = theirs.query(parsed, [presented])
-  const answering = query.credentials.filter((each) => answersOurs(each, credential, type)).map(({ id }) => id)
-  return {
-    query,
-    each: query.credentials.map(({ id }) => [answering.includes(id), credential_matches[id]?.success === true]),
-    whole: [answerCredentials(query, new Set(answering)) === undefined, can_be_satisfied],
-  }
+  const result = simulate({ dcql_query: query, credentials: [...credentials] })
+  return { result, theirs: theirs.query(parsed, credentials.map(toPackage)) }
 }
 
-function answersOurs(query: CredentialQuery, credential: JsonObject, type: string[]): boolean {
-  const { missing, mismatch } = answerClaims(query, credential)
-  return missing === undefined && mismatch === undefined && matchesTypeValues({ types: type, claims: {} }, query.meta)
+/** The indices of the credentials that answer each query. */
+function matchesOf({ result, theirs: answer }: Answers, id: string): readonly [readonly number[], readonly number[]] {
+  return [
+    result.credential_queries[id]?.matches.map(({ credential }) => credential) ?? [],
+    (answer.credential_matches[id]?.valid_credentials ?? []).map((each) => each.input_credential_index),
+  ]
 }
 
-it('a credential answers both or neither, where paths are of own names and indices', () => {
-  const seen = { yes: 0, no: 0 }
-  fc.assert(
-    fc.property(queries(plainPaths), claims, fc.subarray(types), (query, credential, type) => {
-      const answer = answers(query, credential, type)
-      if (!answer) return
-      for (const [mine, other] of answer.each) expect(mine).toBe(other)
-      expect(answer.whole[0]).toBe(answer.whole[1])
-      seen[answer.whole[0] ? 'yes' : 'no']++
-    }),
-    { numRuns: 4000, seed: 17 },
-  )
-  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(300)
+/** Every single value that is shown of the claims, at its place. */
+function shownByUs(query: CredentialQuery, { claims }: Described): readonly string[] {
+  const places = answerClaims(query, claims).disclose
+  const shown = places.flatMap((place) => {
+    const selection = selectClaims(claims, place)
+    return 'problem' in selection ? [] : selection.selected.flatMap(({ value }) => leavesOf(value, place))
+  })
+  return [...new Set(shown.map((leaf) => JSON.stringify(leaf)))].sort()
+}
+
+/** The same of what the package gives out; it leaves holes in the place of elements that are not chosen. */
+function shownByThem(output: Json): readonly string[] {
+  const isHole = (value: Json | undefined) => value === null || value === undefined
+  const shown = leavesOf(output, []).filter(({ value, place }) => !isHole(value) && place.length > 0)
+  return shown.map((leaf) => JSON.stringify(leaf)).sort()
+}
+
+describe.each(kinds.map((kind) => [kind.format, kind] as const))('for %s', (_, kind) => {
+  const others = kinds.filter(({ format }) => format !== kind.format).map((each) => each.credentials)
+  const wallets = fc.array(fc.oneof({ weight: 4, arbitrary: kind.credentials }, ...others), {
+    minLength: 1,
+    maxLength: 4,
+  })
+
+  it('the same credentials answer, by the same claims, where paths are of own names and indices', () => {
+    const seen = { yes: 0, no: 0, match: 0, sets: 0 }
+    fc.assert(
+      fc.property(queries('plain', [kind]), wallets, (query, credentials) => {
+        const both = answers(query, credentials)
+        if (!both) return
+        for (const each of query.credentials) {
+          const [mine, other] = matchesOf(both, each.id)
+          expect(mine).toEqual(other)
+          for (const match of both.theirs.credential_matches[each.id]?.valid_credentials ?? []) {
+            const credential = credentials[match.input_credential_index] as Described
+            const [set] = match.claims.valid_claim_sets
+            const chosen = chosenClaims(each, answerClaims(each, credential.claims))
+            const indices = chosen.map(({ path: of }) => each.claims?.findIndex((claim) => claim.path === of))
+            expect([...indices].sort()).toEqual([...(set?.valid_claim_indexes ?? [])].sort())
+            expect(shownByUs(each, credential)).toEqual(shownByThem(set?.output ?? {}))
+            seen.match++
+          }
+        }
+        const options = both.result.credential_sets?.map((set) => set.satisfied_by)
+        expect(options).toEqual(both.theirs.credential_sets?.map((set) => set.matching_options?.[0] ?? null))
+        if (options !== undefined) seen.sets++
+        // Nothing at all is an answer to optional sets for the package, and a response that fails for us.
+        const nothing = options?.every((option) => option === null) ?? false
+        expect(both.result.satisfied).toBe(both.theirs.can_be_satisfied && !nothing)
+        seen[both.result.satisfied ? 'yes' : 'no']++
+      }),
+      { numRuns: 1000, seed: 17 },
+    )
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(60)
+  })
+
+  it('a credential that answers ours answers the package, for any path', () => {
+    let [answered, more] = [0, 0]
+    fc.assert(
+      fc.property(queries('any', [kind]), wallets, (query, credentials) => {
+        const both = answers(query, credentials)
+        for (const { id } of both ? query.credentials : []) {
+          const [mine, other] = matchesOf(both as Answers, id)
+          expect(other).toEqual(expect.arrayContaining([...mine]))
+          answered += mine.length
+          more += other.length - mine.length
+        }
+      }),
+      { numRuns: 1000, seed: 19 },
+    )
+    expect(answered).toBeGreaterThan(80)
+    // The differences that are listed below do come up; an mdoc has no such paths.
+    if (kind.format === 'mso_mdoc') expect(more).toBe(0)
+    else expect(more).toBeGreaterThan(3)
+  })
 })
 
-it('a credential that answers ours answers the package, for any path', () => {
-  let lenient = 0
-  fc.assert(
-    fc.property(queries(anyPaths), claims, fc.subarray(types), (query, credential, type) => {
-      for (const [mine, other] of answers(query, credential, type)?.each ?? []) {
-        if (mine) expect(other).toBe(true)
-        else if (other) lenient++
-      }
-    }),
-    { numRuns: 4000, seed: 19 },
-  )
-  // The differences that the head of this file explains do come up.
-  expect(lenient).toBeGreaterThan(10)
-})
+/** Where the two answer differently, and why: `mine` is what we say of the one claim, `other` what the package does. */
+const differences: readonly (readonly [string, JsonObject, JsonObject, mine: boolean, other: boolean])[] = [
+  [
+    'Processing, null: it is an error when an element is of another kind; the package wants one that fits',
+    { path: ['a', null, 'b'] },
+    { a: [{ b: 1 }, 2] },
+    false,
+    true,
+  ],
+  [
+    'Processing: an empty selection is an error; the package has no complaint about an empty array',
+    { path: ['a', null] },
+    { a: [] },
+    false,
+    true,
+  ],
+  [
+    'Processing, name: a key of the object; the package finds inherited properties',
+    { path: ['a', 'constructor'] },
+    { a: {} },
+    false,
+    true,
+  ],
+  [
+    'Processing, name: it is an error when the element is no object; the package takes an array',
+    { path: ['a', '0'] },
+    { a: ['x'] },
+    false,
+    true,
+  ],
+  [
+    'Processing, name: the key exists, whatever its value; the package wants another value than null',
+    { path: ['a'] },
+    { a: null },
+    true,
+    false,
+  ],
+]
 
-it.each<[string, Json[], JsonObject, boolean, boolean]>([
-  ['an element of another kind beside one that fits', ['a', null, 'b'], { a: [{ b: 1 }, 2] }, false, true],
-  ['an inherited name', ['a', 'constructor'], { a: {} }, false, true],
-  ['a name for an element of an array', ['a', '0'], { a: ['x'] }, false, true],
-  ['a claim that is null', ['a'], { a: null }, true, false],
-])('where the two differ: %s', (_, path, credential, mine, other) => {
-  const query = {
-    credentials: [{ id: 'q', format: 'vc+sd-jwt', meta: { type_values: [['A']] }, claims: [{ path }] }],
-  } as unknown as DcqlQuery
-  expect(answers(query, credential, ['A'])?.each).toEqual([[mine, other]])
+describe('an answer', () => {
+  it.each(differences)('differs: %s', (_, claim, claims, mine, other) => {
+    for (const { format } of kinds.filter((each) => each.format !== 'mso_mdoc')) {
+      const meta = format === 'dc+sd-jwt' ? {} : { type_values: [['A']] }
+      const query = { credentials: [{ id: 'q', format, meta, claims: [claim] }] } as unknown as DcqlQuery
+      const type: JsonObject = format === 'dc+sd-jwt' ? { vct: 'A' } : { type: ['A'] }
+      const both = answers(query, [{ format, claims, ...type }]) as Answers
+      expect(matchesOf(both, 'q').map((matches) => matches.length > 0)).toEqual([mine, other])
+    }
+  })
+
+  it('is by the same authorities, and by holder binding where that is asked for', () => {
+    const aki = fc.constantFrom('AAAA', 'BBBB', 'CCCC')
+    const query = fc.record({
+      trusted_authorities: fc.array(
+        fc.record({ type: fc.constant('aki'), values: fc.array(aki, { minLength: 1, maxLength: 2 }) }),
+        { minLength: 1, maxLength: 2 },
+      ),
+      bound: fc.boolean(),
+    })
+    const seen = { yes: 0, no: 0 }
+    fc.assert(
+      fc.property(query, fc.subarray(['AAAA', 'BBBB'], { minLength: 1 }), fc.boolean(), (asked, keyIds, isBound) => {
+        const { trusted_authorities, bound } = asked
+        const credential = { id: 'q', format: 'dc+sd-jwt', meta: {}, trusted_authorities }
+        const parsed = parsedByPackage({
+          credentials: [{ ...credential, require_cryptographic_holder_binding: bound }],
+        })
+        const { can_be_satisfied: other } = theirs.query(parsed, [
+          {
+            ...toPackage({ format: 'dc+sd-jwt', vct: 'A', claims: {} }),
+            cryptographic_holder_binding: isBound,
+            authority: { type: 'aki', values: keyIds },
+          },
+        ])
+        const mine = answersAuthorities({ trusted_authorities }, new Set(keyIds)) && (isBound || !bound)
+        expect(mine).toBe(other)
+        seen[mine ? 'yes' : 'no']++
+      }),
+      { numRuns: 500, seed: 31 },
+    )
+    expect(Math.min(seen.yes, seen.no)).toBeGreaterThan(50)
+  })
 })
