@@ -239,6 +239,16 @@ export const issuance: Section = {
       ],
     },
     {
+      id: 'security-7k',
+      asks: 'A key attestation is by a maker that is trusted, for the key of the proof, and not for another nonce',
+      source: 'OpenID4VCI 1.0, Key Attestation in JWT format',
+      tests: [
+        [at.oidfIssuer, 'oid4vci-1_0-issuer-fail-invalid-key-attestation-signature'],
+        [at.attestation, 'is missing: refused where it is required'],
+        [at.attestation, 'has a nonce of somebody else, or one that was used'],
+      ],
+    },
+    {
       id: 'security-8a',
       asks: 'A nonce of another session, a changed one and an expired one are refused',
       source: 'OpenID4VCI 1.0, Nonce Endpoint; Proof Replay',

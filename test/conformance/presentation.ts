@@ -60,7 +60,10 @@ export const presentation: Section = {
       id: 'security-13c',
       asks: 'A response comes to the endpoint of its response mode',
       source: 'OpenID4VP 1.0, Encrypted Responses',
-      tests: [[at.session, 'an encrypted response']],
+      tests: [
+        [at.encrypted, 'each endpoint serves its own mode only'],
+        [at.encrypted, 'and a session in the clear takes nothing encrypted'],
+      ],
     },
     {
       id: 'security-14a',
@@ -73,9 +76,21 @@ export const presentation: Section = {
     },
     {
       id: 'security-14b',
-      asks: 'A response to another session fails',
-      source: 'OpenID4VP 1.0, Session Fixation',
-      tests: [[at.session, 'in another session of the same query fails there']],
+      asks: 'A response to another session fails, in the clear and encrypted',
+      source: 'OpenID4VP 1.0, Session Fixation; Encrypted Responses',
+      tests: [
+        [at.session, 'in another session of the same query fails there'],
+        [at.encrypted, 'a response to another session of the same query cannot be read, and is not for it'],
+      ],
+    },
+    {
+      id: 'security-14c',
+      asks: 'Each session has its own key to encrypt to, which is forgotten with it',
+      source: 'OpenID4VC High Assurance Interoperability Profile 1.0, OpenID for Verifiable Presentations',
+      tests: [
+        [at.encrypted, 'is the same at every request, and of no other session'],
+        [at.encrypted, 'is forgotten when the session is over, whatever its end, and never logged'],
+      ],
     },
     {
       id: 'security-15',
@@ -91,6 +106,7 @@ export const presentation: Section = {
       asks: 'A JWE has an algorithm of ours and a key on its curve',
       source: 'OpenID4VP 1.0, Encrypted Responses; RFC 8725 section 3.2',
       tests: [
+        [at.encrypted, 'with $attack is refused, and leaves the session open'],
         ['src/keys/jwe.test.ts', 'that is damaged anywhere is refused and nothing else happens'],
         ['src/keys/jwe.test.ts', 'to a key of somebody else under our kid is refused'],
       ],
@@ -106,9 +122,9 @@ export const presentation: Section = {
       asks: 'A disclosure nobody refers to is refused, and one that is sent twice',
       source: 'RFC 9901, Verification of the SD-JWT',
       tests: [
-        [at.credential, 'The holder adds a claim of which the issuer knows nothing.'],
-        [at.credential, 'The holder changes the value of a disclosed claim.'],
-        [at.credential, 'A disclosure is sent twice.'],
+        [at.disclosures, 'The holder adds a claim of which the issuer knows nothing.'],
+        [at.disclosures, 'The holder changes the value of a disclosed claim.'],
+        [at.disclosures, 'A disclosure is sent twice.'],
       ],
     },
     {
@@ -116,9 +132,9 @@ export const presentation: Section = {
       asks: 'A digest occurs once in the whole credential',
       source: 'RFC 9901, Verification of the SD-JWT',
       tests: [
-        [at.credential, 'A digest occurs twice in one object.'],
-        [at.credential, 'A digest occurs at two levels.'],
-        [at.credential, 'A digest for which there is no disclosure occurs twice.'],
+        [at.disclosures, 'A digest occurs twice in one object.'],
+        [at.disclosures, 'A digest occurs at two levels.'],
+        [at.disclosures, 'A digest for which there is no disclosure occurs twice.'],
       ],
     },
     {
@@ -126,17 +142,17 @@ export const presentation: Section = {
       asks: 'A disclosure overwrites nothing, is not named `_sd` or `...`, and fits its place',
       source: 'RFC 9901, Verification of the SD-JWT',
       tests: [
-        [at.credential, 'A disclosure overwrites the issuer (iss).'],
-        [at.credential, 'A disclosure overwrites the key of the holder (cnf).'],
-        [at.credential, 'A disclosure is for a claim named _sd.'],
-        [at.credential, 'A disclosure for an element of an array stands for a member of an object.'],
+        [at.disclosures, 'A disclosure overwrites the issuer (iss).'],
+        [at.disclosures, 'A disclosure overwrites the key of the holder (cnf).'],
+        [at.disclosures, 'A disclosure is for a claim named _sd.'],
+        [at.disclosures, 'A disclosure for an element of an array stands for a member of an object.'],
       ],
     },
     {
       id: 'security-17d',
       asks: 'The hash of disclosures is one we know',
       source: 'RFC 9901, Verification of the SD-JWT',
-      tests: [[at.credential, 'The hash of the disclosures is unknown.']],
+      tests: [[at.disclosures, 'The hash of the disclosures is unknown.']],
     },
     {
       id: 'security-17e',
@@ -144,7 +160,7 @@ export const presentation: Section = {
       source:
         'RFC 9901, Selectively Disclosable Validity Claims; SD-JWT VC (draft-ietf-oauth-sd-jwt-vc-19), Registered JWT Claims',
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the title as it stands in the source
-      tests: [[at.credential, 'The issuer left it to the holder to show ${name}.']],
+      tests: [[at.disclosures, 'The issuer left it to the holder to show ${name}.']],
     },
     {
       id: 'security-17f',

@@ -83,7 +83,7 @@ module is therefore played by a test of its name, in every format, against the s
 export const verifierModules: Section = {
   heading: 'The OpenID Foundation’s suite for verifiers',
   about: `Plan \`oid4vp-1final-verifier-test-plan\` with \`x509_hash\` and signed requests. Each module is played by a test of its
-name, in every format, in the response mode that the format has.`,
+name, in every format, by \`direct_post\` and \`direct_post.jwt\`.`,
   rows: [
     verifierModule(
       'happy-flow',
@@ -94,12 +94,11 @@ name, in every format, in the response mode that the format has.`,
     verifierModule('minimal-cnf-jwk', 'A key with nothing but what it needs is taken', 'RFC 7800 section 3.2', [
       [at.session, 'oid4vp-1final-verifier-minimal-cnf-jwk, and one with all that a key may say of itself'],
     ]),
-    {
-      id: 'oid4vp-1final-verifier-request-uri-method-post',
-      asks: '`wallet_nonce` comes back; skipped where the link has no `request_uri_method`',
-      source: 'OpenID4VP 1.0, Request URI Method post',
-      notOffered: 'links have no `request_uri_method`, and the module is skipped',
-    },
+    verifierModule(
+      'request-uri-method-post',
+      '`wallet_nonce` comes back, where the application asked for POST',
+      'OpenID4VP 1.0, Request URI Method post',
+    ),
     verifierModule(
       'request-uri-fetched-twice',
       'The request can be fetched again',
@@ -135,9 +134,9 @@ name, in every format, in the response mode that the format has.`,
     ]),
     {
       id: 'oid4vp-1final-verifier-haip-test-plan',
-      asks: 'The same modules with encrypted responses in every format',
+      asks: 'The same modules with encrypted responses in every format: each is played with `profile` as well',
       source: 'OpenID4VC High Assurance Interoperability Profile 1.0, OpenID for Verifiable Presentations',
-      notOffered: '`profile` is refused by name; responses are encrypted only where a format asks for it',
+      tests: [[at.oidfVerifier, '$format by $mode']],
     },
   ],
 }

@@ -22,11 +22,17 @@ import { holderSigner } from '../support/wire.ts'
 
 const YEAR = 365 * 86_400
 
-describe.each(drivenFormats)('$format', (driven) => {
+/** The mode is that of the format, unless the profile says otherwise. */
+const plans = drivenFormats.flatMap((driven) => [
+  ...(driven.format === 'mso_mdoc' ? [] : [{ driven, format: driven.format, mode: 'direct_post', verifier: {} }]),
+  { driven, format: driven.format, mode: 'direct_post.jwt', verifier: { profile: 'haip' } },
+])
+
+describe.each(plans)('$format by $mode', ({ driven, mode, verifier }) => {
   let services: Services
   let held: Held
   beforeAll(async () => {
-    services = await startHttpsServices('session')
+    services = await startHttpsServices('session', { verifier })
     held = await heldCredential(services, driven)
   })
   afterAll(() => services.close())
@@ -34,6 +40,7 @@ describe.each(drivenFormats)('$format', (driven) => {
   it('oid4vp-1final-verifier-happy-flow', async () => {
     const asked = await ask(services, driven)
     expect(requestMistakes(asked)).toEqual([])
+    expect(asked.request.response_mode).toBe(mode)
     await expectAccepted(await respond(asked, held))
 
     const again = await ask(services, driven)
@@ -48,16 +55,26 @@ describe.each(drivenFormats)('$format', (driven) => {
     expect((await fetchRequest(services, asked.link)).payload).toEqual(asked.request)
     await expectAccepted(await respond(asked, held))
   })
+
+  it('oid4vp-1final-verifier-request-uri-method-post', async () => {
+    const asked = await ask(services, driven, { request_uri_method: 'post' })
+    expect(asked.link.searchParams.get('request_uri_method')).toBe('post')
+    const walletNonce = 'nonce-of-the-wallet-0123456789'
+    const jws = await fetchRequest(services, asked.link, { wallet_nonce: walletNonce, unknown: 'parameter' })
+    expect(jws.payload).toEqual({ ...asked.request, wallet_nonce: walletNonce })
+    expect(requestMistakes({ ...asked, jws, request: jws.payload })).toEqual([])
+    await expectAccepted(await respond(asked, held))
+  })
 })
 
 /** What only an SD-JWT has: a JWT by the holder. */
-const sdJwts = drivenFormats.filter(({ format }) => format !== 'mso_mdoc')
+const sdJwts = plans.filter(({ format }) => format !== 'mso_mdoc')
 
-describe.each(sdJwts)('$format with a key binding', (driven) => {
+describe.each(sdJwts)('$format with a key binding, by $mode', ({ driven, verifier }) => {
   let services: Services
   let held: Held
   beforeAll(async () => {
-    services = await startHttpsServices('session')
+    services = await startHttpsServices('session', { verifier })
     held = await heldCredential(services, driven)
   })
   afterAll(() => services.close())

@@ -33,11 +33,12 @@ export async function heldCredential(services: Services, driven: DrivenFormat): 
 }
 
 /** A new session of the application, and its request as the wallet fetches it. */
-export async function ask(services: Services, driven: DrivenFormat): Promise<Asked> {
+export async function ask(services: Services, driven: DrivenFormat, more: JsonObject = {}): Promise<Asked> {
   const created = await call(services, `${HTTPS_VERIFIER}/dcql-query/create`, driven.dcqlQuery)
   expect(created.status).toBe(201)
   const started = await call(services, `${HTTPS_VERIFIER}/presentation/oid4vp/new-session`, {
     verification_query_id: await created.text(),
+    ...more,
   })
   const session = (await started.json()) as JsonObject
   const link = new URL(textOf(session, 'request_uri'))
@@ -45,10 +46,11 @@ export async function ask(services: Services, driven: DrivenFormat): Promise<Ask
   return { services, driven, sessionId: textOf(session, 'session_id'), link, jws, request: jws.payload }
 }
 
-export async function fetchRequest({ fetch }: Services, link: URL): Promise<Jws> {
+/** By POST where a form is given. */
+export async function fetchRequest(services: Services, link: URL, form?: Record<string, string>): Promise<Jws> {
   const url = link.searchParams.get('request_uri') ?? ''
   expect(url).toMatch(/^https:\/\//)
-  const response = await fetch(url)
+  const response = form === undefined ? await services.fetch(url) : await postForm(services, url, form)
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toMatch(/^application\/oauth-authz-req\+jwt\b/)
   expect(response.headers.get('cache-control')).toBe('no-store')
@@ -73,7 +75,6 @@ export function requestMistakes({ link, jws, driven, services, request }: Asked)
       'client_id is that of the link': request.client_id === link.searchParams.get('client_id'),
       'there is no client_id_scheme, as drafts had': !Object.hasOwn(request, 'client_id_scheme'),
       'response_type is vp_token': request.response_type === 'vp_token',
-      'response_mode posts': request.response_mode === 'direct_post' || request.response_mode === 'direct_post.jwt',
       'response_uri is https': textOf(request, 'response_uri').startsWith('https://'),
       'there is no redirect_uri beside it': !Object.hasOwn(request, 'redirect_uri'),
       'aud is that of static discovery': request.aud === 'https://self-issued.me/v2',
