@@ -1,8 +1,8 @@
 /**
  * Mutation testing: one small thing wrong at a time, in a copy of the sources, and the tests that should notice it.
  * `npm run mutation -- src/protocol src/verifier/checks/holder.ts:54 [--sample 100] [--seed 1] [--limit 60]`: folders,
- * files, or a line of a file; a sample of so many of their mutants; the seconds that a mutant may take. What survives is
- * printed at the end, with 1 as the exit code.
+ * files, or a line of a file; a sample of so many of their mutants; the seconds that a mutant may take. What survives and is
+ * not explained in explained.ts is printed at the end, with 1 as the exit code.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { seededRandom } from '../fuzz/mutate.ts'
 import { compilerOf } from './compiler.ts'
 import { copyOf } from './copy.ts'
+import { explained } from './explained.ts'
 import { type Mutant, mutantsOf } from './mutants.ts'
 import { type Job, type Verdict, work } from './worker.ts'
 
@@ -20,7 +21,7 @@ interface Place extends Mutant {
   readonly source: string
 }
 
-type Outcome = 'killed' | 'survived' | 'time is up' | 'does not compile'
+type Outcome = 'killed' | 'survived' | 'explained' | 'time is up' | 'does not compile'
 
 interface Result {
   readonly place: Place
@@ -73,7 +74,7 @@ async function run(copy: string, files: readonly string[], places: readonly Plac
     const { file, source } = place
     const text = source.slice(0, place.start) + place.text + source.slice(place.end)
     const verdict = compiles(file, text) ? await tester.test({ file, source, text }) : 'refused'
-    const result = { place, outcome: outcomeOf(verdict) }
+    const result = { place, outcome: outcomeOf(place, verdict) }
     results.push(result)
     const by = typeof verdict === 'object' && verdict.failed !== undefined ? `  (${verdict.failed})` : ''
     process.stdout.write(`${described(result)}${by}\n`)
@@ -82,10 +83,11 @@ async function run(copy: string, files: readonly string[], places: readonly Plac
   return report(results)
 }
 
-function outcomeOf(verdict: Verdict | 'refused' | undefined): Outcome {
+function outcomeOf(place: Place, verdict: Verdict | 'refused' | undefined): Outcome {
   if (verdict === undefined) return 'time is up'
   if (verdict === 'refused') return 'does not compile'
-  return verdict.failed === undefined ? 'survived' : 'killed'
+  if (verdict.failed !== undefined) return 'killed'
+  return explanationOf(place) === undefined ? 'survived' : 'explained'
 }
 
 function report(results: readonly Result[]): number {
@@ -106,10 +108,20 @@ function described({ place: { file, source, start, end, text }, outcome }: Resul
   const before = source.slice(0, start).split('\n')
   const position = `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`
   const short = (code: string): string => {
-    const line = code.replace(/\s+/g, ' ').trim()
+    const line = oneLine(code)
     return line.length > 100 ? `${line.slice(0, 100)}…` : line
   }
   return `${outcome.padEnd(16)} ${position}  ${short(source.slice(start, end))}  ->  ${short(text) || '(nothing)'}`
+}
+
+/** Why no test can tell the mutant from the source, where somebody has found out. */
+function explanationOf({ file, source, start, end, text }: Place): string | undefined {
+  const [before, after] = [oneLine(source.slice(start, end)), oneLine(text)]
+  return explained.find((each) => each.file === file && each.before === before && each.after === after)?.why
+}
+
+function oneLine(code: string): string {
+  return code.replace(/\s+/g, ' ').trim()
 }
 
 interface Tester {

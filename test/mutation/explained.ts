@@ -1,0 +1,17 @@
+/** Mutants that no test can tell from the source, each with the reason. */
+interface Explained {
+  readonly file: string
+  /** What was replaced and by what, with every white space as one. */
+  readonly before: string
+  readonly after: string
+  readonly why: string
+}
+
+export const explained: readonly Explained[] = [
+  {
+    file: 'src/protocol/claim-path.ts',
+    before: 'outer.length <= inner.length && outer.every((step, at) => step === inner[at])',
+    after: 'outer.every((step, at) => step === inner[at])',
+    why: 'a longer path has a step where the shorter has none, and no step is undefined',
+  },
+]
