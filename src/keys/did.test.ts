@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Algorithm, algorithms } from './algorithm.ts'
-import { didOf, readDid, toDidJwk } from './did.ts'
+import { didOf, didUrlOf, readDid, toDidJwk, toDidKey } from './did.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk } from './jwk.ts'
 
 // RFC 7517 appendix A.1, the EC key.
@@ -135,6 +135,8 @@ describe('did:key', () => {
       expect(readDid(didOfKey(jwk))).toEqual(jwk)
       expect(readDid(jcs(jwk))).toEqual(jwk)
       expect(readDid(toDidJwk(jwk))).toEqual(jwk)
+      expect(toDidKey(jwk)).toBe(didOfKey(jwk))
+      for (const each of [toDidJwk(jwk), toDidKey(jwk)]) expect(readDid(didUrlOf(each))).toEqual(jwk)
     }
   })
 

@@ -27,6 +27,17 @@ export function toDidJwk(jwk: PublicJwk): string {
   return `did:jwk:${toBase64url(JSON.stringify(jwk))}`
 }
 
+/** `did:key:z<base58 of the kind and the key>`. */
+export function toDidKey(jwk: PublicJwk): string {
+  const { prefix } = CODECS.find(({ algorithm }) => algorithms[algorithm].crv === jwk.crv) as (typeof CODECS)[number]
+  return `did:key:z${base58.encode(Buffer.concat([Buffer.from(prefix), keyBytes(jwk)]))}`
+}
+
+/** The one DID URL of a `did:jwk` or `did:key`. */
+export function didUrlOf(did: string): string {
+  return did.startsWith('did:jwk:') ? `${did}#0` : `${did}#${did.slice('did:key:'.length)}`
+}
+
 /** The DID that a DID URL begins with. */
 export function didOf(url: string): string {
   return url.split('#', 1)[0] ?? url
@@ -54,6 +65,14 @@ function readDidKey(id: string): PublicJwk {
   if (crv === 'Ed25519') return readPublicJwk({ kty: 'OKP', crv, x: toBase64url(key) })
   const point = uncompress(key, namedCurve, size)
   return { kty: 'EC', crv, x: toBase64url(point.subarray(1, 1 + size)), y: toBase64url(point.subarray(1 + size)) }
+}
+
+/** The compressed point, SEC 1 section 2.3.3, or the key as it is. */
+function keyBytes(jwk: PublicJwk): Buffer {
+  const x = fromBase64url(jwk.x)
+  if (jwk.kty === 'OKP') return x
+  const isOdd = ((fromBase64url(jwk.y).at(-1) ?? 0) & 1) === 1
+  return Buffer.concat([Buffer.of(isOdd ? 3 : 2), x])
 }
 
 function decode(text: string): Buffer {

@@ -6,25 +6,34 @@ import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
+import { type AlgorithmDetails, algorithms } from './algorithm.ts'
 
-/** A private key on P-256. It goes into a store and nowhere else. */
-export type PrivateJwk = {
+/** A private key on P-256, or another curve. It goes into a store and nowhere else. */
+export type PrivateJwk<Crv = 'P-256'> = {
   readonly kty: 'EC'
-  readonly crv: 'P-256'
+  readonly crv: Crv
   readonly x: string
   readonly y: string
   readonly d: string
 }
 
-/** Random bytes are a private key unless they are beyond the order of the curve, which one try in 2^32 is. */
+/** Random bytes are a private key unless they are beyond the order of the curve, which one try in 2^32 is at most. */
 const TRIES = 8
 
 /** A new key on P-256. */
 export function makePrivateJwk(random: (bytes: number) => Uint8Array): PrivateJwk {
-  const ecdh = createECDH('prime256v1')
+  return makeEcPrivateJwk(random, algorithms.ES256)
+}
+
+/** A new key on the curve of an algorithm. */
+export function makeEcPrivateJwk<Crv extends AlgorithmDetails['crv']>(
+  random: (bytes: number) => Uint8Array,
+  { crv, namedCurve, size }: { readonly crv: Crv; readonly namedCurve: string; readonly size: number },
+): PrivateJwk<Crv> {
+  const ecdh = createECDH(namedCurve)
   for (let tries = 1; ; tries += 1) {
     try {
-      ecdh.setPrivateKey(random(32))
+      ecdh.setPrivateKey(scalar(random(size)))
       break
     } catch (error) {
       if (tries === TRIES) throw error
@@ -32,14 +41,19 @@ export function makePrivateJwk(random: (bytes: number) => Uint8Array): PrivateJw
   }
   // An uncompressed point: 4, x, y.
   const point = ecdh.getPublicKey()
-  const d = Buffer.concat([Buffer.alloc(32), ecdh.getPrivateKey()]).subarray(-32)
+  const d = Buffer.concat([Buffer.alloc(size), ecdh.getPrivateKey()]).subarray(-size)
   return {
     kty: 'EC',
-    crv: 'P-256',
-    x: toBase64url(point.subarray(1, 33)),
-    y: toBase64url(point.subarray(33)),
+    crv,
+    x: toBase64url(point.subarray(1, 1 + size)),
+    y: toBase64url(point.subarray(1 + size)),
     d: toBase64url(d),
   }
+}
+
+/** P-521 has one bit in its first byte. */
+function scalar(bytes: Uint8Array): Uint8Array {
+  return bytes.length === algorithms.ES512.size ? bytes.map((byte, index) => (index === 0 ? byte & 1 : byte)) : bytes
 }
 
 /** The key of a private JWK. Throws a MalformedError. */

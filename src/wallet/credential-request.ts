@@ -1,13 +1,13 @@
 /** Asking for a credential: a fresh nonce, a proof that we hold the key, the request. OpenID4VCI 1.0, Credential Endpoint. */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
-import { toDidJwk } from '../keys/did.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { AccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerMetadata, OfferedCredential } from './issuer-metadata.ts'
+import { proofHeader } from './proof-key.ts'
 
 /** The credential as the issuer sent it, not yet looked at. */
 export async function requestCredential(
@@ -51,12 +51,11 @@ async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerMetada
 function makeKeyProof(
   { now }: WalletContext,
   { credentialIssuer }: IssuerMetadata,
-  { bindingMethod }: OfferedCredential,
+  { proofKey }: OfferedCredential,
   { nonce, holder }: { readonly nonce: string | undefined; readonly holder: Signer },
 ): Promise<string> {
-  const key: JsonObject = bindingMethod === 'jwk' ? { jwk: { ...holder.jwk } } : { kid: `${toDidJwk(holder.jwk)}#0` }
   return writeJws(
-    { typ: 'openid4vci-proof+jwt', alg: holder.alg, ...key },
+    { typ: 'openid4vci-proof+jwt', ...proofHeader(proofKey, holder.jwk) },
     {
       aud: credentialIssuer,
       iat: Math.floor(now().getTime() / 1000),

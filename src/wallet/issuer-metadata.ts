@@ -7,6 +7,7 @@ import { refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { heldFormat } from './held-format.ts'
 import { metaText } from './meta-text.ts'
+import { type ProofKey, readProofKey } from './proof-key.ts'
 
 export interface IssuerMetadata {
   readonly credentialIssuer: string
@@ -23,8 +24,8 @@ export interface OfferedCredential {
   readonly format: string
   /** Which credentials of the format it is: as a query would ask for it. */
   readonly meta: JsonObject
-  /** How the key proof names its key. */
-  readonly bindingMethod: BindingMethod
+  /** Which key to make, and how the key proof names it. */
+  readonly proofKey: ProofKey
   readonly name: string
   readonly claimNames: readonly ClaimName[]
 }
@@ -34,10 +35,6 @@ export interface ClaimName {
   readonly path: ClaimPath
   readonly name: string
 }
-
-/** Those we can, the better first: a DID in `kid` is what the issuers we know expect. */
-const BINDING_METHODS = ['did:jwk', 'jwk'] as const
-type BindingMethod = (typeof BINDING_METHODS)[number]
 
 /** Refuses with `invalid_metadata` a document that is not about this issuer or lacks what a wallet needs. */
 export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssuer: string): Promise<IssuerMetadata> {
@@ -78,7 +75,7 @@ export function readOfferedCredential(issuer: IssuerMetadata, configurationId: s
     configurationId,
     format,
     meta,
-    bindingMethod: readBindingMethod(configuration),
+    proofKey: readProofKey(configuration),
     name: displayName(metadata) ?? metaText(meta) ?? configurationId,
     claimNames: claimNames(member(metadata, 'claims')),
   }
@@ -90,26 +87,6 @@ function readServers(value: Json | undefined, credentialIssuer: string): readonl
   const servers = stringsOf(value)
   if (servers.length > 0) return servers
   return refuse('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
-}
-
-/** A credential that is bound to no key could be presented by anybody, so this wallet takes none. */
-function readBindingMethod(configuration: JsonObject): BindingMethod {
-  const proof = member(member(configuration, 'proof_types_supported'), 'jwt')
-  if (!stringsOf(member(proof, 'proof_signing_alg_values_supported')).includes('ES256')) {
-    refuse(
-      'unsupported',
-      'the issuer takes no key proof of the type jwt signed with ES256, and this wallet makes no other',
-    )
-  }
-  if (member(proof, 'key_attestations_required') !== undefined) {
-    refuse('unsupported', 'the issuer wants an attestation of the key, and this wallet does not support that yet')
-  }
-  const methods = stringsOf(own(configuration, 'cryptographic_binding_methods_supported'))
-  const usable = BINDING_METHODS.find((method) => methods.includes(method))
-  return (
-    usable ??
-    refuse('unsupported', `the issuer binds credentials by ${methods.join(', ') || 'nothing'}, not by did:jwk or jwk`)
-  )
 }
 
 function displayName(described: Json | undefined): string | undefined {

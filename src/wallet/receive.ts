@@ -40,7 +40,7 @@ async function receiveOne(
   offered: OfferedCredential,
   accessToken: AccessToken,
 ): Promise<StoredCredential> {
-  const holderKey = makeHolderKey(wallet.random)
+  const holderKey = makeHolderKey(wallet.random, offered.proofKey.algorithm)
   const holder = keySigner(holderKey, [])
   const credential = await requestCredential(wallet, issuer, offered, { accessToken, holder })
   checkReceived(credential, offered, holder, wallet.now())

@@ -6,6 +6,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
+import { joseAlgorithms } from '../keys/algorithm.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
 import { type Encryption, jweAlgorithms, jweEncryptions } from '../keys/jwe.ts'
 import { signedBy } from '../keys/signature.ts'
@@ -72,7 +73,7 @@ function postedNonce(nonce: string) {
   const metadata = {
     vp_formats_supported: presentationFormats(),
     client_id_prefixes_supported: [X509_HASH_PREFIX.slice(0, -1)],
-    request_object_signing_alg_values_supported: ['ES256'],
+    request_object_signing_alg_values_supported: [...joseAlgorithms],
     authorization_encryption_alg_values_supported: [...jweAlgorithms],
     authorization_encryption_enc_values_supported: [...jweEncryptions],
   }
@@ -84,7 +85,8 @@ function postedNonce(nonce: string) {
 function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const { header } = jws
   if (own(header, 'typ') !== 'oauth-authz-req+jwt') invalid('its typ is not oauth-authz-req+jwt')
-  if (own(header, 'alg') !== 'ES256') invalid('its alg is not ES256')
+  if (!joseAlgorithms.includes(ownString(header, 'alg') ?? ''))
+    invalid(`its alg is none of ${joseAlgorithms.join(', ')}`)
   const chain = own(header, 'x5c')
   const leaf = Array.isArray(chain) ? chain[0] : undefined
   if (typeof leaf !== 'string') return invalid('it comes without a certificate (x5c)')

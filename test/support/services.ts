@@ -57,6 +57,7 @@ export interface ServiceOptions {
   readonly anchors?: readonly string[]
   /** Replaces the issuer's certificate files, leaf first. */
   readonly issuerCertificates?: (key: KeyObject) => Promise<string>
+  readonly verifierCertificates?: (key: KeyObject) => Promise<string>
   /** The kind of the signing key of either. */
   readonly issuerAlgorithm?: Algorithm
   readonly verifierAlgorithm?: Algorithm
@@ -74,7 +75,12 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
       options.issuerCertificates ? await options.issuerCertificates(issuerKey) : certificate(issuerKey, ISSUER_URL),
     ],
     ['verifier.key', pemOf(verifierKey)],
-    ['verifier.pem', certificate(verifierKey, VERIFIER_URL)],
+    [
+      'verifier.pem',
+      options.verifierCertificates
+        ? await options.verifierCertificates(verifierKey)
+        : certificate(verifierKey, VERIFIER_URL),
+    ],
     ...Object.entries(options.files ?? {}),
   ])
   const anchors = options.anchors ?? [files.get('issuer.pem') ?? '']
