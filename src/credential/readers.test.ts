@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { mutateJson, mutateStructured, seededRandom } from '../../test/fuzz/mutate.ts'
 import { profiles } from '../../test/support/profiles.ts'
 import { bindingTo, dataset } from '../../test/support/wire.ts'
+import { toBase64url } from '../codec/base64url.ts'
 import { isObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { keySigner } from '../keys/file-signer.ts'
@@ -14,6 +15,7 @@ import type { CredentialFormat, Evidence } from './format.ts'
 import { formatOf } from './formats.ts'
 
 const at = new Date('2026-06-01T12:00:00Z')
+const TRANSACTION = toBase64url('{"type":"urn:x","credential_ids":["card"]}')
 const binding = { ...bindingTo('n', 'a', at), at }
 
 describe.each(profiles)('a reader of $format', (profile) => {
@@ -75,8 +77,8 @@ describe.each(profiles)('a reader of $format', (profile) => {
       outcomes[read(presented ? 'read' : 'hold', text) ? 'read' : 'malformed'] += 1
     }
     // Neither: nothing would have been tried.
-    expect(outcomes.read).toBeGreaterThan(500)
-    expect(outcomes.malformed).toBeGreaterThan(500)
+    expect(outcomes.read).toBeGreaterThan(400)
+    expect(outcomes.malformed).toBeGreaterThan(400)
   })
 
   it('takes a query and the meta of a configuration that are anything', () => {
@@ -106,6 +108,6 @@ function askEverything(
   expect(instants.filter(({ at }) => at !== undefined && Number.isNaN(at.getTime()))).toEqual([])
   issuer.signedBy(key)
   holder?.signedBy('jwk' in boundKey ? boundKey.jwk : jwk, binding)
-  holder?.approves(['x'])
+  holder?.approves([TRANSACTION])
   format.matchesMeta(said, { type_values: [['VerifiableCredential']] })
 }

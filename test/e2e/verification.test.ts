@@ -79,6 +79,7 @@ describe('a request object', () => {
     const { payload } = await compactVerify(jwt, key)
     const created = Math.floor(services.clock.now.getTime() / 1000)
     const algs = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+    const coseAlgs = [-7, -9, -35, -51, -36, -52, -8, -19]
     const sdJwtAlgs = { 'sd-jwt_alg_values': algs, 'kb-jwt_alg_values': algs }
     expect(JSON.parse(new TextDecoder().decode(payload))).toEqual({
       response_type: 'vp_token',
@@ -98,6 +99,7 @@ describe('a request object', () => {
           'vc+sd-jwt': sdJwtAlgs,
           'dc+sd-jwt': sdJwtAlgs,
           jwt_vc_json: { alg_values: algs },
+          mso_mdoc: { issuerauth_alg_values: coseAlgs, deviceauth_alg_values: coseAlgs },
         },
       },
     })
