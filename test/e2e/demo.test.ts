@@ -40,9 +40,9 @@ describe('vouchsafe demo --once', () => {
       'GET /presentation/oid4vp/status/ID 200',
     ])
     expect(stdout).toMatch(
-      /status: VERIFICATION_SUCCEEDED[\s\S]*passed {2}Does the issuer certificate lead to a trust anchor\?/,
+      /status: VERIFICATION_SUCCEEDED[\s\S]*passed {2,}Does the issuer certificate lead to a trust anchor\?/,
     )
-    expect(stdout.match(/^ {5}passed {2}\S/gm)?.length).toBeGreaterThanOrEqual(22)
+    expect(stdout.match(/^ {5}passed {2,}\S/gm)?.length).toBeGreaterThanOrEqual(22)
     const [, known] = stdout.split('The library now knows')
     const [shown, hidden] = known?.split('and not') ?? []
     expect(shown?.trim().split(/\n +/).sort()).toEqual(['given_name: Ada', 'programme: Mathematics'])

@@ -1,7 +1,11 @@
 /** A right request for every endpoint of both services, from which the mutations start. */
+import { randomBytes } from 'node:crypto'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
+import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { encryptionMetadata } from '../../src/verifier/response-encryption.ts'
+import { encryptedResponse } from '../support/encryption.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import {
   authorization,
@@ -120,6 +124,35 @@ const authorizationResponse: Target = {
   },
 }
 
+const encryptedAuthorizationResponse: Target = {
+  name: 'verifier POST /presentation/oid4vp/encrypted-authorization-response/{session_id}',
+  make: async (services, random) => {
+    const issued = held.get(services) ?? issueOnce(services)
+    held.set(services, issued)
+    const { credential, holder } = await issued
+    const { sessionId, request } = await encryptedSession(services)
+    const presentation = await presentationOf(credential, holder, request, services.clock)
+    const answer = { vp_token: { card: [presentation] }, state: request.state }
+    // Nothing reaches what lies behind the decryption by changing the JWE itself.
+    const members = random(2) === 0 ? answer : mutateJson(random, answer)
+    const fields = { response: await encryptedResponse(request, members), state: request.state }
+    const path = `/presentation/oid4vp/encrypted-authorization-response/${sessionId}`
+    const body = { form: new URLSearchParams(fields).toString() }
+    return { service: 'verifier', method: 'POST', path, headers: form, body }
+  },
+}
+
+/** A session of the usual query, with the response mode of one that asks for an mdoc. */
+async function encryptedSession({ verifierStore, ...services }: Services) {
+  const { sessionId, request } = await startVerification({ verifierStore, ...services })
+  const row = await verifierStore.get('verification_session', sessionId)
+  if (row === undefined) throw new Error('no session')
+  const encryptionKey = makePrivateJwk(randomBytes)
+  const value = { ...row.value, responseMode: 'direct_post.jwt', encryptionKey } as const
+  await verifierStore.commit([{ update: 'verification_session', id: sessionId, version: row.version, value }])
+  return { sessionId, request: { ...request, client_metadata: encryptionMetadata(encryptionKey) } }
+}
+
 const token = (path: (session: string) => string): Target => ({
   name: `issuer POST ${path('{session_id}')}`,
   make: async (services) => {
@@ -135,10 +168,33 @@ async function queryId(services: Services): Promise<string> {
   return (await services.fetch(url, { method: 'POST', headers: json, body: JSON.stringify(dcqlQuery) })).text()
 }
 
+/** The key is that of the example in OpenID4VP 1.0, Encrypted Responses. */
+const walletMetadata = {
+  vp_formats_supported: { 'vc+sd-jwt': {} },
+  jwks: {
+    keys: [
+      {
+        kty: 'EC',
+        crv: 'P-256',
+        x: 'YO4epjifD-KWeq1sL2tNmm36BhXnkJ0He-WqMYrp9Fk',
+        y: 'Hekpm0zfK7C-YccH5iBjcIXgf6YdUvNUac_0At55Okk',
+        alg: 'ECDH-ES',
+        kid: 'ac',
+      },
+    ],
+  },
+}
+
 const newVerification: Target = {
   name: 'verifier POST /presentation/oid4vp/new-session',
   make: async (services) => {
-    const value = { verification_query_id: await queryId(services), expires_in: 60 }
+    const value = {
+      verification_query_id: await queryId(services),
+      expires_in: 60,
+      redirect_uri: 'https://shop.example/done?order=1',
+      request_uri_method: 'post',
+      transaction_data: [{ type: 'payment', credential_ids: ['card'], transaction_data_hashes_alg: ['sha-256'] }],
+    }
     return post('verifier', '/presentation/oid4vp/new-session', value)
   },
 }
@@ -247,5 +303,15 @@ export const targets: readonly Target[] = [
     make: async (services) =>
       get('verifier', `/presentation/oid4vp/authorization-request/${(await startVerification(services)).sessionId}`),
   },
+  {
+    name: 'verifier POST /presentation/oid4vp/authorization-request/{session_id}',
+    make: async (services) => {
+      const path = `/presentation/oid4vp/authorization-request/${(await startVerification(services)).sessionId}`
+      const fields = { wallet_nonce: 'qPmxiNFCR3QTm19POc8u', wallet_metadata: JSON.stringify(walletMetadata) }
+      const body = { form: new URLSearchParams(fields).toString() }
+      return { service: 'verifier', method: 'POST', path, headers: form, body }
+    },
+  },
   authorizationResponse,
+  encryptedAuthorizationResponse,
 ]

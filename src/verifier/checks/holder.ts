@@ -93,7 +93,7 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
   },
   {
     id: TRANSACTION_CHECK,
-    asks: 'Did the holder approve exactly the transactions that this credential was to approve?',
+    asks: 'Did the holder approve exactly the transactions of the request?',
     spec: 'OpenID4VP 1.0, Transaction Data',
     level: 'MUST',
     needs: NEEDS,
