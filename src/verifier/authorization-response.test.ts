@@ -166,6 +166,18 @@ describe('a response that answers the query', () => {
     expect(report.credentials.card?.map(({ claims }) => claims?.credentialSubject)).toEqual([{ given_name: 'Ada' }, {}])
   })
 
+  it('with the same presentation twice, where several are welcome, and reports it as it is', async () => {
+    const { code, report } = await respond({ credentials: [query('card', { multiple: true })] }, async (request) => {
+      const shown = await show(request, [['credentialSubject', 'given_name']])
+      return { card: [shown, shown] }
+    })
+    expect(code).toBe(200)
+    expect(report.credentials.card?.map(({ claims }) => claims?.credentialSubject)).toEqual([
+      { given_name: 'Ada' },
+      { given_name: 'Ada' },
+    ])
+  })
+
   it('with one credential for two queries', async () => {
     const { code, report } = await respond({ credentials: [query('a'), query('b')] }, async (request) => ({
       a: [await show(request)],

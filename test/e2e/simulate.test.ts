@@ -125,7 +125,8 @@ describe('the dry run of a query', () => {
   it('says so of authorities and of holder binding, where the credential was issued', async () => {
     const { request } = await startVerification(world.services)
     const forgery = await makeForgery(world, request)
-    const { cnf: _, ...payload } = forgery.payload
+    const payload = { ...forgery.payload }
+    Reflect.deleteProperty(payload, 'cnf')
     const unbound = await putTogether({ ...forgery, payload, binding: undefined })
     const reasonOf = async (more: object, credential: string) =>
       (await simulated(oneQuery(more), credential)).credential_queries.card?.others[0]?.reason
