@@ -139,6 +139,15 @@ describe('CBOR', () => {
     expect(() => decodeHex(text)).toThrow(why)
   })
 
+  it('reads numbers and lengths of more bytes than they need where that is allowed, and still refuses the rest', () => {
+    const long = (text: string) => decodeCbor(hex(text.replaceAll(' ', '')), { longNumbers: true })
+    expect(long('b90001 6161 1b0000000000000017')).toEqual(new Map([['a', 23]]))
+    expect(long('590001 ff')).toEqual(Uint8Array.of(255))
+    expect(() => long('a2 01 01 1801 02')).toThrow('a key twice')
+    expect(() => long('9f01ff')).toThrow(/indefinite/)
+    expect(() => long('b90001 6161')).toThrow(/cut short/)
+  })
+
   it('is nested 32 deep at most', () => {
     const nested = (depth: number) => decodeCbor(Buffer.concat([Buffer.alloc(depth, 0x81), hex('00')]))
     nested(32)

@@ -20,7 +20,6 @@ const MAX_BYTES = 1024 * 1024
 const MAX_VALUES = 20_000
 
 const OPTIONS = {
-  strict: true,
   allowBigInt: true,
   allowIndefinite: false,
   allowUndefined: false,
@@ -38,12 +37,14 @@ interface Reader {
 
 /**
  * The one value that `bytes` are. Throws a MalformedError on anything else: bytes that follow, a key twice, a key that is
- * neither text nor integer, text that is no UTF-8, undefined and simple values, depth beyond 32.
+ * neither text nor integer, text that is no UTF-8, undefined and simple values, depth beyond 32. With `longNumbers`,
+ * integers and lengths may take more bytes than they need.
  */
-export function decodeCbor(bytes: Uint8Array): Cbor {
+export function decodeCbor(bytes: Uint8Array, { longNumbers = false } = {}): Cbor {
   if (bytes.length > MAX_BYTES) malformed(`the CBOR is larger than ${MAX_BYTES} bytes`)
   // A plain Uint8Array: a Buffer's own slices would be views.
-  const reader = { tokens: new Tokenizer(new Uint8Array(bytes), OPTIONS), valuesLeft: MAX_VALUES }
+  const tokens = new Tokenizer(new Uint8Array(bytes), { ...OPTIONS, strict: !longNumbers })
+  const reader = { tokens, valuesLeft: MAX_VALUES }
   const value = readValue(reader, nextToken(reader), MAX_DEPTH)
   return reader.tokens.done() ? value : malformed('bytes follow the CBOR value')
 }
