@@ -182,6 +182,13 @@ const documents: readonly Row[] = [
     /attestation/,
   ],
   [
+    'key proofs by algorithms that we do not have',
+    METADATA,
+    configured(() => ({ proof_types_supported: { jwt: { proof_signing_alg_values_supported: ['ES256K', -7] } } })),
+    'unsupported',
+    /no key proof of the type jwt signed with one of ES256, ES384, ES512, EdDSA, Ed25519/,
+  ],
+  [
     'other binding methods',
     METADATA,
     configured(() => ({ cryptographic_binding_methods_supported: ['cose_key'] })),

@@ -1,11 +1,15 @@
+import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Services, startServices } from '../../test/support/services.ts'
 import { errorOf, testWallet } from '../../test/support/wallet.ts'
 import { startIssuance } from '../../test/support/wire.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
+import { algorithmOf } from '../keys/algorithm.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import { verifySignature } from '../keys/signature.ts'
 import { orRefuse } from './error.ts'
-import { makeHolderKey } from './holder-key.ts'
+import { makeHolderKey, readHolderKey } from './holder-key.ts'
 import { receive } from './receive.ts'
 import { findCredential, listCredentials } from './stored-credential.ts'
 
@@ -105,6 +109,17 @@ describe('a holder key', () => {
   it('is made of the random bytes that are given', () => {
     const bytes = new Uint8Array(32).fill(7)
     expect(makeHolderKey(() => bytes).export({ format: 'jwk' }).d).toBe(Buffer.from(bytes).toString('base64url'))
+  })
+
+  it.each(['ES256', 'ES384', 'ES512', 'EdDSA'] as const)('can be one for %s', async (algorithm) => {
+    // Every first byte: a key on P-521 has one bit in it.
+    for (const first of [0, 1, 2, 0x7f, 0xfe]) {
+      const key = makeHolderKey((count) => new Uint8Array(count).fill(5).fill(first, 0, 1), algorithm)
+      expect(algorithmOf(key)).toBe(algorithm)
+      const signature = await keySigner(key, []).sign(Buffer.from('data'))
+      expect(verifySignature(createPublicKey(key), Buffer.from('data'), signature)).toBe(true)
+      expect(readHolderKey(key.export({ format: 'jwk' }) as JsonObject).equals(key)).toBe(true)
+    }
   })
 
   it('is tried again when the bytes are beyond the order of the curve, and not for ever', () => {
