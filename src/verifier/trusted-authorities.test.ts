@@ -13,6 +13,8 @@ import {
   startVerification,
   statusOf,
 } from '../../test/support/wire.ts'
+import { readJws, writeJws } from '../codec/jws.ts'
+import { keySigner } from '../keys/file-signer.ts'
 import { toPem } from '../keys/make-certificate.ts'
 import { present, readRequest } from '../wallet/present.ts'
 import { receive } from '../wallet/receive.ts'
@@ -33,11 +35,22 @@ describe('a credential that was issued under an authority', () => {
   const subDer = () =>
     certify(root, sub.key, { name: sub.name, isCa: true, usages: ['keyCertSign'], authorityKeyId: ROOT })
 
+  /** The credential with other certificates, signed again by the issuer. */
+  async function withChain(credential: string, chain: readonly Uint8Array[], { issuerKey }: Services): Promise<string> {
+    const [jws = '', ...disclosures] = credential.split('~')
+    const { header, payload } = readJws(jws)
+    const x5c = chain.map((der) => Buffer.from(der).toString('base64'))
+    const signed = await writeJws({ ...header, x5c }, payload, (data) => keySigner(issuerKey, []).sign(data))
+    return [signed, ...disclosures].join('~')
+  }
+
   /** What the check says of a credential whose certificates are `chain`, where `anchors` are trusted. */
   async function checked(
     chain: (key: Services['issuerKey']) => readonly Uint8Array[],
     anchors: readonly Uint8Array[] | 'pinned',
     trusted_authorities: readonly object[],
+    /** Stand in the header in their place, as no issuer of ours would have them. */
+    instead = chain,
   ) {
     const services = await startServices({
       ...(anchors === 'pinned' ? {} : { anchors: anchors.map(toPem) }),
@@ -46,7 +59,8 @@ describe('a credential that was issued under an authority', () => {
     })
     try {
       const holder = await holderSigner()
-      const credential = await issueCredential(services, holder)
+      const issued = await issueCredential(services, holder)
+      const credential = instead === chain ? issued : await withChain(issued, instead(services.issuerKey), services)
       const [card] = dcqlQuery.credentials
       const { sessionId, request } = await startVerification(services, {
         credentials: [{ ...card, trusted_authorities }],
@@ -129,7 +143,8 @@ describe('a credential that was issued under an authority', () => {
     it('is not judged by a certificate that did not sign for the one before', async () => {
       const other = await makeAuthority('Example Sub CA')
       const chain = (key: Services['issuerKey']) => [certify(other, key), subDer()]
-      expect(await checked(chain, [], [aki(ROOT)])).toMatchObject({ outcome: 'failed' })
+      expect(await checked(belowSub, [], [aki(ROOT)], chain)).toMatchObject({ outcome: 'failed' })
+      expect(await checked(belowSub, [], [aki(ROOT)], (key) => belowSub(key))).toMatchObject({ outcome: 'passed' })
     })
   })
 })
