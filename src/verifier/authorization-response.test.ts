@@ -321,9 +321,9 @@ function allChecksOf({ checks, credentials }: Report): readonly CheckResult[] {
   return [...checks, ...Object.values(credentials).flatMap((each) => each.flatMap((one) => one.checks))]
 }
 
-/** No transaction is to be approved in any of these. */
+/** No transaction is to be approved in any of these, and none is a mobile document. */
 function asked(report: Report): readonly CheckResult[] {
-  return allChecksOf(report).filter(({ id }) => id !== TRANSACTION_CHECK)
+  return allChecksOf(report).filter(({ id }) => id !== TRANSACTION_CHECK && id !== 'credential.doc_type')
 }
 
 function notPassed(report: Report): string[] {

@@ -12,6 +12,7 @@ import { makeForgery, putTogether, type World } from '../support/forge.ts'
 import { usualProfile } from '../support/profiles.ts'
 import { makeKey, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
+  dcqlQuery,
   holderSigner,
   issueCredential,
   postForm,
@@ -247,9 +248,12 @@ describe('attacks on encrypted responses', () => {
     expect(await status(session)).toMatchObject({ status: 'STARTED' })
   })
 
-  it('and a session in the clear takes nothing encrypted', async () => {
+  it('and a session in the clear, where nobody asks for an mdoc, takes nothing encrypted', async () => {
     const services = await startServices()
     try {
+      const mdl = { id: 'mdl', format: 'mso_mdoc', meta: { doctype_value: 'org.iso.18013.5.1.mDL' } }
+      const { request: mixed } = await startVerification(services, { credentials: [...dcqlQuery.credentials, mdl] })
+      expect([mixed.response_mode, responseKey(mixed).crv]).toEqual(['direct_post.jwt', 'P-256'])
       const { sessionId, request } = await startVerification(services)
       expect(request.response_mode).toBe('direct_post')
       expect(request.client_metadata).not.toHaveProperty('jwks')
