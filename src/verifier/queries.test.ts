@@ -35,7 +35,7 @@ describe('a query of ours', () => {
 
   const supported = `supported: ${supportedFormats.join(', ')}`
   it.each<[JsonObject, string]>([
-    [{ format: 'mso_mdoc' }, `${first}.format: mso_mdoc is not yet supported; ${supported}`],
+    [{ format: 'mso_mdoc' }, `${first}.meta.type_values: does not go with this format; use doctype_value`],
     [{ format: 'ldp_vc' }, `${first}.format: must be a known credential format; ${supported}`],
     [{ format: 'constructor' }, `${first}.format: must be a known credential format; ${supported}`],
     [{ format: 7 }, `${first}.format: must be a known credential format; ${supported}`],

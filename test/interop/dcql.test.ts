@@ -369,7 +369,7 @@ describe.each(kinds.map((kind) => [kind.format, kind] as const))('for %s', (_, k
       }),
       { numRuns: 1000, seed: 17 },
     )
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(60)
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(40)
   })
 
   it('a credential that answers ours answers the package, for any path', () => {
