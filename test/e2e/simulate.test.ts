@@ -5,9 +5,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { present, readRequest } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
+import { profiles } from '../support/profiles.ts'
 import { VERIFIER_URL } from '../support/services.ts'
 import { testWallet } from '../support/wallet.ts'
-import { authorization, call, dcqlQuery, startIssuance, startVerification, statusOf } from '../support/wire.ts'
+import {
+  authorization,
+  call,
+  dcqlQuery,
+  issueCredential,
+  startIssuance,
+  startVerification,
+  statusOf,
+} from '../support/wire.ts'
 
 const URL = `${VERIFIER_URL}/verification-query/simulate`
 
@@ -76,6 +85,64 @@ describe('the dry run of a query', () => {
         },
       },
     })
+  })
+
+  it('finds out the format of every credential, and asks each query of those of its own', async () => {
+    const { services, holder } = world
+    const mdoc = {
+      format: 'mso_mdoc',
+      configuration: { format: 'mso_mdoc', doctype: 'org.iso.18013.5.1.mDL' },
+      meta: { doctype_value: 'org.iso.18013.5.1.mDL' },
+      root: ['org.iso.18013.5.1'],
+    }
+    const all = [...profiles.filter(({ format }) => format !== 'vc+sd-jwt'), mdoc]
+    const issued = await Promise.all(
+      all.map(({ format, configuration: posted }) => {
+        const data = format === 'mso_mdoc' ? { 'org.iso.18013.5.1': { given_name: 'Ada' } } : undefined
+        return issueCredential(services, holder, posted, data)
+      }),
+    )
+    const credentials = all.map(({ format, meta, root }, i) => {
+      return { id: `q${String(i)}`, format, meta, claims: [{ path: [...root, 'given_name'] }] }
+    })
+    const result = await simulated({ credentials }, ...issued)
+    expect(result.satisfied).toBe(true)
+    expect(result.credentials).toMatchObject(all.map(({ format }) => ({ format })))
+    for (const [i, query] of credentials.entries()) {
+      const answer = result.credential_queries[query.id]
+      expect(answer?.matches).toEqual([{ credential: i, discloses: [query.claims[0]?.path] }])
+      expect(answer?.others.map(({ reason }) => reason)).toEqual(
+        all
+          .filter((each) => each !== all[i])
+          .map(({ format }) => `format: it is ${format}, and ${query.format} is asked for`),
+      )
+    }
+  })
+
+  it('takes a description in every format', async () => {
+    const described = [
+      { format: 'dc+sd-jwt', vct: 'urn:a', claims: { given_name: 'Ada' } },
+      { format: 'dc+sd-jwt', claims: { vct: 'urn:a', given_name: 'Ada' } },
+      { format: 'mso_mdoc', doctype: 'a', claims: { a: { given_name: 'Ada' } } },
+    ]
+    const credentials = [
+      {
+        id: 'sd',
+        format: 'dc+sd-jwt',
+        meta: { vct_values: ['urn:a'] },
+        claims: [{ path: ['given_name'] }, { path: ['vct'] }],
+      },
+      {
+        id: 'm',
+        format: 'mso_mdoc',
+        meta: { doctype_value: 'a' },
+        claims: [{ path: ['a', 'given_name'], values: ['Ada'] }],
+      },
+      { id: 'none', format: 'mso_mdoc', meta: { doctype_value: 'a' }, claims: [{ path: ['a', 'doctype'] }] },
+    ]
+    const { credentials: read, credential_queries: queries } = await simulated({ credentials }, ...described)
+    expect(read.map((each) => (each as { type: string[] }).type)).toEqual([['urn:a'], ['urn:a'], ['a']])
+    expect(Object.values(queries).map(({ matches }) => matches.length)).toEqual([2, 1, 0])
   })
 
   it.each<[string, object, unknown, string]>([
