@@ -11,6 +11,8 @@ export interface Job {
   readonly file: string
   readonly source: string
   readonly text: string
+  /** Test files that fail anyway. */
+  readonly failing: readonly string[]
 }
 
 /** The test file that failed, or undefined when all passed. */
@@ -39,38 +41,42 @@ export async function work(copy: string): Promise<void> {
   process.send?.('ready')
 }
 
-async function verdictOn(vitest: Vitest, copy: string, { file, source, text }: Job): Promise<Verdict> {
+async function verdictOn(vitest: Vitest, copy: string, { file, source, text, failing }: Job): Promise<Verdict> {
   const path = join(copy, file)
   const write = (content: string): void => {
     writeFileSync(path, content)
     vitest.invalidateFile(path)
   }
   write(text)
-  const verdict = await runStages(vitest, copy, file)
+  const stages = await stagesOf(vitest, copy, file)
+  const counted = stages.map((stage) => stage.filter(({ moduleId }) => !failing.includes(nameOf(copy, moduleId))))
+  const verdict = await runStages(vitest, copy, counted)
   write(source)
   return verdict
 }
 
-async function runStages(vitest: Vitest, copy: string, file: string): Promise<Verdict> {
-  for (const stage of await stagesOf(vitest, copy, file)) {
+type Stage = readonly TestSpecification[]
+
+function nameOf(copy: string, moduleId: string): string {
+  return moduleId.slice(copy.length + 1)
+}
+
+async function runStages(vitest: Vitest, copy: string, stages: readonly Stage[]): Promise<Verdict> {
+  for (const stage of stages.filter(({ length }) => length > 0)) {
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications([...stage], false)
     // vitest also gives the modules of earlier runs, as they were then.
     const ran = testModules.filter(({ moduleId }) => stage.some((each) => each.moduleId === moduleId))
     const failed = ran.find((module) => module.state() === 'failed')
-    if (failed) return { failed: failed.moduleId.slice(copy.length + 1) }
+    if (failed) return { failed: nameOf(copy, failed.moduleId) }
     if (unhandledErrors.length > 0) return { failed: 'an error that nobody caught' }
   }
   return { failed: undefined }
 }
 
-const known = new Map<string, readonly (readonly TestSpecification[])[]>()
+const known = new Map<string, readonly Stage[]>()
 
 /** The tests that reach the file: those beside it first, then the attacks, then the others. */
-async function stagesOf(
-  vitest: Vitest,
-  copy: string,
-  file: string,
-): Promise<readonly (readonly TestSpecification[])[]> {
+async function stagesOf(vitest: Vitest, copy: string, file: string): Promise<readonly Stage[]> {
   const cached = known.get(file)
   if (cached) return cached
   vitest.config.related = [join(copy, file)]
@@ -82,7 +88,6 @@ async function stagesOf(
     return moduleId.includes('/test/attacks/') ? 1 : 2
   }
   const stages = [0, 1, 2].map((stage) => specifications.filter((each) => stageOf(each) === stage))
-  const found = stages.filter((stage) => stage.length > 0)
-  known.set(file, found)
-  return found
+  known.set(file, stages)
+  return stages
 }

@@ -6,7 +6,7 @@ import { GRANT } from './wire.ts'
 const FORMATS = ['jwt_vc_json', 'jwt_vc_json-ld', 'ldp_vc', 'mso_mdoc', 'dc+sd-jwt', 'vc+sd-jwt']
 const BINDING_METHODS = /^(jwk|cose_key|did:[a-z0-9]+)$/
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'RS256']
-const COSE_ALGORITHMS = [-7, -9, -35, -36, -8, -50, -51, -52]
+const COSE_ALGORITHMS = [-7, -8, -9, -19, -35, -36, -51, -52]
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth']
 
 /** In sentences; none when the document is as it should be for the identifier that led to it. */
