@@ -93,12 +93,21 @@ export const presentation: Section = {
       ],
     },
     {
-      id: 'security-15',
+      id: 'security-15a',
       asks: 'A session ends soon, and then takes no response',
       source: 'OpenID4VP 1.0, Session Fixation',
       tests: [
         [at.session, 'has expired: 410 for the response, and a request object no more'],
         [at.session, 'is still open in its last second'],
+      ],
+    },
+    {
+      id: 'security-15b',
+      asks: 'On one device the result is for whoever brings back the code that the wallet was given',
+      source: 'OpenID4VP 1.0, Session Fixation; Response Mode direct_post',
+      tests: [
+        [at.sameDevice, 'comes with a code that nobody else has, and the result is for whoever brings it'],
+        [at.sameDevice, 'and a code that is guessed shows what none shows'],
       ],
     },
     {
@@ -282,10 +291,76 @@ export const presentation: Section = {
       tests: [['src/verifier/authorization-response.test.ts', 'with one credential for two queries']],
     },
     {
-      id: 'security-21',
-      asks: 'mdoc: digests, device signature, one document type, validity, no duplicates, limits of CBOR',
-      source: 'ISO/IEC 18013-5, Inspection procedure for issuer data authentication',
-      notOffered: 'the format `mso_mdoc` is not verified yet; it is refused by name',
+      id: 'security-21a',
+      asks: 'Every element of an mdoc has the digest that the issuer signed',
+      source: 'ISO/IEC 18013-5 section 9.3.1',
+      tests: [
+        [at.mdocDocument, 'The holder changes the value of an element.'],
+        [at.mdocDocument, 'The holder adds an element of which the issuer knows nothing.'],
+        [at.mdocDocument, 'A digest is shortened.'],
+      ],
+    },
+    {
+      id: 'security-21b',
+      asks: 'The device signed this session: nonce, client, address, and key of the response',
+      source: 'OpenID4VP 1.0, Handover and SessionTranscript Definitions; ISO/IEC 18013-5 section 9.1.3',
+      tests: [
+        [at.oidfVerifier, 'oid4vp-1final-verifier-invalid-session-transcript'],
+        [at.mdocHolder, 'The device signed for another nonce.'],
+        [at.mdocHolder, 'The device signed for a response that is encrypted to another key.'],
+      ],
+    },
+    {
+      id: 'security-21c',
+      asks: 'The document is of the type that the issuer signed, and that was asked for',
+      source: 'ISO/IEC 18013-5 section 9.3.1',
+      tests: [
+        [at.mdocDocument, 'The document states another type than the issuer signed.'],
+        [at.mdocDocument, 'The mobile document is of another type than was asked for.'],
+      ],
+    },
+    {
+      id: 'security-21d',
+      asks: 'The mobile document is valid now',
+      source: 'ISO/IEC 18013-5 section 9.3.1',
+      tests: [
+        [at.mdocDocument, 'The mobile document has expired.'],
+        [at.mdocDocument, 'The mobile document is not valid yet.'],
+      ],
+    },
+    {
+      id: 'security-21e',
+      asks: 'An element comes once',
+      source: 'ISO/IEC 18013-5 section 9.3.1',
+      tests: [
+        [at.mdocDocument, 'An element is sent twice.'],
+        [at.mdocDocument, 'The value of an element has a key twice.'],
+      ],
+    },
+    {
+      id: 'security-21f',
+      asks: 'CBOR has limits, and one text for one value',
+      source: 'RFC 8949 section 4.2; RFC 8949 section 10',
+      tests: [
+        [at.mdocDocument, 'The DeviceResponse is nested deeper than a stack is.'],
+        [at.mdocDocument, 'The DeviceResponse is an array of more elements than there is memory.'],
+        [at.mdocDocument, 'The value of an element is a number that is longer than it need be.'],
+      ],
+    },
+    {
+      id: 'security-21g',
+      asks: 'A digest is over the element as it was sent, with its tag',
+      source: 'ISO/IEC 18013-5 section 9.3.1',
+      tests: [
+        [at.mdocDocument, 'A digest is taken over the element without its tag.'],
+        [at.mdocDocument, 'An element is not embedded CBOR.'],
+      ],
+    },
+    {
+      id: 'security-21h',
+      asks: 'The device states no element that the issuer did not authorize',
+      source: 'ISO/IEC 18013-5 section 9.1.2.4',
+      tests: [[at.mdocHolder, 'The device states an element that the issuer did not authorize.']],
     },
     {
       id: 'security-22a',

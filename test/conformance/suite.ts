@@ -105,12 +105,11 @@ name, in every format, by \`direct_post\` and \`direct_post.jwt\`.`,
       'OpenID4VP 1.0, Authorization Request',
       [[at.session, 'oid4vp-1final-verifier-request-uri-fetched-twice']],
     ),
-    {
-      id: 'oid4vp-1final-verifier-invalid-session-transcript',
-      asks: 'An mdoc that was signed for another session is refused',
-      source: 'OpenID4VP 1.0, Handover and SessionTranscript Definitions',
-      notOffered: 'the format `mso_mdoc` is not verified yet; it is refused by name',
-    },
+    verifierModule(
+      'invalid-session-transcript',
+      'An mdoc that was signed for another nonce, client or address is refused',
+      'OpenID4VP 1.0, Handover and SessionTranscript Definitions',
+    ),
     verifierModule('invalid-kb-jwt-signature', 'Another signature of the key binding is refused', BINDING, [
       [at.holder, 'The signature of the key binding has one bit changed.'],
     ]),

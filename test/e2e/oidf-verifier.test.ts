@@ -122,3 +122,22 @@ describe.each(sdJwts)('$format with a key binding, by $mode', ({ driven, verifie
     await expectRejected(asked, await respond(asked, held, { binding: { iat: seconds() + YEAR } }))
   })
 })
+
+describe('mso_mdoc by direct_post.jwt, signed by a device', () => {
+  it('oid4vp-1final-verifier-invalid-session-transcript', async () => {
+    const services = await startHttpsServices('session')
+    const [driven] = drivenFormats.filter(({ format }) => format === 'mso_mdoc')
+    if (driven === undefined) throw new Error('there is no mso_mdoc')
+    const held = await heldCredential(services, driven)
+    for (const binding of [
+      { nonce: 'another-nonce' },
+      { client_id: 'x509_hash:another' },
+      { response_uri: 'https://another.example' },
+    ]) {
+      const asked = await ask(services, driven)
+      await expectRejected(asked, await respond(asked, held, { binding }))
+    }
+    await expectAccepted(await respond(await ask(services, driven), held))
+    await services.close()
+  })
+})

@@ -1,11 +1,15 @@
 /** What the drivers of the OpenID Foundation's modules issue and ask for, one entry for each format that they play. */
 import { isDeepStrictEqual } from 'node:util'
+import { decodeCbor, type Tagged } from '../../src/codec/cbor.ts'
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import { digestOf, readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
-import type { PublicJwk } from '../../src/keys/jwk.ts'
+import { formatOf } from '../../src/credential/formats.ts'
+import { readIssuerSigned } from '../../src/credential/mso-mdoc/issuer-signed.ts'
+import { type PublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
-import { configuration, dataset, dcqlQuery } from './wire.ts'
+import { bindingOf, MDL, mdocConfiguration, mdocDataset, mdocQuery } from './mdoc.ts'
+import { configuration, dataset, dcqlQuery, type RequestObject } from './wire.ts'
 
 /** What a presentation is bound to, and what the negative modules change of it. */
 export interface Bound {
@@ -71,8 +75,19 @@ const sdJwtVc: DrivenFormat = {
   mistakesIn: (credential, holder, now) => sdJwtMistakes(credential, { typ: 'dc+sd-jwt', vct: VCT, holder, now }),
 }
 
+const msoMdoc: DrivenFormat = {
+  format: 'mso_mdoc',
+  configuration: { ...mdocConfiguration, scope: 'licence' },
+  dataset: mdocDataset,
+  dcqlQuery: mdocQuery,
+  mistakesIn: mdocMistakes,
+  present: presentMdoc,
+  timesOf: (credential) => Object.fromEntries(validityInfoOf(credential)),
+}
+
 export const drivenFormats: readonly DrivenFormat[] = [
   sdJwtVc,
+  msoMdoc,
   w3c,
   {
     ...w3c,
@@ -118,6 +133,33 @@ async function presentSdJwt(credential: unknown, holder: Signer, bound: Bound): 
   const signer = bound.thief ?? holder
   const header = { typ: 'kb+jwt', alg: holder.alg }
   return text + (await writeJws(header, { ...usual, ...bound.binding } as JsonObject, (data) => signer.sign(data)))
+}
+
+function mdocMistakes(credential: unknown, holder: PublicJwk, now: Date): readonly string[] {
+  const held = formatOf('mso_mdoc')?.hold(String(credential))
+  const times = validityInfoOf(credential)
+  const [signed = '', from = '', until = ''] = ['signed', 'validFrom', 'validUntil'].map((name) => times.get(name))
+  return mistakes({
+    'the document type is that of the configuration': held?.types.join() === MDL,
+    'the device key is the key of the proof':
+      held !== undefined && 'jwk' in held.boundKey && thumbprint(held.boundKey.jwk) === thumbprint(holder),
+    'it was signed, and not in the future': signed !== '' && new Date(signed) <= now,
+    'it is valid since it was signed, or later': from >= signed && new Date(from) <= now,
+    'it is valid for some time': new Date(until) > now,
+    'times are of whole seconds, in UTC': [...times.values()].every((time) => /:\d\dZ$/.test(time)),
+  })
+}
+
+/** What the mobile security object says of time, as it is written there. */
+function validityInfoOf(credential: unknown): ReadonlyMap<string, string> {
+  const { validityInfo } = readIssuerSigned(decodeCbor(Buffer.from(String(credential), 'base64url'))).mso
+  return new Map([...validityInfo].map(([name, time]) => [String(name), String((time as Tagged).value)]))
+}
+
+/** Shows everything; the device signs for the request, or for another nonce. */
+async function presentMdoc(credential: unknown, holder: Signer, { request, now, binding }: Bound): Promise<string> {
+  const session = bindingOf({ ...request, ...binding } as unknown as RequestObject, now)
+  return (await formatOf('mso_mdoc')?.present(String(credential), [[]], session, holder)) ?? ''
 }
 
 /** The first character of a signature has no bits that a decoder drops. */
