@@ -38,6 +38,8 @@ export async function work(copy: string): Promise<void> {
   process.on('message', (job: Job) => {
     void verdictOn(vitest, copy, job).then((verdict) => process.send?.(verdict))
   })
+  // Nobody waits for an answer any more.
+  process.on('disconnect', () => process.exit())
   process.send?.('ready')
 }
 
