@@ -190,6 +190,18 @@ describe('attacks on what a session may ask for besides', () => {
       ],
       ['more text than anybody reads', [{ ...payment, text: 'x'.repeat(65_536) }], /too large/],
       ['a holder who need not sign', [payment], /does without the holder/, unbound],
+      [
+        'a mobile document',
+        [payment],
+        /mso_mdoc cannot approve a transaction: /,
+        { credentials: [{ id: 'card', format: 'mso_mdoc', meta: { doctype_value: 'a' } }] },
+      ],
+      [
+        'a plain JWT',
+        [payment],
+        /jwt_vc_json cannot approve a transaction: /,
+        { credentials: [{ id: 'card', format: 'jwt_vc_json', meta: { type_values: [['Card']] } }] },
+      ],
       ['several presentations', [payment], /multiple/, { credentials: [{ ...card, multiple: true }] }],
     ]
     it.each(rows.map(([wrong, transactions, why, query]) => ({ wrong, transactions, why, query })))(

@@ -15,6 +15,7 @@ export const w3cJwt: CredentialFormat = {
   unasked: {
     'credential.doc_type': 'only an mdoc states its type twice',
     'disclosures.valid': 'a plain JWT has no disclosures',
+    'holder.transaction_data': 'the specification has no place for an approval in a presentation of this format',
     'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
   },
   signingAlgorithm: (alg) => alg,
