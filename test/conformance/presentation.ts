@@ -62,7 +62,7 @@ export const presentation: Section = {
       source: 'OpenID4VP 1.0, Encrypted Responses',
       tests: [
         [at.encrypted, 'each endpoint serves its own mode only'],
-        [at.encrypted, 'and a session in the clear takes nothing encrypted'],
+        [at.encrypted, 'and a session in the clear, where nobody asks for an mdoc, takes nothing encrypted'],
       ],
     },
     {
