@@ -187,7 +187,7 @@ describe.each([
     'management',
     'retention',
     'rateLimits',
-    'compatibility',
+    ...(service === 'issuer' ? [] : ['compatibility']),
     'authorizationServer',
     'status',
   ])('refuses %s by name as not yet supported', (name) => {

@@ -7,13 +7,25 @@ const ErrorBody = Type.Object({
   error_description: Type.String({ description: 'What is wrong and what to do' }),
 })
 
+export const JSON_TYPE = 'application/json'
+export const JWT_TYPE = 'application/jwt'
+
 /** The answer when all is well, in JSON unless another media type is named, and the one shape of every refusal. */
 export function answers(status: 200 | 201, schema: TSchema, mediaType?: string): Record<string, object> {
-  const content = (type: string, of: TSchema) => ({ content: { [type]: { schema: of } } })
   return {
-    [status]: mediaType === undefined ? schema : content(mediaType, schema),
-    '4xx': content('application/json', ErrorBody),
+    [status]: mediaType === undefined ? schema : byType({ [mediaType]: schema }),
+    '4xx': byType({ [JSON_TYPE]: ErrorBody }),
   }
+}
+
+/** The same for an answer that comes in several media types. */
+export function answersByType(schemas: Readonly<Record<string, TSchema>>): Record<string, object> {
+  return { 200: byType(schemas), '4xx': byType({ [JSON_TYPE]: ErrorBody }) }
+}
+
+/** What a body is in each media type that it may have. */
+export function byType(schemas: Readonly<Record<string, TSchema>>) {
+  return { content: Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }])) }
 }
 
 /** Called by the integrating application. */

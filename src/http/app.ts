@@ -85,6 +85,15 @@ export function formRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) 
   })
 }
 
+/** Routes that take a JWT beside JSON; it arrives as the text it is. */
+export function jwtRoutes(app: App, addRoutes: (scope: App) => void): void {
+  void app.register((scope: App, _: unknown, done: () => void) => {
+    scope.addContentTypeParser('application/jwt', { parseAs: 'string' }, (_request, body, parsed) => parsed(null, body))
+    addRoutes(scope)
+    done()
+  })
+}
+
 /** Routes that take no body: whatever comes is read within the limit and left aside, whatever its type. */
 export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {

@@ -25,7 +25,7 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   const challenge = challengeFor(error.code, request)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   const description = request.routeOptions.config.admin ? error.message : plainAscii(error.message)
-  reply.code(statusOf[error.code]).send({ error: error.code, error_description: description })
+  reply.code(statusOf[error.code]).send({ error: error.code, error_description: description, ...error.members })
 }
 
 /** What is no HTTP request at all, or did not come to its end in time: there is no route, so the answer is written by hand. */

@@ -10,7 +10,10 @@ import { MalformedError } from '../codec/malformed.ts'
 import { type ErrorCode, refuse } from '../protocol/error.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { TokenResponse } from '../protocol/oauth.ts'
+import { grantedDetails, readAuthorizationDetails } from './authorization-details.ts'
 import type { IssuerContext } from './context.ts'
+import { draft13Nonce } from './draft13.ts'
+import { identifierOf } from './metadata.ts'
 import { sessionOfCode } from './pre-authorized-code.ts'
 import type { TokenRequest } from './schemas.ts'
 import { type IssuanceSession, refuseRedeemed, refuseUnlessRedeemable } from './session.ts'
@@ -19,7 +22,7 @@ const LIFETIME_SECONDS = 300
 
 /**
  * Redeems a pre-authorized code. `sessionId` is the session of the path, where there is one; a code of another session is
- * refused there. Refuses with `unsupported_grant_type`, `invalid_request` or `invalid_grant`.
+ * refused there. Refuses with `unsupported_grant_type`, `invalid_request`, `invalid_grant` or `invalid_authorization_details`.
  */
 export async function redeemCode(
   context: IssuerContext,
@@ -34,13 +37,31 @@ export async function redeemCode(
   }
   const now = context.now()
   refuseUnlessRedeemable(row.value, now)
+  const authorized = authorizedBy(context, request, { id, session: row.value })
   const accessToken = await signToken(context, id, now)
-  const token = { digest: digestOf(accessToken), expiresAt: now.getTime() + LIFETIME_SECONDS * 1000 }
+  const expiresAt = now.getTime() + LIFETIME_SECONDS * 1000
+  const token = { digest: digestOf(accessToken), expiresAt, ...(authorized && { authorized }) }
   const value = { ...row.value, token }
   const failed = await context.store.commit([{ update: 'issuance_session', id, version: row.version, value }])
   // Before it has a token, nothing else changes a session: whoever was faster has redeemed the code.
   if (failed !== undefined) refuseRedeemed()
-  return { access_token: accessToken, token_type: 'Bearer', expires_in: LIFETIME_SECONDS }
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: LIFETIME_SECONDS,
+    ...(authorized && { authorization_details: grantedDetails(authorized) }),
+    ...(context.config.draft13 ? draft13Nonce(context, id) : {}),
+  }
+}
+
+/** The configurations that authorization details name, or undefined when there are none. */
+function authorizedBy(
+  context: IssuerContext,
+  { authorization_details: details }: TokenRequest,
+  { id, session }: { readonly id: string; readonly session: IssuanceSession },
+): readonly string[] | undefined {
+  const identifiers = [id, undefined].map((sessionId) => identifierOf(context, sessionId))
+  return details ? readAuthorizationDetails(details, session.configurationIds, identifiers) : undefined
 }
 
 /** The session that an access token opened, as it was read. */
@@ -76,7 +97,6 @@ function sessionOfRequest({ secrets }: IssuerContext, request: TokenRequest): st
   if (!code) return refuse('invalid_request', 'pre-authorized_code is missing')
   // OpenID4VCI 1.0, Token Error Response: a transaction code that was not asked for.
   if (request.tx_code) refuse('invalid_request', 'tx_code: this offer asks for no transaction code')
-  if (request.authorization_details) refuse('invalid_request', 'authorization_details is not yet supported')
   return sessionOfCode(secrets.code, code)
 }
 

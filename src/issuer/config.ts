@@ -38,6 +38,17 @@ export const IssuerSettings = Type.Object(
           'Directory of PEM files; every certificate in them is trusted to attest the keys of wallets, or to be the CA of one that is',
       }),
     ),
+    credentialEncryption: Type.Optional(
+      Type.Union([Type.Literal('optional'), Type.Literal('required')], {
+        description: 'Whether credential requests and responses must be encrypted; each wallet may when absent',
+      }),
+    ),
+    compatibility: Type.Optional(
+      Type.Array(Type.Union([Type.Literal('draft13')]), {
+        uniqueItems: true,
+        description: 'Older wallets to serve beside those of the drafts 14, 15 and the final specification',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -51,6 +62,10 @@ export interface IssuerConfig extends CommonConfig {
     /** Which credential issuer identifier an offer names: one for its session, or the base URL. */
     readonly identifier: 'session' | 'base'
   }
+  /** Requests and responses of the credential endpoint come encrypted or not at all; otherwise as the wallet likes. */
+  readonly encryptionRequired: boolean
+  /** `c_nonce` stands in token responses, and answers to requests of draft 13 are in its words. */
+  readonly draft13: boolean
 }
 
 const ATTESTERS = 'keyAttestationTrustAnchors'
@@ -68,12 +83,14 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
   if ('mistakes' in common || 'mistakes' in anchors) {
     return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
   }
-  const { issuer } = shape.settings as Static<typeof IssuerSettings>
+  const { issuer, credentialEncryption, compatibility } = shape.settings as Static<typeof IssuerSettings>
   return {
     config: {
       ...common.config,
       issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
       keyAttestationTrustAnchors: anchors.certificates,
+      encryptionRequired: credentialEncryption === 'required',
+      draft13: compatibility?.includes('draft13') ?? false,
     },
     warnings: [
       ...common.warnings,

@@ -8,6 +8,7 @@ import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { update } from '../store/store.ts'
 import type { StoredConfiguration } from './collections.ts'
 import type { IssuerContext } from './context.ts'
+import { checkDescribed } from './described.ts'
 import { refuseUnattestable } from './proof-types.ts'
 
 /** Stores the configuration as it was posted and gives its id. Refuses with `invalid_request`, naming the path. */
@@ -17,11 +18,12 @@ export async function createConfiguration(context: IssuerContext, posted: Creden
   if (batchSize !== undefined && batchSize > 1)
     refuse('invalid_request', 'batch_size: more than 1 is not yet supported')
   if (revocable === true) refuse('invalid_request', 'revocable: revocation is not yet supported')
-  refuseRepeatedClaims(posted)
+  checkDescribed(posted)
   refuseUnattestable(posted, context.config)
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted as JsonObject, removed: false }
   await context.store.commit([{ insert: 'credential_configuration', id, value }])
+  context.offeredConfigurations.forget()
   return id
 }
 
@@ -37,11 +39,12 @@ export async function offeredConfiguration({ store }: IssuerContext, id: string)
 }
 
 /** Takes the configuration away from new sessions; those that name it keep working. Refuses with `not_found`. */
-export async function removeConfiguration({ store }: IssuerContext, id: string): Promise<void> {
-  const known = await update(store, 'credential_configuration', id, (stored) =>
+export async function removeConfiguration(context: IssuerContext, id: string): Promise<void> {
+  const known = await update(context.store, 'credential_configuration', id, (stored) =>
     stored.removed ? refuseUnknown(id) : { ...stored, removed: true },
   )
   if (known === undefined) refuseUnknown(id)
+  context.offeredConfigurations.forget()
 }
 
 /** The format of a stored configuration, which was checked when it was posted. */
@@ -53,17 +56,6 @@ function formatOrRefuse(format: string): CredentialFormat {
   return (
     formatOf(format) ?? refuse('invalid_request', `format: ${format} is unknown; use ${supportedFormats.join(' or ')}`)
   )
-}
-
-/** OpenID4VCI 1.0, Claims Description: two descriptions of one claim could contradict each other. */
-function refuseRepeatedClaims({ credential_metadata: metadata }: CredentialConfiguration): void {
-  const seen = new Set<string>()
-  for (const [index, { path }] of (metadata?.claims ?? []).entries()) {
-    const text = JSON.stringify(path)
-    if (seen.has(text))
-      refuse('invalid_request', `credential_metadata.claims[${index}].path: this claim is described already`)
-    seen.add(text)
-  }
 }
 
 function refuseUnknown(id: string): never {

@@ -3,8 +3,10 @@ import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { JsonObject } from '../codec/json.ts'
 import type { Signer } from '../keys/signer.ts'
+import type { Kept } from '../store/kept.ts'
 import type { IssuerStore } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
+import type { EncryptionKeyPair } from './encryption-key.ts'
 
 export interface IssuerContext {
   readonly config: IssuerConfig
@@ -14,6 +16,10 @@ export interface IssuerContext {
   readonly secrets: { readonly code: KeyObject; readonly nonce: KeyObject }
   /** A configuration as it was posted, removed or not. It never changes, so the ones used last are kept in memory. */
   readonly configuration: (id: string) => Promise<JsonObject | undefined>
+  /** Every configuration that new sessions may name, as wallets see it, by id. Another process may be a second ahead. */
+  readonly offeredConfigurations: Kept<Record<string, JsonObject>>
+  /** Wallets encrypt their requests to it. */
+  readonly encryptionKey: EncryptionKeyPair
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger

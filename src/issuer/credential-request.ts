@@ -6,18 +6,41 @@ import type { CredentialRequest, CredentialResponse } from '../protocol/oid4vci.
 import type { OpenSession } from './access-token.ts'
 import { formatOfConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
+import { draft13Nonce, inDraft13 } from './draft13.ts'
 import { nonceExpiry } from './nonce.ts'
 import { provedKey } from './proofs.ts'
-import { type IssuanceSession, recordIssued } from './session.ts'
+import { asksByFormat, requestedConfiguration } from './requested-configuration.ts'
+import { recordIssued } from './session.ts'
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
-/** Issues one credential. Refuses with the codes of OpenID4VCI 1.0, Credential Error Response. */
+/**
+ * Issues one credential. Refuses with the codes of OpenID4VCI 1.0, Credential Error Response; with those of draft 13 where
+ * the request is of a wallet that old and the configuration lets it be served.
+ */
 export async function requestCredential(
   context: IssuerContext,
   open: OpenSession,
   request: CredentialRequest,
 ): Promise<CredentialResponse> {
+  if (!context.config.draft13 || !mayBeDraft13(request)) {
+    const credential = await issueRequested(context, open, request)
+    return { credentials: [{ credential }], ...(asksByFormat(request) ? { credential } : {}) }
+  }
+  try {
+    const credential = await issueRequested(context, open, request)
+    return { credentials: [{ credential }], credential, ...draft13Nonce(context, open.sessionId) }
+  } catch (error) {
+    throw inDraft13(context, open.sessionId, error)
+  }
+}
+
+/** Its wallets ask by format, or by an identifier from authorization details; and have one proof. */
+function mayBeDraft13(request: CredentialRequest): boolean {
+  return request.proofs === undefined && request.credential_configuration_id === undefined
+}
+
+async function issueRequested(context: IssuerContext, open: OpenSession, request: CredentialRequest): Promise<string> {
   const { sessionId } = open
   const { configurationId, configuration } = await requestedConfiguration(context, open.session, request)
   const now = context.now()
@@ -33,31 +56,7 @@ export async function requestCredential(
   const order = orderOf(context, { configuration, dataset, holderKey, now })
   const credential = await issueChecked(context, order)
   await spendAndRecord(context, open, { configurationId, nonce, spentUntil, now })
-  return { credentials: [{ credential }] }
-}
-
-async function requestedConfiguration(
-  context: IssuerContext,
-  session: IssuanceSession,
-  request: CredentialRequest,
-): Promise<{ readonly configurationId: string; readonly configuration: JsonObject }> {
-  const { credential_identifier: identifier, credential_configuration_id: id } = request
-  if (identifier !== undefined) {
-    refuse('unknown_credential_identifier', 'no credential identifiers were given; send credential_configuration_id')
-  }
-  if (request.credential_response_encryption !== undefined) {
-    refuse('invalid_encryption_parameters', 'encrypted credential responses are not yet supported')
-  }
-  if (typeof id !== 'string') {
-    return refuse('invalid_credential_request', 'credential_configuration_id is missing; send one of the offer')
-  }
-  const configuration = await context.configuration(id)
-  if (configuration === undefined)
-    return refuse('unknown_credential_configuration', 'there is no such credential configuration')
-  if (!session.configurationIds.includes(id)) {
-    refuse('insufficient_scope', 'the access token is for other credential configurations')
-  }
-  return { configurationId: id, configuration }
+  return credential
 }
 
 async function datasetOf({ store }: IssuerContext, sessionId: string): Promise<JsonObject> {

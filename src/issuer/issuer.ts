@@ -4,10 +4,13 @@ import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { deriveSecret, keySigner } from '../keys/file-signer.ts'
+import { kept } from '../store/kept.ts'
 import { remembered } from '../store/remembered.ts'
 import type { IssuerStore } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
+import { deriveEncryptionKey } from './encryption-key.ts'
+import { offeredConfigurations } from './metadata.ts'
 import { issuerRoutes } from './routes.ts'
 
 export interface IssuerEffects {
@@ -21,13 +24,16 @@ const REMEMBERED_CONFIGURATIONS = 1000
 
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
   const { store } = effects
+  const signer = keySigner(config.signingKey, config.chain)
   const context: IssuerContext = {
     config,
     ...effects,
-    signer: keySigner(config.signingKey, config.chain),
+    signer,
     configuration: remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
       return (await store.get('credential_configuration', id))?.value.configuration
     }),
+    offeredConfigurations: kept(1000, effects.now, () => offeredConfigurations(store, signer)),
+    encryptionKey: deriveEncryptionKey(config.signingKey),
     secrets: {
       code: deriveSecret(config.signingKey, 'pre-authorized code'),
       nonce: deriveSecret(config.signingKey, 'c_nonce'),

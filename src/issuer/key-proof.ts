@@ -31,6 +31,10 @@ export interface ProvedKey {
 /** The key that the proof names in its header. */
 type NamedKey = Pick<ProvedKey, 'holderKey' | 'holderDid'>
 
+const NO_NONCE =
+  'the key proof has no nonce; fetch one from the nonce endpoint (a wallet of draft 13 does not, and is served when ' +
+  "compatibility of this issuer has 'draft13')"
+
 /** The public key the wallet proved and the nonce it proved it with. Refuses with `invalid_proof`. */
 export function verifyKeyProof(proof: string, policy: ProofPolicy): ProvedKey {
   const jws = readProofJwt(proof, 'key proof')
@@ -44,7 +48,7 @@ export function verifyKeyProof(proof: string, policy: ProofPolicy): ProvedKey {
   }
   refuseUnlessFresh(payload, 'key proof', policy)
   const nonce = ownString(payload, 'nonce')
-  if (!nonce) return refuse('invalid_proof', 'the key proof has no nonce; fetch one from the nonce endpoint')
+  if (!nonce) return refuse('invalid_proof', NO_NONCE)
   refuseUnlessAttested(header, { ...named, nonce }, policy.keyAttestations)
   return { ...named, nonce }
 }

@@ -3,31 +3,31 @@
  * server metadata (RFC 8414) and the keys of its access tokens (RFC 7517). A document names the identifier that its
  * own URL derives from: that of a session, or the base.
  */
-import { isObject, type JsonObject, own } from '../codec/json.ts'
+import type { JsonObject } from '../codec/json.ts'
 import type { Signer } from '../keys/signer.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
-import { findSession } from './collections.ts'
+import { DETAIL_TYPE } from './authorization-details.ts'
+import { findSession, type IssuerStore } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { proofTypes } from './proof-types.ts'
+import { encryptionMetadata } from './encryption.ts'
+import { olderConfiguration, shownConfiguration } from './shown-configuration.ts'
 
-/** Members of a configuration that tell us how to issue and wallets nothing. */
-const INTERNAL_MEMBERS = [
-  'selective_disclosure',
-  'validity_seconds',
-  'batch_size',
-  'revocable',
-  'key_attestations_required',
-]
+/** Drafts before the final specification appended the well-known path, so that its place tells for whom a document is. */
+export type Shape = 'final' | 'older'
 
 /** The credential issuer identifier of a session, or of the service. */
 export function identifierOf({ config }: IssuerContext, sessionId: string | undefined): string {
   return sessionId === undefined ? config.baseUrl : `${config.baseUrl}/${sessionId}`
 }
 
-/** The configurations of the session, or every one. Refuses an unknown session with `not_found`. */
-export async function issuerMetadata(context: IssuerContext, sessionId: string | undefined): Promise<IssuerMetadata> {
+/** With the configurations of the session, or with every one. Refuses an unknown session with `not_found`. */
+export async function issuerMetadata(
+  context: IssuerContext,
+  sessionId: string | undefined,
+  shape: Shape,
+): Promise<IssuerMetadata> {
   const { config } = context
   const identifier = identifierOf(context, sessionId)
   return {
@@ -35,9 +35,24 @@ export async function issuerMetadata(context: IssuerContext, sessionId: string |
     authorization_servers: [identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
     nonce_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
+    // Wallets of the drafts would ask for encrypted responses without encrypting their requests.
+    ...(shape === 'final' ? encryptionMetadata(context) : {}),
     display: [{ name: config.issuer.display.name }],
-    credential_configurations_supported: await shownConfigurations(context, sessionId),
+    credential_configurations_supported:
+      sessionId === undefined
+        ? await context.offeredConfigurations.get()
+        : await shownConfigurations(context, sessionId, shape),
   }
+}
+
+/** Every configuration that is not removed, as wallets see it. */
+export async function offeredConfigurations(store: IssuerStore, signer: Signer): Promise<Record<string, JsonObject>> {
+  const all = await store.list('credential_configuration')
+  return Object.fromEntries(
+    all
+      .filter(({ value }) => !value.removed)
+      .map(({ id, value }) => [id, shownConfiguration(value.configuration, signer)]),
+  )
 }
 
 /** Refuses an unknown session with `not_found`. */
@@ -54,6 +69,7 @@ export async function authorizationServerMetadata(
     grant_types_supported: [PRE_AUTHORIZED_GRANT],
     'pre-authorized_grant_anonymous_access_supported': true,
     token_endpoint_auth_methods_supported: ['none'],
+    authorization_details_types_supported: [DETAIL_TYPE],
   }
 }
 
@@ -63,39 +79,21 @@ export function accessTokenKeys({ signer }: IssuerContext) {
 
 async function shownConfigurations(
   context: IssuerContext,
-  sessionId: string | undefined,
-): Promise<Record<string, object>> {
-  if (sessionId === undefined) {
-    const all = await context.store.list('credential_configuration')
-    return Object.fromEntries(
-      all
-        .filter(({ value }) => !value.removed)
-        .map(({ id, value }) => [id, shown(value.configuration, context.signer)]),
-    )
-  }
+  sessionId: string,
+  shape: Shape,
+): Promise<Record<string, JsonObject>> {
   const { configurationIds } = await findSession(context.store, sessionId)
   const configurations = await Promise.all(configurationIds.map((id) => context.configuration(id)))
+  const show = (configuration: JsonObject): JsonObject =>
+    shape === 'final'
+      ? shownConfiguration(configuration, context.signer)
+      : olderConfiguration(configuration, context.signer, context.config.draft13)
   return Object.fromEntries(
-    configurationIds.map((id, index) => [id, shown(configurations[index] ?? {}, context.signer)]),
+    configurationIds.flatMap((id, index) => {
+      const configuration = configurations[index]
+      return configuration === undefined ? [] : [[id, show(configuration)]]
+    }),
   )
-}
-
-/** A configuration as a wallet sees it: what was posted, what follows from our keys, and `mandatory` spelled out. */
-function shown(configuration: JsonObject, signer: Signer): JsonObject {
-  const posted = Object.entries(configuration).filter(([name]) => !INTERNAL_MEMBERS.includes(name))
-  const metadata = own(configuration, 'credential_metadata')
-  return {
-    ...Object.fromEntries(posted),
-    ...(isObject(metadata) ? { credential_metadata: { ...metadata, ...shownClaims(metadata) } } : {}),
-    ...proofTypes(configuration),
-    credential_signing_alg_values_supported: [signer.alg],
-  }
-}
-
-function shownClaims(metadata: JsonObject): JsonObject {
-  const claims = own(metadata, 'claims')
-  if (!Array.isArray(claims)) return {}
-  return { claims: claims.map((claim) => ({ mandatory: false, ...(claim as JsonObject) })) }
 }
 
 function endpoint(baseUrl: string, path: string, sessionId: string | undefined): string {

@@ -6,7 +6,8 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
 
-const LIFETIME_SECONDS = 300
+/** How long a nonce is good. */
+export const NONCE_SECONDS = 300
 const RANDOM_BYTES = 16
 const EXPIRY_BYTES = 6
 const MAC_BYTES = 16
@@ -14,7 +15,7 @@ const MAC_BYTES = 16
 /** A fresh nonce for the session, or for any session when it is fetched from the endpoint without one. */
 export function makeNonce(secret: KeyObject, sessionId: string | undefined, random: Uint8Array, now: Date): string {
   const expiry = Buffer.alloc(EXPIRY_BYTES)
-  expiry.writeUIntBE(now.getTime() + LIFETIME_SECONDS * 1000, 0, EXPIRY_BYTES)
+  expiry.writeUIntBE(now.getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
   const body = Buffer.concat([expiry, random.subarray(0, RANDOM_BYTES)])
   return toBase64url(Buffer.concat([body, mac(secret, sessionId, body)]))
 }

@@ -1,22 +1,26 @@
 /** Every path of the issuance service, who may call it, and the function that answers. */
-import type { FastifyRequest } from 'fastify'
-import { SessionParams } from '../http/answers.ts'
-import { bodylessRoutes, formRoutes } from '../http/app.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
+import { preferredType } from '../http/accept.ts'
+import { JSON_TYPE, JWT_TYPE, SessionParams } from '../http/answers.ts'
+import { bodylessRoutes, formRoutes, jwtRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { refuseLater } from '../protocol/later.ts'
 import { AuthorizationServerMetadata } from '../protocol/oauth.ts'
-import { IssuerMetadata } from '../protocol/oid4vci.ts'
+import { type CredentialRequest, IssuerMetadata } from '../protocol/oid4vci.ts'
 import { type OpenSession, redeemCode, sessionOfToken } from './access-token.ts'
 import { findSession } from './collections.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { requestCredential } from './credential-request.ts'
-import { accessTokenKeys, authorizationServerMetadata, issuerMetadata } from './metadata.ts'
+import { encryptResponse, readRequest } from './encryption.ts'
+import { accessTokenKeys, authorizationServerMetadata, issuerMetadata, type Shape } from './metadata.ts'
 import { startSession } from './new-session.ts'
 import { makeNonce } from './nonce.ts'
 import { getOffer } from './offer.ts'
 import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
+import { signMetadata } from './signed-metadata.ts'
 
 const admin = { config: { admin: true } } as const
 /** A code and a grant type are short, and reading a form costs more than it costs to send. */
@@ -29,7 +33,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   documentRoutes(app, context)
   bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
   formRoutes(app, TOKEN_BODY_LIMIT, (scope) => tokenRoutes(scope, context))
-  credentialRoute(app, context)
+  jwtRoutes(app, (scope) => credentialRoute(scope, context))
 }
 
 function configurationRoutes(app: App, context: IssuerContext): void {
@@ -73,26 +77,48 @@ function sessionRoutes(app: App, context: IssuerContext): void {
 
 /** Each document at the URL that its identifier leads to, at the one older wallets append, and for the base. */
 function documentRoutes(app: App, context: IssuerContext): void {
-  const documents = [
-    ['/.well-known/openid-credential-issuer', 'Credential issuer metadata', IssuerMetadata, issuerMetadata],
-    [
-      '/.well-known/oauth-authorization-server',
-      'Authorization server metadata',
-      AuthorizationServerMetadata,
-      authorizationServerMetadata,
-    ],
-  ] as const
-  for (const [path, summary, content, document] of documents) {
-    app.get(path, { schema: schemas.document(summary, content) }, () => document(context, undefined))
-    const schema = { ...schemas.document(`${summary} of a session`, content), params: SessionParams }
-    for (const url of [`${path}/:session_id`, `/:session_id${path}`]) {
-      app.get(url, { schema }, ({ params }) => document(context, params.session_id))
-    }
+  const [base, inserted, appended] = addresses('openid-credential-issuer')
+  const summary = 'Credential issuer metadata'
+  const schema = schemas.signedDocument(summary, IssuerMetadata)
+  const ofSession = { ...schemas.signedDocument(`${summary} of a session`, IssuerMetadata), params: SessionParams }
+  app.get(base, { schema }, (request, reply) => answerMetadata(context, request, reply, 'final'))
+  app.get(inserted, { schema: ofSession }, (request, reply) => answerMetadata(context, request, reply, 'final'))
+  app.get(appended, { schema: ofSession }, (request, reply) => answerMetadata(context, request, reply, 'older'))
+  serverRoutes(app, context)
+}
+
+/** As JSON, or signed when the client would rather have that. */
+async function answerMetadata(
+  context: IssuerContext,
+  { headers, params }: FastifyRequest,
+  reply: FastifyReply,
+  shape: Shape,
+) {
+  reply.header('vary', 'Accept')
+  const metadata = await issuerMetadata(context, (params as Partial<Static<typeof SessionParams>>).session_id, shape)
+  if (preferredType(headers.accept, [JSON_TYPE, JWT_TYPE]) === JSON_TYPE) return metadata
+  return reply.type(JWT_TYPE).send(await signMetadata(context, metadata))
+}
+
+function serverRoutes(app: App, context: IssuerContext): void {
+  const [base, ...urls] = addresses('oauth-authorization-server')
+  const summary = 'Authorization server metadata'
+  const schema = schemas.document(summary, AuthorizationServerMetadata)
+  app.get(base, { schema }, () => authorizationServerMetadata(context, undefined))
+  const ofSession = schemas.document(`${summary} of a session`, AuthorizationServerMetadata)
+  for (const url of urls) {
+    app.get(url, { schema: { ...ofSession, params: SessionParams } }, ({ params }) =>
+      authorizationServerMetadata(context, params.session_id),
+    )
   }
   const keys = accessTokenKeys(context)
   app.get('/auth/.well-known/jwks', { schema: schemas.keys }, (_, reply) =>
     reply.header('cache-control', 'max-age=300').send(keys),
   )
+}
+
+function addresses(name: string): readonly [base: string, inserted: string, appended: string] {
+  return [`/.well-known/${name}`, `/.well-known/${name}/:session_id`, `/:session_id/.well-known/${name}`]
 }
 
 function nonceRoutes(app: App, context: IssuerContext): void {
@@ -127,6 +153,11 @@ function credentialRoute(app: App, context: IssuerContext): void {
     onRequest: async (request) => {
       opened.set(request, await sessionOfToken(context, request.headers.authorization))
     },
-    handler: (request) => requestCredential(context, opened.get(request) as OpenSession, request.body),
+    handler: async (request, reply) => {
+      const asked = await readRequest(context, request.body as CredentialRequest | string)
+      const response = await requestCredential(context, opened.get(request) as OpenSession, asked.request)
+      if (asked.encryption === undefined) return response
+      return reply.type(JWT_TYPE).send(await encryptResponse(response, asked.encryption))
+    },
   })
 }

@@ -1,7 +1,17 @@
 /** What each operation of the issuance service takes and gives: the schemas that validate, and the OpenAPI document. */
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
-import { answers, byApplication, byWallet, Seconds, SessionParams } from '../http/answers.ts'
+import {
+  answers,
+  answersByType,
+  byApplication,
+  byType,
+  byWallet,
+  JSON_TYPE,
+  JWT_TYPE,
+  Seconds,
+  SessionParams,
+} from '../http/answers.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialConfiguration, CredentialOffer, CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
@@ -25,7 +35,9 @@ export const TokenRequest = Type.Object({
   grant_type: Type.Optional(Type.String({ description: PRE_AUTHORIZED_GRANT })),
   'pre-authorized_code': Type.Optional(Type.String()),
   tx_code: Type.Optional(Type.String({ description: 'Not yet supported' })),
-  authorization_details: Type.Optional(Type.String({ description: 'Not yet supported' })),
+  authorization_details: Type.Optional(
+    Type.String({ description: 'JSON: [{"type": "openid_credential", "credential_configuration_id"}]' }),
+  ),
 })
 export type TokenRequest = Static<typeof TokenRequest>
 
@@ -110,11 +122,17 @@ export const credential = {
   tags: ['wallet'],
   security: [{ accessToken: [] }],
   summary: 'Issue a credential to the key of the proof',
-  body: CredentialRequest,
-  response: answers(200, CredentialResponse),
+  // Either may be encrypted.
+  body: byType({ [JSON_TYPE]: CredentialRequest, [JWT_TYPE]: Type.String() }),
+  response: answersByType({ [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.String() }),
 }
 
 /** A metadata document, of the service or of a session. */
 export function document(summary: string, content: TSchema) {
   return { ...byWallet, summary, response: answers(200, content) }
+}
+
+/** One that comes signed to whoever asks for that. */
+export function signedDocument(summary: string, content: TSchema) {
+  return { ...byWallet, summary, response: answersByType({ [JSON_TYPE]: content, [JWT_TYPE]: Type.String() }) }
 }

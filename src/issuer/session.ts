@@ -9,8 +9,14 @@ export interface IssuanceSession {
   /** Times are milliseconds since the epoch. */
   readonly createdAt: number
   readonly expiresAt: number
-  /** The access token that the pre-authorized code was redeemed for. Only its digest is kept. */
-  readonly token?: { readonly digest: string; readonly expiresAt: number }
+  /** The access token that the pre-authorized code was redeemed for. */
+  readonly token?: {
+    /** Only this is kept of it. */
+    readonly digest: string
+    readonly expiresAt: number
+    /** The configurations that the wallet named in authorization details; absent when it named none, and has all. */
+    readonly authorized?: readonly string[]
+  }
   readonly issued: readonly { readonly configurationId: string; readonly issuedAt: number }[]
 }
 

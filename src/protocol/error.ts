@@ -11,6 +11,8 @@ export const statusOf = {
   unsupported_grant_type: 400,
   invalid_token: 401,
   insufficient_scope: 403,
+  // RFC 9396 section 14.6
+  invalid_authorization_details: 400,
   // OpenID4VCI 1.0, Credential Error Response
   invalid_credential_request: 400,
   unknown_credential_configuration: 400,
@@ -19,6 +21,8 @@ export const statusOf = {
   invalid_nonce: 400,
   invalid_encryption_parameters: 400,
   credential_request_denied: 400,
+  // Its draft 13, to wallets of that draft
+  unsupported_credential_type: 400,
   // Administrative endpoints
   unauthorized: 401,
   not_found: 404,
@@ -32,14 +36,20 @@ export const statusOf = {
 
 export type ErrorCode = keyof typeof statusOf
 
-/** `message` is for the caller; `cause` is for the log and never leaves the process. */
+/** `message` is for the caller, like `members`, which its body has beside it; `cause` is for the log and never leaves the process. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: ErrorCode
+  readonly members: Readonly<Record<string, string | number>>
 
-  constructor(code: ErrorCode, description: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    code: ErrorCode,
+    description: string,
+    { members, ...options }: { readonly cause?: unknown; readonly members?: ProtocolError['members'] } = {},
+  ) {
     super(description, options)
     this.code = code
+    this.members = members ?? {}
   }
 }
 

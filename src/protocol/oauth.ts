@@ -1,11 +1,14 @@
 /** Wire objects of OAuth 2.0 that we send and a wallet reads, as schemas and as types. RFC 6749 section 5.1, RFC 8414 section 2. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { AuthorizationDetail, draft13Nonce } from './oid4vci.ts'
 
 export const TokenResponse = Type.Object({
   access_token: Type.String(),
   token_type: Type.Literal('Bearer'),
   expires_in: Type.Integer({ description: 'Seconds' }),
+  authorization_details: Type.Optional(Type.Array(AuthorizationDetail)),
+  ...draft13Nonce,
 })
 export type TokenResponse = Static<typeof TokenResponse>
 
@@ -16,5 +19,6 @@ export const AuthorizationServerMetadata = Type.Object({
   grant_types_supported: Type.Array(Type.String()),
   'pre-authorized_grant_anonymous_access_supported': Type.Boolean(),
   token_endpoint_auth_methods_supported: Type.Array(Type.String()),
+  authorization_details_types_supported: Type.Array(Type.String()),
 })
 export type AuthorizationServerMetadata = Static<typeof AuthorizationServerMetadata>

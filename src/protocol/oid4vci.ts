@@ -83,23 +83,60 @@ export type CredentialOffer = Static<typeof CredentialOffer>
 /** Read with care by `issuer/credential-request.ts` and `issuer/proofs.ts`, which answer each mistake with the code the specification has. */
 export const CredentialRequest = Type.Object({
   credential_configuration_id: Type.Optional(Type.Unknown({ description: 'A configuration of the offer' })),
-  credential_identifier: Type.Optional(Type.Unknown()),
+  credential_identifier: Type.Optional(
+    Type.Unknown({ description: 'From authorization_details of the token response' }),
+  ),
   proof: Type.Optional(Type.Unknown({ description: '{proof_type: "jwt", jwt}; or use proofs' })),
   proofs: Type.Optional(
     Type.Unknown({ description: '{jwt: [one key proof]} or {attestation: [one key attestation]}; or use proof' }),
   ),
-  credential_response_encryption: Type.Optional(Type.Unknown()),
+  credential_response_encryption: Type.Optional(Type.Unknown({ description: '{jwk, enc}; in an encrypted request' })),
+  format: Type.Optional(Type.Unknown({ description: 'Up to draft 14: what is wanted, with one of the next three' })),
+  credential_definition: Type.Optional(Type.Unknown()),
+  vct: Type.Optional(Type.Unknown()),
+  doctype: Type.Optional(Type.Unknown()),
 })
 export type CredentialRequest = Static<typeof CredentialRequest>
 
-export const CredentialResponse = Type.Object({ credentials: Type.Array(Type.Object({ credential: Type.String() })) })
+/** Draft 13: how wallets came to a nonce before there was an endpoint for it. */
+export const draft13Nonce = {
+  c_nonce: Type.Optional(Type.String({ description: 'Draft 13 only' })),
+  c_nonce_expires_in: Type.Optional(Type.Integer({ description: 'Draft 13 only; seconds' })),
+}
+
+export const CredentialResponse = Type.Object({
+  credentials: Type.Array(Type.Object({ credential: Type.String() })),
+  credential: Type.Optional(Type.String({ description: 'Up to draft 14: the same credential' })),
+  ...draft13Nonce,
+})
 export type CredentialResponse = Static<typeof CredentialResponse>
+
+/** OpenID4VCI 1.0, Using Authorization Details Parameter, as the token response has it. */
+export const AuthorizationDetail = Type.Object({
+  type: Type.Literal('openid_credential'),
+  credential_configuration_id: Type.String(),
+  credential_identifiers: Type.Array(Type.String(), { minItems: 1 }),
+})
+export type AuthorizationDetail = Static<typeof AuthorizationDetail>
+
+const Encryption = {
+  enc_values_supported: Type.Array(Type.String()),
+  zip_values_supported: Type.Array(Type.String()),
+  encryption_required: Type.Boolean(),
+}
+const RequestEncryption = Type.Object({
+  jwks: Type.Object({ keys: Type.Array(Type.Object({ kid: Type.String(), alg: Type.String() })) }),
+  ...Encryption,
+})
+const ResponseEncryption = Type.Object({ alg_values_supported: Type.Array(Type.String()), ...Encryption })
 
 export const IssuerMetadata = Type.Object({
   credential_issuer: Type.String(),
   authorization_servers: Type.Array(Type.String()),
   credential_endpoint: Type.String(),
   nonce_endpoint: Type.String(),
+  credential_request_encryption: Type.Optional(RequestEncryption),
+  credential_response_encryption: Type.Optional(ResponseEncryption),
   display: Type.Array(Type.Object({ name: Type.String() })),
   credential_configurations_supported: Type.Record(Type.String(), Type.Object({}), {
     description: 'By the ids that offers name: each as it was posted, and what wallets need beside that',

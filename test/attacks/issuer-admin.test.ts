@@ -102,6 +102,55 @@ const sessionMistakes: readonly Mistake[] = [
   { mistake: 'null as the body', body: 'null', why: /object/ },
 ]
 
+const displayed = (...display: object[]) => ({ credential_metadata: { display } })
+const imaged = (uri: string) => displayed({ name: 'a', logo: { uri } })
+const describedMistakes: readonly Mistake[] = [
+  ...['en_GB', 'e', 'english language', '', 'x'].map((locale) => ({
+    mistake: `the locale "${locale}"`,
+    body: displayed({ name: 'a', locale: 'en' }, { name: 'b', locale }),
+    why: /credential_metadata\.display\[1\]\.locale: .*BCP 47/,
+  })),
+  {
+    mistake: 'a language twice, written differently',
+    body: displayed({ name: 'a', locale: 'en-GB' }, { name: 'b', locale: 'EN-gb' }),
+    why: /credential_metadata\.display\[1\]\.locale: .*already/,
+  },
+  {
+    mistake: 'a language twice for a claim',
+    body: {
+      credential_metadata: {
+        claims: [
+          {
+            path: ['credentialSubject', 'a'],
+            display: [
+              { name: 'a', locale: 'de' },
+              { name: 'b', locale: 'de' },
+            ],
+          },
+        ],
+      },
+    },
+    why: /credential_metadata\.claims\[0\]\.display\[1\]\.locale/,
+  },
+  ...[
+    'javascript:alert(1)',
+    'http://logo.example/a.png',
+    'logo.png',
+    '',
+    'data:text/html,<p>',
+    'data:;base64,AA==',
+  ].map((uri) => ({
+    mistake: `a logo at "${uri}"`,
+    body: imaged(uri),
+    why: /credential_metadata\.display\[0\]\.logo\.uri: .*https/,
+  })),
+  {
+    mistake: 'a background image that is no image',
+    body: displayed({ name: 'a', background_image: { uri: 'file:///etc/passwd' } }),
+    why: /credential_metadata\.display\[0\]\.background_image\.uri/,
+  },
+]
+
 const configurationMistakes: readonly Mistake[] = [
   ...['mso_mdoc'].map((format) => ({
     mistake: `the format ${format} of a later release`,
@@ -115,6 +164,8 @@ const configurationMistakes: readonly Mistake[] = [
   { mistake: 'batch_size 0', body: { batch_size: 0 }, why: /batch_size/ },
   { mistake: 'revocable', body: { revocable: true }, why: /revocable.*not yet supported/ },
   { mistake: 'vct, which is of another format', body: { vct: 'a' }, why: /vct: does not go with this format/ },
+  { mistake: 'doctype, which is of another format', body: { doctype: 'a' }, why: /doctype: does not go with/ },
+  ...describedMistakes,
   { mistake: 'a misspelt member', body: { credential_metdata: {} }, why: /credential_metdata: unknown/ },
   { mistake: 'no definition', body: { credential_definition: undefined }, why: /credential_definition/ },
   {

@@ -237,7 +237,12 @@ const bodyAttacks: readonly BodyAttack[] = [
     body: ({ configurationId }) => `credential_configuration_id=${configurationId}`,
   },
   { attack: 'JSON called a text', type: 'text/plain', body: async (ready) => JSON.stringify(await requestOf(ready)) },
-  { attack: 'an encrypted request', type: 'application/jwt', body: () => 'e30.AA.AA.AA.AA' },
+  {
+    attack: 'JSON called a JWT',
+    type: 'application/jwt',
+    body: async (ready) => JSON.stringify(await requestOf(ready)),
+    refusal: refusal('invalid_encryption_parameters'),
+  },
   { attack: 'a type that is none', type: 'json', body: async (ready) => JSON.stringify(await requestOf(ready)) },
   {
     attack: 'more than a megabyte',

@@ -31,7 +31,7 @@ interface Attack {
   readonly attack: string
   readonly module: string
   readonly form: (session: Session) => Record<string, string> | string | Promise<Record<string, string>>
-  readonly error: 'invalid_request' | 'invalid_grant' | 'unsupported_grant_type'
+  readonly error: 'invalid_request' | 'invalid_grant' | 'unsupported_grant_type' | 'invalid_authorization_details'
   readonly why?: RegExp
 }
 
@@ -42,6 +42,49 @@ const withCode = (change: (code: string) => string) => (session: Session) => ({
   ...session.form,
   'pre-authorized_code': change(session.code),
 })
+
+const detail = ({ configurationId }: Session) => ({
+  type: 'openid_credential',
+  credential_configuration_id: configurationId,
+})
+const withDetails = (name: string, of: (session: Session) => unknown, why?: RegExp): Attack => ({
+  attack: `authorization_details of ${name}`,
+  module: 'RFC 9396 5',
+  form: (session) => {
+    const details = of(session)
+    const text = typeof details === 'string' ? details : JSON.stringify(details)
+    return { ...session.form, authorization_details: text }
+  },
+  error: 'invalid_authorization_details',
+  ...(why ? { why } : {}),
+})
+const detailAttacks: readonly Attack[] = [
+  withDetails('no JSON', () => '[{', /JSON/),
+  withDetails('nothing', () => [], /array/),
+  withDetails('one object', detail, /array/),
+  withDetails('a hundred objects', (session) => Array.from({ length: 100 }, () => detail(session)), /50/),
+  withDetails('a depth of 1,000', () => `${'['.repeat(1000)}${']'.repeat(1000)}`, /deeper/),
+  withDetails('null', () => [null], /type/),
+  withDetails('no type', (session) => [{ ...detail(session), type: undefined }], /type/),
+  withDetails('another type', (session) => [detail(session), { ...detail(session), type: 'payment' }], /type/),
+  withDetails('no configuration', () => [{ type: 'openid_credential' }], /credential_configuration_id/),
+  withDetails('a format, as drafts had it', () => [{ type: 'openid_credential', format: 'jwt_vc_json-ld' }], /missing/),
+  withDetails(
+    'an unknown configuration',
+    (session) => [{ ...detail(session), credential_configuration_id: 'x' }],
+    /offer/,
+  ),
+  withDetails('a configuration in an array', ({ configurationId }) => [
+    { type: 'openid_credential', credential_configuration_id: [configurationId] },
+  ]),
+  withDetails(
+    'another issuer',
+    (session) => [{ ...detail(session), locations: ['https://other.example'] }],
+    /locations/,
+  ),
+  withDetails('no issuer', (session) => [{ ...detail(session), locations: [] }], /locations/),
+  withDetails('an issuer that is no array', (session) => [{ ...detail(session), locations: ISSUER_URL }], /locations/),
+]
 
 const attacks: readonly Attack[] = [
   {
@@ -129,13 +172,7 @@ const attacks: readonly Attack[] = [
     error: 'invalid_request',
     why: /tx_code/,
   },
-  {
-    attack: 'authorization_details',
-    module: 'later release',
-    form: ({ form }) => ({ ...form, authorization_details: '[]' }),
-    error: 'invalid_request',
-    why: /authorization_details is not yet supported/,
-  },
+  ...detailAttacks,
   { attack: 'a random code', module: CODE, form: withCode(() => 'oaKazRN8I0IbtZ0C7JuMn5'), error: 'invalid_grant' },
   {
     attack: 'the code with its last character changed',

@@ -151,8 +151,18 @@ describe('issuance', () => {
         },
       },
     }
-    expect(await get(`/.well-known/openid-credential-issuer/${sessionId}`)).toEqual(document)
-    expect(await get(`/${sessionId}/.well-known/openid-credential-issuer`)).toEqual(document)
+    expect(await get(`/.well-known/openid-credential-issuer/${sessionId}`)).toEqual({
+      ...document,
+      // What is in them: issuer-metadata.test.ts.
+      credential_request_encryption: expect.any(Object) as object,
+      credential_response_encryption: expect.any(Object) as object,
+    })
+    expect(await get(`/${sessionId}/.well-known/openid-credential-issuer`)).toEqual({
+      ...document,
+      credential_configurations_supported: {
+        [id]: { ...document.credential_configurations_supported[id], display: metadata.display, claims },
+      },
+    })
     const base = await get('/.well-known/openid-credential-issuer')
     expect(base).toMatchObject({
       credential_issuer: ISSUER_URL,
@@ -183,6 +193,7 @@ describe('issuance', () => {
       grant_types_supported: [GRANT],
       'pre-authorized_grant_anonymous_access_supported': true,
       token_endpoint_auth_methods_supported: ['none'],
+      authorization_details_types_supported: ['openid_credential'],
     }
     expect(await get(`/.well-known/oauth-authorization-server/${sessionId}`)).toMatchObject(document)
     expect(await get(`/${sessionId}/.well-known/oauth-authorization-server`)).toMatchObject(document)

@@ -1,0 +1,41 @@
+/** Which of the media types we have a client prefers. RFC 9110 section 12.5.1. */
+
+interface Range {
+  readonly type: string
+  readonly quality: number
+  /** In the header. */
+  readonly place: number
+}
+
+/**
+ * One of `types`. The higher quality wins; among equals a type that the client names wins over one that a wildcard covers,
+ * then the one it names first. The first of `types` when the client says nothing, or wants none of them.
+ */
+export function preferredType<T extends string>(accept: string | undefined, types: readonly [T, ...T[]]): T {
+  const ranges = (accept ?? '').split(',').map(readRange)
+  let best: { readonly type: T; readonly range: Range } | undefined
+  for (const type of types) {
+    const range = rangeOf(type, ranges)
+    if (range !== undefined && range.quality > 0 && (best === undefined || isBetter(range, best.range)))
+      best = { type, range }
+  }
+  return best?.type ?? types[0]
+}
+
+function readRange(text: string, place: number): Range {
+  const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
+  const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1'
+  return { type, quality: /^(0(\.\d*)?|1(\.0*)?)$/.test(quality) ? Number(quality) : 0, place }
+}
+
+/** The most specific range that covers `type`. */
+function rangeOf(type: string, ranges: readonly Range[]): Range | undefined {
+  const covering = [type, `${type.split('/')[0]}/*`, '*/*']
+  return covering.map((name) => ranges.find((range) => range.type === name)).find((range) => range !== undefined)
+}
+
+function isBetter(one: Range, other: Range): boolean {
+  if (one.quality !== other.quality) return one.quality > other.quality
+  const [named, otherNamed] = [!one.type.endsWith('*'), !other.type.endsWith('*')]
+  return named === otherNamed ? named && one.place < other.place : named
+}

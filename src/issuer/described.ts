@@ -1,0 +1,62 @@
+/**
+ * What a configuration tells people: names by language, images, claims. Wallets read it as it was posted, so that mistakes in
+ * it are refused when it is. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims Description.
+ */
+import { refuse } from '../protocol/error.ts'
+import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
+import { isPrivateHost } from '../protocol/private-host.ts'
+
+type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
+type Described = readonly { readonly locale?: string }[]
+
+/** Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere, a claim described twice. */
+export function checkDescribed({ credential_metadata: metadata }: CredentialConfiguration): void {
+  const { display = [], claims = [] } = metadata ?? {}
+  refuseLocales(display, 'credential_metadata.display')
+  for (const [index, { logo, background_image: background }] of display.entries()) {
+    refuseImage(logo?.uri, `credential_metadata.display[${index}].logo.uri`)
+    refuseImage(background?.uri, `credential_metadata.display[${index}].background_image.uri`)
+  }
+  for (const [index, claim] of claims.entries()) {
+    refuseLocales(claim.display ?? [], `credential_metadata.claims[${index}].display`)
+  }
+  refuseRepeatedClaims(claims)
+}
+
+/** One object for each language, and languages as BCP 47 (RFC 5646) has them. */
+function refuseLocales(display: Described, path: string): void {
+  const seen = new Set<string>()
+  for (const [index, { locale }] of display.entries()) {
+    if (locale === undefined) continue
+    const name = canonical(locale, `${path}[${index}].locale`)
+    if (seen.has(name)) refuse('invalid_request', `${path}[${index}].locale: this language is there already`)
+    seen.add(name)
+  }
+}
+
+function canonical(locale: string, path: string): string {
+  try {
+    return Intl.getCanonicalLocales(locale).join()
+  } catch {
+    return refuse('invalid_request', `${path}: it is no language tag of BCP 47; write it like en-GB`)
+  }
+}
+
+/** Wallets load it: from https, from the text itself, or from this machine and its network while trying things out. */
+function refuseImage(uri: string | undefined, path: string): void {
+  if (uri === undefined || /^data:image\/[\w.+-]+[;,]/i.test(uri)) return
+  const { protocol, hostname } = URL.canParse(uri) ? new URL(uri) : { protocol: '', hostname: '' }
+  if (protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))) return
+  refuse('invalid_request', `${path}: it must be an https: URL, or a data: URI of an image`)
+}
+
+/** Two descriptions of one claim could contradict each other. */
+function refuseRepeatedClaims(claims: NonNullable<Metadata['claims']>): void {
+  const seen = new Set<string>()
+  for (const [index, { path }] of claims.entries()) {
+    const text = JSON.stringify(path)
+    if (seen.has(text))
+      refuse('invalid_request', `credential_metadata.claims[${index}].path: this claim is described already`)
+    seen.add(text)
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Encrypted credential requests and responses: the key that wallets encrypt to, and the one they are answered with.
+ * OpenID4VCI 1.0, Encrypted Credential Requests and Responses. Errors are never encrypted.
+ */
+import type { KeyObject } from 'node:crypto'
+import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { BODY_LIMIT } from '../http/app.ts'
+import {
+  decryptJwe,
+  type Encryption,
+  type EncryptionKey,
+  encryptJwe,
+  jweAlgorithms,
+  jweEncryptions,
+  readEncryptionKey,
+} from '../keys/jwe.ts'
+import { refuse } from '../protocol/error.ts'
+import type { CredentialRequest, CredentialResponse, IssuerMetadata } from '../protocol/oid4vci.ts'
+import type { IssuerContext } from './context.ts'
+
+/** What the issuer metadata says of it. */
+export function encryptionMetadata({
+  config,
+  encryptionKey,
+}: IssuerContext): Pick<IssuerMetadata, 'credential_request_encryption' | 'credential_response_encryption'> {
+  const { jwk, kid } = encryptionKey
+  const supported = {
+    enc_values_supported: [...jweEncryptions],
+    zip_values_supported: ['DEF'],
+    encryption_required: config.encryptionRequired,
+  }
+  const key = { ...jwk, kid, use: 'enc', alg: 'ECDH-ES' }
+  return {
+    credential_request_encryption: { jwks: { keys: [key] }, ...supported },
+    credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported },
+  }
+}
+
+/** A request, and how its answer is to be encrypted. */
+export interface ReadRequest {
+  readonly request: CredentialRequest
+  readonly encryption: Encryption | undefined
+}
+
+/**
+ * Reads the body of a credential request, which is a JWE where it is a text. Refuses with `invalid_encryption_parameters` what
+ * is not encrypted as the metadata says, or asks for an answer that is not.
+ */
+export async function readRequest(context: IssuerContext, body: CredentialRequest | string): Promise<ReadRequest> {
+  const encrypted = typeof body === 'string'
+  const request = encrypted ? await decrypt(context, body) : body
+  const { credential_response_encryption: wanted } = request
+  if (!encrypted && context.config.encryptionRequired) {
+    refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')
+  }
+  if (wanted === undefined) {
+    if (!context.config.encryptionRequired) return { request, encryption: undefined }
+    return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
+  }
+  if (!encrypted) {
+    refuse(
+      'invalid_encryption_parameters',
+      'credential_response_encryption may only stand in an encrypted request (application/jwt)',
+    )
+  }
+  return { request, encryption: encryptionOf(wanted) }
+}
+
+/** The response as the wallet wants it. */
+export function encryptResponse(response: CredentialResponse, encryption: Encryption): Promise<string> {
+  return encryptJwe(JSON.stringify(response), encryption)
+}
+
+async function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonObject> {
+  const keyOf = (kid: string | undefined): KeyObject | undefined =>
+    kid === encryptionKey.kid ? encryptionKey.privateKey : undefined
+  const decryption = { keyOf, algs: jweAlgorithms, encs: jweEncryptions, maxBytes: BODY_LIMIT, zip: 'DEF' } as const
+  return orRefuse('the encrypted request cannot be read', () => decryptJwe(text, decryption))
+}
+
+function encryptionOf(wanted: unknown): Encryption {
+  const where = 'credential_response_encryption'
+  if (!isObject(wanted)) return refuse('invalid_encryption_parameters', `${where} must be an object`)
+  const enc = jweEncryptions.find((each) => each === ownString(wanted, 'enc'))
+  if (enc === undefined) {
+    return refuse('invalid_encryption_parameters', `${where}.enc must be ${jweEncryptions.join(' or ')}`)
+  }
+  const zip = own(wanted, 'zip')
+  if (zip !== undefined && zip !== 'DEF') {
+    return refuse('invalid_encryption_parameters', `${where}.zip must be DEF, or be left out`)
+  }
+  let key: EncryptionKey
+  try {
+    key = readEncryptionKey(own(wanted, 'jwk'))
+  } catch (error) {
+    return refuseMalformed(`${where}.jwk`, error)
+  }
+  return { ...key, enc, zip }
+}
+
+async function orRefuse<T>(what: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    return refuseMalformed(what, error)
+  }
+}
+
+function refuseMalformed(what: string, error: unknown): never {
+  if (!(error instanceof MalformedError)) throw error
+  return refuse('invalid_encryption_parameters', `${what}: ${error.message}`)
+}

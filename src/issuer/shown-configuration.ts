@@ -1,0 +1,80 @@
+/**
+ * A credential configuration as wallets see it: what was posted, and what follows from the format and our keys.
+ * OpenID4VCI 1.0, Credential Issuer Metadata Parameters; its drafts 13 to 15, which have some of it elsewhere.
+ */
+import { isObject, type JsonObject, own } from '../codec/json.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { ClaimPath } from '../protocol/claim-path.ts'
+import { formatOfConfiguration } from './configurations.ts'
+import { proofTypes } from './proof-types.ts'
+
+/** Members that tell us how to issue and wallets nothing. */
+const INTERNAL_MEMBERS = [
+  'selective_disclosure',
+  'validity_seconds',
+  'batch_size',
+  'revocable',
+  'key_attestations_required',
+]
+
+/** As the final specification has it, `mandatory` spelled out. */
+export function shownConfiguration(configuration: JsonObject, signer: Signer): JsonObject {
+  const posted = Object.entries(configuration).filter(([name]) => !INTERNAL_MEMBERS.includes(name))
+  const metadata = own(configuration, 'credential_metadata')
+  const algorithm = formatOfConfiguration(configuration).signingAlgorithm(signer.alg)
+  return {
+    ...Object.fromEntries(posted),
+    ...(isObject(metadata) ? { credential_metadata: { ...metadata, ...shownClaims(metadata) } } : {}),
+    ...proofTypes(configuration),
+    credential_signing_alg_values_supported: [algorithm],
+  }
+}
+
+/**
+ * For wallets of drafts up to 15: display and claims stand in the configuration itself, and algorithms have names. Whom
+ * draft 13 has to serve sees claims as trees, and an SD-JWT VC under the name it had then.
+ */
+export function olderConfiguration(configuration: JsonObject, signer: Signer, draft13: boolean): JsonObject {
+  const shown = shownConfiguration(configuration, signer)
+  const metadata = own(shown, 'credential_metadata')
+  const [display, claims] = isObject(metadata) ? [own(metadata, 'display'), own(metadata, 'claims')] : []
+  return {
+    ...shown,
+    credential_signing_alg_values_supported: [signer.alg],
+    ...(display === undefined ? {} : { display }),
+    ...(claims === undefined ? {} : draft13 ? draft13Claims(shown, claims as JsonObject[]) : { claims }),
+    ...(draft13 && own(configuration, 'format') === 'dc+sd-jwt' ? { format: 'vc+sd-jwt' } : {}),
+  }
+}
+
+function shownClaims(metadata: JsonObject): JsonObject {
+  const claims = own(metadata, 'claims')
+  if (!Array.isArray(claims)) return {}
+  return { claims: claims.map((claim) => ({ mandatory: false, ...(claim as JsonObject) })) }
+}
+
+/** W3C formats had them in the definition, all others beside it. */
+function draft13Claims(shown: JsonObject, claims: readonly JsonObject[]): JsonObject {
+  const tree = claimTree(claims.map(({ path, ...description }) => ({ path: path as ClaimPath, description })))
+  const definition = own(shown, 'credential_definition')
+  if (!isObject(definition)) return { claims: tree }
+  return { credential_definition: { ...definition, credentialSubject: own(tree, 'credentialSubject') ?? {} } }
+}
+
+interface Described {
+  readonly path: ClaimPath
+  readonly description: JsonObject
+}
+
+/** Paths as nested members. One through an array has no place there. */
+function claimTree(claims: readonly Described[]): JsonObject {
+  const names = new Set(claims.flatMap(({ path: [name] }) => (typeof name === 'string' ? name : [])))
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const below = claims.filter(({ path }) => path[0] === name)
+      const own = below.find(({ path }) => path.length === 1)?.description
+      const inner = below.map(({ path, description }) => ({ path: path.slice(1), description }))
+      return [name, { ...own, ...claimTree(inner) }]
+    }),
+  )
+}

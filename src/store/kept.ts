@@ -1,0 +1,27 @@
+/** A value that is costly to make, kept for a while: many who ask at once, or again, cost no more than one. */
+
+export interface Kept<T> {
+  get(): Promise<T>
+  /** It has changed, and we know. */
+  forget(): void
+}
+
+/** What `make` gives, made anew when it is older than `milliseconds`. A failure is not kept. */
+export function kept<T>(milliseconds: number, now: () => Date, make: () => Promise<T>): Kept<T> {
+  let current: { readonly value: Promise<T>; readonly until: number } | undefined
+  const remake = (): Promise<T> => {
+    const value = make()
+    const made = { value, until: now().getTime() + milliseconds }
+    current = made
+    value.catch(() => {
+      if (current === made) current = undefined
+    })
+    return value
+  }
+  return {
+    get: () => (current !== undefined && now().getTime() < current.until ? current.value : remake()),
+    forget: () => {
+      current = undefined
+    },
+  }
+}

@@ -1,0 +1,193 @@
+/** What the issuer says of itself: the final shape, that of older wallets, signed, and as current as it is true. */
+import { X509Certificate } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/codec/json.ts'
+import { readJws } from '../../src/codec/jws.ts'
+import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
+import { toPem } from '../../src/keys/make-certificate.ts'
+import { signedBy } from '../../src/keys/signature.ts'
+import { certify, makeAuthority } from '../support/forge.ts'
+import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import { call, configuration, declare, startIssuance } from '../support/wire.ts'
+
+const PATH = '/.well-known/openid-credential-issuer'
+
+interface Metadata extends JsonObject {
+  credential_issuer: string
+  credential_configurations_supported: Record<string, JsonObject>
+}
+
+describe('issuer metadata', () => {
+  let services: Services
+  let id: string
+  let sessionId: string
+  beforeAll(async () => {
+    services = await startServices()
+    id = await declare(services, { ...configuration, scope: 'student' })
+    ;({ sessionId } = await startIssuance(services, { credential_configurations: [id] }))
+  })
+  afterAll(() => services.close())
+  const fetchFrom = (path: string, accept?: string) =>
+    services.fetch(`${ISSUER_URL}${path}`, { headers: accept === undefined ? {} : { accept } })
+  const get = async (path: string) => (await (await fetchFrom(path)).json()) as Metadata
+  const places = () => [
+    [PATH, ISSUER_URL],
+    [`${PATH}/${sessionId}`, `${ISSUER_URL}/${sessionId}`],
+    [`/${sessionId}${PATH}`, `${ISSUER_URL}/${sessionId}`],
+  ]
+
+  it('has no members but those of the final specification where a final wallet looks', async () => {
+    const metadata = await get(`${PATH}/${sessionId}`)
+    expect(Object.keys(metadata).sort()).toEqual([
+      'authorization_servers',
+      'credential_configurations_supported',
+      'credential_endpoint',
+      'credential_issuer',
+      'credential_request_encryption',
+      'credential_response_encryption',
+      'display',
+      'nonce_endpoint',
+    ])
+    expect(Object.keys(metadata.credential_configurations_supported[id] ?? {}).sort()).toEqual([
+      'credential_definition',
+      'credential_metadata',
+      'credential_signing_alg_values_supported',
+      'cryptographic_binding_methods_supported',
+      'format',
+      'proof_types_supported',
+      'scope',
+    ])
+  })
+
+  it('has a scope only where one was posted', async () => {
+    const other = await declare(services)
+    const { credential_configurations_supported: shown } = await get(PATH)
+    expect([shown[id]?.scope, Object.hasOwn(shown[other] ?? {}, 'scope')]).toEqual(['student', false])
+  })
+
+  it('publishes one key to encrypt to, on P-256, named by its thumbprint, and the same after a restart', async () => {
+    const { credential_request_encryption: request, credential_response_encryption: response } = await get(PATH)
+    const { jwks, ...rest } = request as unknown as { jwks: { keys: (PublicJwk & JsonObject)[] } }
+    const [key, ...more] = jwks.keys
+    const jwk = readPublicJwk(key)
+    expect([more, key]).toEqual([[], { ...jwk, crv: 'P-256', kid: thumbprint(jwk), use: 'enc', alg: 'ECDH-ES' }])
+    expect(importPublicKey(jwk)).toBeDefined()
+    const supported = {
+      enc_values_supported: ['A128GCM', 'A256GCM'],
+      zip_values_supported: ['DEF'],
+      encryption_required: false,
+    }
+    expect(rest).toEqual(supported)
+    expect(response).toEqual({ alg_values_supported: ['ECDH-ES'], ...supported })
+    const again = await services.fetch(`${ISSUER_URL}${PATH}/${sessionId}`)
+    expect(((await again.json()) as Metadata).credential_request_encryption).toEqual(request)
+    const signing = await fetchFrom('/auth/.well-known/jwks')
+    expect(await signing.text()).not.toContain(jwk.x)
+  })
+
+  it('has what drafts up to 15 look for where their wallets look', async () => {
+    const { credential_configurations_supported: shown, ...metadata } = await get(`/${sessionId}${PATH}`)
+    expect(shown[id]).toMatchObject({
+      display: configuration.credential_metadata.display,
+      claims: [{ mandatory: false, ...configuration.credential_metadata.claims[0] }],
+      credential_metadata: { display: configuration.credential_metadata.display },
+    })
+    // A wallet of theirs would want an encrypted answer to a plain request.
+    expect(Object.keys(metadata).filter((name) => name.includes('encryption'))).toEqual([])
+  })
+
+  it('names the algorithms of an mdoc by number, and by name where drafts look', async () => {
+    const mdoc = await declare(services, { format: 'mso_mdoc', doctype: 'org.iso.18013.5.1.mDL' })
+    const { sessionId } = await startIssuance(services, {
+      credential_configurations: [mdoc],
+      credential_dataset: { 'org.iso.18013.5.1': { given_name: 'Ada' } },
+    })
+    const final = await get(`${PATH}/${sessionId}`)
+    expect(final.credential_configurations_supported[mdoc]).toMatchObject({
+      doctype: 'org.iso.18013.5.1.mDL',
+      credential_signing_alg_values_supported: [-7],
+      cryptographic_binding_methods_supported: ['cose_key', 'jwk', 'did:jwk', 'did:key'],
+    })
+    const older = await get(`/${sessionId}${PATH}`)
+    expect(older.credential_configurations_supported[mdoc]).toMatchObject({
+      credential_signing_alg_values_supported: ['ES256'],
+    })
+  })
+
+  it('comes signed, with every parameter, to who asks for a JWT at any of its addresses', async () => {
+    for (const [path = '', identifier] of places()) {
+      const response = await fetchFrom(path, 'application/jwt')
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/jwt'])
+      expect(response.headers.get('vary')).toMatch(/\bAccept\b/)
+      const jws = readJws(await response.text())
+      expect(jws.header).toEqual({
+        typ: 'openidvci-issuer-metadata+jwt',
+        alg: 'ES256',
+        x5c: [expect.any(String) as string],
+      })
+      const certificate = new X509Certificate(Buffer.from((jws.header.x5c as string[])[0] ?? '', 'base64'))
+      expect(signedBy(jws, certificate.publicKey)).toBe(true)
+      const { iss, sub, iat, exp, ...parameters } = jws.payload as unknown as Record<string, number>
+      expect([iss, sub, (exp ?? 0) - (iat ?? 0)]).toEqual([ISSUER_URL, identifier, 3600])
+      expect(iat).toBe(Math.floor(services.clock.now.getTime() / 1000))
+      expect(parameters).toEqual(await get(path))
+    }
+  })
+
+  it('comes signed without the trust anchor among its certificates', async () => {
+    const ca = await makeAuthority('Example CA')
+    const chained = await startServices({
+      issuerCertificates: (key) => Promise.resolve(toPem(certify(ca, key)) + toPem(ca.der)),
+    })
+    try {
+      const response = await chained.fetch(`${ISSUER_URL}${PATH}`, { headers: { accept: 'application/jwt' } })
+      const [leaf, ...others] = readJws(await response.text()).header.x5c as string[]
+      expect(others).toEqual([])
+      const { subject, issuer } = new X509Certificate(Buffer.from(leaf ?? '', 'base64'))
+      expect(subject).not.toBe(issuer)
+    } finally {
+      await chained.close()
+    }
+  })
+
+  it('is JSON for everybody else, and says that it depends on Accept', async () => {
+    for (const accept of [
+      undefined,
+      '*/*',
+      'application/json',
+      'application/jwt;q=0.1, application/json',
+      'text/html',
+    ]) {
+      for (const [path = '', identifier] of places()) {
+        const response = await fetchFrom(path, accept)
+        expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+        expect(response.headers.get('vary')).toMatch(/\bAccept\b/)
+        expect(await response.json()).toMatchObject({ credential_issuer: identifier })
+      }
+    }
+  })
+
+  it('of the base is current as soon as a configuration is declared or removed', async () => {
+    const ids = async () => Object.keys((await get(PATH)).credential_configurations_supported)
+    const before = await ids()
+    const added = await declare(services)
+    expect((await ids()).filter((each) => !before.includes(each))).toEqual([added])
+    await call(services, `${ISSUER_URL}/credential-configuration/remove/${added}`, {})
+    expect(await ids()).toEqual(before)
+  })
+
+  it('of the base is a second old at most when another process changed a configuration', async () => {
+    await get(PATH)
+    const value = { configuration, removed: false }
+    await services.issuerStore.commit([{ insert: 'credential_configuration', id: 'other', value }])
+    services.clock.now = new Date(services.clock.now.getTime() + 1000)
+    expect(Object.keys((await get(PATH)).credential_configurations_supported)).toContain('other')
+  })
+
+  it('is the same text each time', async () => {
+    for (const [path = ''] of places()) {
+      const [first, second] = await Promise.all([fetchFrom(path), fetchFrom(path)])
+      expect(await first.text()).toBe(await second.text())
+    }
+  })
+})
