@@ -4,6 +4,7 @@ import { writeJws } from '../codec/jws.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { AccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
+import { exchangeEncrypted } from './credential-encryption.ts'
 import { refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerMetadata, OfferedCredential } from './issuer-metadata.ts'
@@ -23,15 +24,21 @@ export async function requestCredential(
   const asked = identifier
     ? { credential_identifier: identifier }
     : { credential_configuration_id: offered.configurationId }
-  const answer = await exchangeJson(wallet, {
+  const { encryption } = issuer
+  const members = { ...asked, proofs: { jwt: [proof] } }
+  const sent = `${Object.keys(asked).join()}, proofs.jwt; the access token`
+  const ask = {
     what: 'requested the credential',
     means: 'A key made for this credential alone signed the nonce; the issuer binds the credential to that key.',
     spec: 'OpenID4VCI 1.0, Credential Request',
     url: issuer.credentialEndpoint,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...asked, proofs: { jwt: [proof] } }),
-    sent: `${Object.keys(asked).join()}, proofs.jwt; the access token`,
-  })
+    body: JSON.stringify(members),
+    sent: encryption === undefined ? sent : `encrypted: ${sent}`,
+  }
+  const answer = await (encryption === undefined
+    ? exchangeJson(wallet, ask)
+    : exchangeEncrypted(wallet, ask, encryption, members))
   return readCredential(answer)
 }
 

@@ -3,6 +3,7 @@ import { isObject, type Json, type JsonObject, own, ownString } from '../codec/j
 import { type ClaimPath, isClaimPath } from '../protocol/claim-path.ts'
 import { readAddress, wellKnownAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
+import { type CredentialEncryption, readCredentialEncryption } from './credential-encryption.ts'
 import { refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { heldFormat } from './held-format.ts'
@@ -13,6 +14,8 @@ export interface IssuerMetadata {
   readonly credentialIssuer: string
   readonly name: string | undefined
   readonly credentialEndpoint: string
+  /** How requests and responses must be encrypted, where they must. */
+  readonly encryption: CredentialEncryption | undefined
   readonly nonceEndpoint: string | undefined
   readonly authorizationServers: readonly string[]
   readonly configurations: JsonObject
@@ -48,14 +51,12 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
   if (own(metadata, 'credential_issuer') !== credentialIssuer) {
     refuse('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
   }
-  if (member(member(metadata, 'credential_response_encryption'), 'encryption_required') === true) {
-    refuse('unsupported', 'the issuer encrypts its responses, and this wallet does not support that yet')
-  }
   const nonceEndpoint = own(metadata, 'nonce_endpoint')
   return {
     credentialIssuer,
     name: displayName(metadata),
     credentialEndpoint: endpoint(own(metadata, 'credential_endpoint'), 'credential_endpoint'),
+    encryption: readCredentialEncryption(metadata),
     nonceEndpoint: nonceEndpoint === undefined ? undefined : endpoint(nonceEndpoint, 'nonce_endpoint'),
     authorizationServers: readServers(own(metadata, 'authorization_servers'), credentialIssuer),
     configurations: objectMember(metadata, 'credential_configurations_supported'),

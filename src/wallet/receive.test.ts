@@ -3,7 +3,7 @@ import type { UnderlyingSource } from 'node:stream/web'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ISSUER_URL, makeKey, type Services, startServices } from '../../test/support/services.ts'
 import { changing, errorOf, memoryStore, testWallet, withMembers } from '../../test/support/wallet.ts'
-import { configuration, dataset, declare, startIssuance } from '../../test/support/wire.ts'
+import { configuration, dataset, declare, holderSigner, startIssuance } from '../../test/support/wire.ts'
 import { type JsonObject, own } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import type { Order } from '../credential/format.ts'
@@ -11,7 +11,8 @@ import { formatOf } from '../credential/formats.ts'
 import { readPemCertificates } from '../keys/certificate.ts'
 import { readDid } from '../keys/did.ts'
 import { keySigner } from '../keys/file-signer.ts'
-import type { PublicJwk } from '../keys/jwk.ts'
+import { encryptJwe } from '../keys/jwe.ts'
+import { type PublicJwk, readPublicJwk } from '../keys/jwk.ts'
 import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { WalletErrorCode } from './error.ts'
@@ -27,6 +28,15 @@ const YEAR = 365 * 86_400_000
 
 type Answer = (response: Response, init: RequestInit) => Response | Promise<Response>
 type Row = readonly [wrong: string, path: string, answer: Answer, code: WalletErrorCode, message: RegExp]
+
+/** Metadata of an issuer that requires encryption, and has it in another way than ours. */
+const changedEncryption =
+  (name: string, members: object): Answer =>
+  async (response) => {
+    const metadata = (await response.json()) as JsonObject
+    const block = { ...(own(metadata, name) as JsonObject), encryption_required: true, ...members }
+    return Response.json({ ...metadata, [name]: block })
+  }
 
 const grant = (members: object) => ({
   grants: { 'urn:ietf:params:oauth:grant-type:pre-authorized_code': { 'pre-authorized_code': 'code', ...members } },
@@ -164,11 +174,48 @@ const documents: readonly Row[] = [
     /authorization_servers/,
   ],
   [
-    'encryption that we do not do',
+    'encrypted responses without encrypted requests',
     METADATA,
-    withMembers({ credential_response_encryption: { encryption_required: true } }),
+    withMembers({
+      credential_request_encryption: undefined,
+      credential_response_encryption: { encryption_required: true },
+    }),
+    'invalid_metadata',
+    /credential_request_encryption/,
+  ],
+  [
+    'encrypted requests to no key that we can use',
+    METADATA,
+    withMembers({
+      credential_request_encryption: {
+        encryption_required: true,
+        jwks: { keys: [null, { kty: 'RSA', n: 'AA', e: 'AQAB', alg: 'RSA-OAEP' }] },
+        enc_values_supported: ['A128GCM'],
+      },
+    }),
     'unsupported',
-    /encrypts/,
+    /no key that this wallet can use/,
+  ],
+  [
+    'an encryption of requests that we do not do',
+    METADATA,
+    changedEncryption('credential_request_encryption', { enc_values_supported: ['A192GCM'] }),
+    'unsupported',
+    /credential_request_encryption\.enc_values_supported/,
+  ],
+  [
+    'an encryption of responses that we do not do',
+    METADATA,
+    changedEncryption('credential_response_encryption', { enc_values_supported: 'A128GCM' }),
+    'unsupported',
+    /credential_response_encryption\.enc_values_supported/,
+  ],
+  [
+    'an agreement on keys that we do not do',
+    METADATA,
+    changedEncryption('credential_response_encryption', { alg_values_supported: ['RSA-OAEP'] }),
+    'unsupported',
+    /ECDH-ES/,
   ],
   ['an unknown format', METADATA, configured(() => ({ format: 'mso_mdoc' })), 'unsupported', /format mso_mdoc/],
   ['no key proofs', METADATA, configured(() => ({ proof_types_supported: {} })), 'unsupported', /no key proof/],
@@ -594,6 +641,70 @@ describe('receiving', () => {
     const error = await errorOf(receive(wallet, link))
     expect(error.server?.error).toBe('unknown_credential_identifier')
     expect(JSON.parse(sent.at(-1)?.body ?? '')).toMatchObject({ credential_identifier: 'one' })
+  })
+
+  describe('from an issuer that requires encryption', () => {
+    let strict: Services
+    beforeAll(async () => {
+      strict = await startServices({ issuer: { credentialEncryption: 'required' } })
+    })
+    afterAll(() => strict.close())
+
+    it('sends an encrypted request and reads the encrypted answer', async () => {
+      const { wallet, sent, steps } = testWallet(strict.fetch, strict.clock)
+      const [stored] = await receive(wallet, (await startIssuance(strict)).link)
+      expect(stored?.name).toBe('Student card')
+      const request = sent.find(({ to }) => to.includes(CREDENTIAL))?.body ?? ''
+      expect(request).toMatch(/^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/)
+      expect(JSON.parse(Buffer.from(request.split('.')[0] ?? '', 'base64url').toString())).toMatchObject({
+        alg: 'ECDH-ES',
+        enc: 'A256GCM',
+      })
+      expect(steps.find(({ what }) => what === 'requested the credential')?.request?.sent).toMatch(/^encrypted: /)
+    })
+
+    it('encrypts the request alone where the issuer encrypts no answers', async () => {
+      const { link } = await startIssuance(services)
+      const plain: Answer = async (response) => {
+        const metadata = (await response.json()) as JsonObject
+        const request = { ...(metadata.credential_request_encryption as JsonObject), encryption_required: true }
+        return Response.json({
+          ...metadata,
+          credential_request_encryption: request,
+          credential_response_encryption: undefined,
+        })
+      }
+      const { wallet } = testWallet(changing(services.fetch, METADATA, plain), services.clock)
+      expect(await receive(wallet, link)).toHaveLength(1)
+    })
+
+    const jwt =
+      (body: string): Answer =>
+      () =>
+        new Response(body, { headers: { 'content-type': 'application/jwt' } })
+    it.each([
+      [
+        'JSON',
+        () => Response.json({ credentials: [{ credential: 'a' }] }),
+        /application\/json and not with application\/jwt/,
+      ],
+      ['no JWE', jwt('hello'), /five parts/],
+      ['nothing', jwt(''), /five parts/],
+    ] as const)('refuses %s as the answer', async (_, answer, message) => {
+      const changed = changing(strict.fetch, CREDENTIAL, answer)
+      const { wallet, texts } = testWallet(changed, strict.clock)
+      const error = await errorOf(receive(wallet, (await startIssuance(strict)).link))
+      expect([error.code, error.message]).toEqual(['invalid_response', expect.stringMatching(message)])
+      expect(texts.size).toBe(0)
+    })
+
+    it('refuses an answer to another key', async () => {
+      const other = readPublicJwk((await holderSigner()).jwk)
+      const sealed = await encryptJwe('{}', { jwk: other, alg: 'ECDH-ES', enc: 'A256GCM', kid: 'answer' })
+      const { wallet } = testWallet(changing(strict.fetch, CREDENTIAL, jwt(sealed)), strict.clock)
+      const error = await errorOf(receive(wallet, (await startIssuance(strict)).link))
+      expect([error.code, error.message]).toEqual(['invalid_response', expect.stringMatching(/cannot be decrypted/)])
+    })
   })
 
   it('receives every credential of an offer, and keeps those before one that fails', async () => {

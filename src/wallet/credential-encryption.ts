@@ -1,0 +1,122 @@
+/**
+ * Encrypted credential requests and responses, for issuers that take no others.
+ * OpenID4VCI 1.0, Encrypted Credential Requests and Responses.
+ */
+import type { KeyObject } from 'node:crypto'
+import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import {
+  decryptJwe,
+  type Encryption,
+  type EncryptionKey,
+  encryptJwe,
+  type JweEncryption,
+  jweEncryptions,
+  readEncryptionKey,
+} from '../keys/jwe.ts'
+import { importPrivateKey, makePrivateJwk } from '../keys/private-jwk.ts'
+import type { WalletContext } from './context.ts'
+import { refuse } from './error.ts'
+import { type Ask, exchange, exchangeJson } from './exchange.ts'
+
+export interface CredentialEncryption {
+  /** How to encrypt a request. */
+  readonly request: Encryption
+  /** How the issuer may encrypt its answer; undefined when it offers to encrypt none. */
+  readonly response: JweEncryption | undefined
+}
+
+const MAX_KEYS = 10
+const MAX_ANSWER = 1024 * 1024
+const KID = 'answer'
+const JWT_TYPE = 'application/jwt'
+
+/**
+ * What the issuer wants, or undefined when it takes requests in the clear. Refuses with `unsupported` what this wallet has no
+ * means for, with `invalid_metadata` encrypted responses without encrypted requests.
+ */
+export function readCredentialEncryption(metadata: JsonObject): CredentialEncryption | undefined {
+  const request = own(metadata, 'credential_request_encryption')
+  const response = own(metadata, 'credential_response_encryption')
+  if (member(request, 'encryption_required') !== true && member(response, 'encryption_required') !== true)
+    return undefined
+  if (!isObject(request)) {
+    return refuse('invalid_metadata', 'the issuer requires encryption and has no credential_request_encryption')
+  }
+  return {
+    request: { ...requestKey(request), enc: chooseEncryption(request, 'credential_request_encryption') },
+    response: isObject(response) ? responseEncryption(response) : undefined,
+  }
+}
+
+/**
+ * Sends the members encrypted, asks for an answer to a key that is made for it alone, and reads that. Refuses like `exchange`,
+ * and with `invalid_response` an answer that is not encrypted to that key.
+ */
+export async function exchangeEncrypted(
+  wallet: WalletContext,
+  ask: Ask,
+  { request, response }: CredentialEncryption,
+  members: JsonObject,
+): Promise<JsonObject> {
+  const headers = { ...ask.headers, 'content-type': JWT_TYPE }
+  if (response === undefined) {
+    return exchangeJson(wallet, { ...ask, headers, body: await encryptJwe(JSON.stringify(members), request) })
+  }
+  const { d, ...jwk } = makePrivateJwk(wallet.random)
+  const wanted = { jwk: { ...jwk, kid: KID, use: 'enc', alg: 'ECDH-ES' }, enc: response }
+  const body = await encryptJwe(JSON.stringify({ ...members, credential_response_encryption: wanted }), request)
+  const text = await exchange(wallet, { ...ask, headers, body, type: JWT_TYPE })
+  return decrypt(text, importPrivateKey({ ...jwk, d }), response, `the encrypted answer of ${ask.url} cannot be read`)
+}
+
+async function decrypt(text: string, key: KeyObject, enc: JweEncryption, problem: string): Promise<JsonObject> {
+  const keyOf = (kid: string | undefined): KeyObject | undefined => (kid === KID ? key : undefined)
+  try {
+    return await decryptJwe(text, { keyOf, algs: ['ECDH-ES'], encs: [enc], maxBytes: MAX_ANSWER })
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return refuse('invalid_response', `${problem}: ${error.message}`)
+  }
+}
+
+/** The first key that we can use. */
+function requestKey(offered: JsonObject): EncryptionKey {
+  const keys = member(own(offered, 'jwks'), 'keys')
+  const problems: string[] = []
+  for (const value of Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : []) {
+    try {
+      return readEncryptionKey(value)
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      problems.push(error.message)
+    }
+  }
+  const why = problems.join('; ') || 'credential_request_encryption.jwks has none'
+  return refuse('unsupported', `the issuer wants encrypted requests, and has no key that this wallet can use (${why})`)
+}
+
+function responseEncryption(offered: JsonObject): JweEncryption {
+  const algorithms = own(offered, 'alg_values_supported')
+  if (!Array.isArray(algorithms) || !algorithms.includes('ECDH-ES')) {
+    refuse(
+      'unsupported',
+      'the issuer encrypts its responses, and not with ECDH-ES, which is all that this wallet reads',
+    )
+  }
+  return chooseEncryption(offered, 'credential_response_encryption')
+}
+
+/** The stronger one where the issuer takes it. */
+function chooseEncryption(offered: JsonObject, name: string): JweEncryption {
+  const values = own(offered, 'enc_values_supported')
+  const strongestFirst = [...jweEncryptions].reverse()
+  return (
+    strongestFirst.find((enc) => Array.isArray(values) && values.includes(enc)) ??
+    refuse('unsupported', `the issuer takes none of ${strongestFirst.join(', ')} (${name}.enc_values_supported)`)
+  )
+}
+
+function member(value: Json | undefined, name: string): Json | undefined {
+  return isObject(value) ? own(value, name) : undefined
+}
