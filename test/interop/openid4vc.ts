@@ -227,11 +227,11 @@ const presenters: Readonly<Record<string, typeof presentSdJwt>> = {
 
 function row(format: string, specification: string, dialect: Dialect, holding: readonly string[]): Row {
   return {
-    ...later[specification],
     packages: ['@openid4vc/openid4vci', '@openid4vc/openid4vp', ...holding],
     role: 'wallet',
     specification: `${specification}, OpenID4VP 1.0`,
     format,
+    ...(dialect.nonceFrom === 'token response' && { issuer: { compatibility: ['draft13'] } }),
     run: async (services, step) => {
       const holder = await makeHolder()
       const credential = await receive(services, await offerOf(services, format), holder, dialect, step)
@@ -262,15 +262,6 @@ const dialects: Readonly<Record<string, Dialect>> = {
     proof: 'proof',
     key: 'did',
     nonceFrom: 'token response',
-  },
-}
-
-const later: Readonly<Record<string, Pick<Row, 'fails'>>> = {
-  'OpenID4VCI draft 14': {
-    fails: { at: 'credential', error: /credential_configuration_id is missing/, because: 'not yet supported' },
-  },
-  'OpenID4VCI draft 13 (`compatibility`)': {
-    fails: { at: 'nonce', error: /no c_nonce/, because: 'not yet supported' },
   },
 }
 
