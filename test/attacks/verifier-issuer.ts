@@ -326,6 +326,15 @@ export const w3cIssuerAttacks: readonly Attack[] = [
       Reflect.deleteProperty(w3cOf(forgery), 'issuer')
     },
   },
+  {
+    attack: 'The credential names no issuer, and its certificate nobody to compare one with.',
+    fails: 'issuer.identifier',
+    change(forgery, { ca, issuerKey }) {
+      forgery.header.x5c = sent(certify(ca, issuerKey, { uris: [] }))
+      Reflect.deleteProperty(forgery.payload, 'iss')
+      Reflect.deleteProperty(w3cOf(forgery), 'issuer')
+    },
+  },
 ]
 
 function nameIssuer(forgery: Forgery, name: string): void {

@@ -1,6 +1,9 @@
 /** Each format through both services and the wallet, over HTTP: what is issued can be held, and presented, and is verified. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { details } from '../../src/bin/wallet/text.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
+import { readJws, writeJws } from '../../src/codec/jws.ts'
+import { keySigner } from '../../src/keys/file-signer.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { decline, present, readRequest } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
@@ -40,6 +43,15 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
     const shown = await verified(wallet, queryFor(profile))
     expect(shown).toMatchObject({ format: profile.format, issuer: ISSUER_URL })
     expect(below(shown?.claims)).toEqual(profile.sdJwt ? { given_name: 'Ada' } : dataset.credentialSubject)
+  })
+
+  it('is shown by the wallet with its claims, and without what is there to secure it', async () => {
+    const { stored } = await issued()
+    const [credential] = stored
+    if (credential === undefined) throw new Error('nothing was stored')
+    const text = details(credential)
+    for (const shown of ['Lovelace', 'London', 'MSc', profile.format, ISSUER_URL]) expect(text).toContain(shown)
+    expect(text).not.toMatch(/cnf|kty|_sd|\bexp\b|\biss\b/)
   })
 
   it('answers a query for nested claims and for elements', async () => {
@@ -123,4 +135,23 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
       expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(`${member}: `)])
     }
   })
+})
+
+it('an SD-JWT VC without iss is kept under the name of its certificate', async () => {
+  const services = await startServices()
+  const profile = profiles.find(({ format }) => format === 'dc+sd-jwt')
+  const id = await declare(services, profile?.configuration)
+  const { link } = await startIssuance(services, { credential_configurations: [id] })
+  const signer = keySigner(services.issuerKey, [])
+  const unnamed = changing(services.fetch, '/credential-request', async (response) => {
+    const { credentials } = (await response.json()) as { credentials: { credential: string }[] }
+    const [jwt = '', ...disclosures] = (credentials[0]?.credential ?? '').split('~')
+    const { header, payload } = readJws(jwt)
+    Reflect.deleteProperty(payload, 'iss')
+    const signed = await writeJws(header, payload, (data) => signer.sign(data))
+    return Response.json({ credentials: [{ credential: [signed, ...disclosures].join('~') }] })
+  })
+  const [stored] = await receive(testWallet(unnamed, services.clock).wallet, link)
+  expect(stored?.issuer).toBe('CN=issuer.localhost')
+  await services.close()
 })

@@ -102,6 +102,12 @@ describe('W3C credentials as SD-JWT', () => {
     it.each<[string, Json, JsonObject]>([
       ['a name', [['credentialSubject', 'name']], { degrees: claims.degrees, address: claims.address }],
       ['an element', [['credentialSubject', 'degrees', 0]], { ...claims, degrees: [claims.degrees[1] as Json] }],
+      ['a nested name', [['credentialSubject', 'address', 'city']], { ...claims, address: {} }],
+      [
+        'a name in one element',
+        [['credentialSubject', 'degrees', 1, 'year']],
+        { ...claims, degrees: ['BSc', { title: 'MSc' }] },
+      ],
       ['every element', [['credentialSubject', 'degrees', null]], { ...claims, degrees: [] }],
       [
         'a name in every element',
