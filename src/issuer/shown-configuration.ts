@@ -35,8 +35,8 @@ export function shownConfiguration(configuration: JsonObject, signer: Signer): J
  * draft 13 has to serve sees claims as trees, and an SD-JWT VC under the name it had then.
  */
 export function olderConfiguration(configuration: JsonObject, signer: Signer, draft13: boolean): JsonObject {
-  const shown = shownConfiguration(configuration, signer)
-  const metadata = own(shown, 'credential_metadata')
+  // Strict readers of these drafts refuse a configuration that also has the member of the final specification.
+  const { credential_metadata: metadata, ...shown } = shownConfiguration(configuration, signer)
   const [display, claims] = isObject(metadata) ? [own(metadata, 'display'), own(metadata, 'claims')] : []
   return {
     ...shown,

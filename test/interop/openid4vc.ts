@@ -265,7 +265,17 @@ const dialects: Readonly<Record<string, Dialect>> = {
   },
 }
 
+const CLAIMS_OF_DRAFT_15 = {
+  at: 'credential',
+  error: /Unknown format 'mso_mdoc'/,
+  because:
+    'claims are a tree in draft 14 and a list in draft 15; we serve the list, and the tree where `compatibility` names draft 13',
+}
+
 /** Every format in every version that the packages can act as. */
 export const openid4vcRows: readonly Row[] = Object.entries(dialects).flatMap(([specification, dialect]) =>
-  Object.entries(formats).map(([format, holding]) => row(format, specification, dialect, holding)),
+  Object.entries(formats).map(([format, holding]) => ({
+    ...row(format, specification, dialect, holding),
+    ...(specification === 'OpenID4VCI draft 14' && format === 'mso_mdoc' ? { fails: CLAIMS_OF_DRAFT_15 } : {}),
+  })),
 )
