@@ -217,7 +217,7 @@ const documents: readonly Row[] = [
     'unsupported',
     /ECDH-ES/,
   ],
-  ['an unknown format', METADATA, configured(() => ({ format: 'mso_mdoc' })), 'unsupported', /format mso_mdoc/],
+  ['an unknown format', METADATA, configured(() => ({ format: 'ldp_vc' })), 'unsupported', /format ldp_vc/],
   ['no key proofs', METADATA, configured(() => ({ proof_types_supported: {} })), 'unsupported', /no key proof/],
   [
     'attested keys only',

@@ -152,11 +152,6 @@ const describedMistakes: readonly Mistake[] = [
 ]
 
 const configurationMistakes: readonly Mistake[] = [
-  ...['mso_mdoc'].map((format) => ({
-    mistake: `the format ${format} of a later release`,
-    body: { format, vct: undefined },
-    why: new RegExp(`format: ${format.replace('+', '\\+')} is not yet supported`),
-  })),
   { mistake: 'an unknown format', body: { format: 'paper' }, why: /format: paper is unknown/ },
   { mistake: 'no format', body: { format: undefined }, why: /format: required/ },
   { mistake: 'a format that is a number', body: { format: 1 }, why: /format/ },

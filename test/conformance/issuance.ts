@@ -268,7 +268,13 @@ export const issuance: Section = {
       id: 'security-9a',
       asks: 'Encryption of a response that the service cannot or must not give is `invalid_encryption_parameters`',
       source: 'OpenID4VCI 1.0, Credential Error Response',
-      tests: [[at.oidfIssuer, 'oid4vci-1_0-issuer-fail-unsupported-encryption-algorithm']],
+      tests: [
+        [at.oidfIssuer, 'oid4vci-1_0-issuer-fail-unsupported-encryption-algorithm'],
+        [
+          'test/attacks/issuer-encryption.test.ts',
+          'in the clear that wants an encrypted answer: refused without effect',
+        ],
+      ],
     },
     {
       id: 'security-9b',
