@@ -160,7 +160,12 @@ describe('issuance', () => {
     expect(await get(`/${sessionId}/.well-known/openid-credential-issuer`)).toEqual({
       ...document,
       credential_configurations_supported: {
-        [id]: { ...document.credential_configurations_supported[id], display: metadata.display, claims },
+        [id]: {
+          ...document.credential_configurations_supported[id],
+          credential_metadata: undefined,
+          display: metadata.display,
+          claims,
+        },
       },
     })
     const base = await get('/.well-known/openid-credential-issuer')

@@ -93,10 +93,9 @@ const credentialRequest: Target = {
     const [token, holder] = [await redeem(services, sessionId), await holderSigner()]
     const jwt = await proofFor(services, holder, sessionId, random)
     const proof = random(2) === 0 ? { proof: { proof_type: 'jwt', jwt } } : { proofs: { jwt: [jwt] } }
-    const request = post('issuer', '/issuance/oid4vci/credential-request', {
-      credential_configuration_id: id,
-      ...proof,
-    })
+    const { format, credential_definition: definition } = configuration
+    const kind = random(2) === 0 ? { credential_configuration_id: id } : { format, credential_definition: definition }
+    const request = post('issuer', '/issuance/oid4vci/credential-request', { ...kind, ...proof })
     return { ...request, headers: { ...json, authorization: `Bearer ${token}` } }
   },
 }
@@ -156,10 +155,12 @@ async function encryptedSession({ verifierStore, ...services }: Services) {
 const token = (path: (session: string) => string): Target => ({
   name: `issuer POST ${path('{session_id}')}`,
   make: async (services) => {
-    const session = await issuance(services)
+    const { sessionId: session, id } = await startIssuance(services)
     const code = await codeOf(services, session)
-    const fields = new URLSearchParams({ grant_type: GRANT, 'pre-authorized_code': code }).toString()
-    return { service: 'issuer', method: 'POST', path: path(session), headers: form, body: { form: fields } }
+    const details = JSON.stringify([{ type: 'openid_credential', credential_configuration_id: id }])
+    const fields = { grant_type: GRANT, 'pre-authorized_code': code, authorization_details: details }
+    const body = { form: new URLSearchParams(fields).toString() }
+    return { service: 'issuer', method: 'POST', path: path(session), headers: form, body }
   },
 })
 
