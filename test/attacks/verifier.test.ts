@@ -3,9 +3,7 @@
  * and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { formatOf } from '../../src/credential/formats.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
-import { TRANSACTION_CHECK } from '../../src/protocol/transaction-data.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { verify } from '../../src/verifier/verification.ts'
