@@ -45,6 +45,14 @@ describe('a query of ours', () => {
     [{ meta: { type_values: [['A', 7]] } }, `${first}.meta.type_values[0][1]: must be a non-empty string`],
     [{ meta: { type_values: [['']] } }, `${first}.meta.type_values[0][0]: must be a non-empty string`],
     [{ meta: { vct_values: ['A'] } }, `${first}.meta.vct_values: does not go with this format; use type_values`],
+    [
+      { format: 'mso_mdoc', meta: { type_values: [['A']] } },
+      `${first}.meta.type_values: does not go with this format; use doctype_value`,
+    ],
+    [
+      { format: 'mso_mdoc', meta: {}, claims: [{ path: ['org.iso.18013.5.1', 'portrait', 0] }] },
+      `${first}.claims[0].path: must be two strings, a namespace and an element`,
+    ],
     [{ meta: { doctype_value: 'A' } }, `${first}.meta.doctype_value: does not go with this format; use type_values`],
   ])('is refused for what we cannot check: %#', (change, expected) => {
     expect(refusal(withCredential(change))).toBe(expected)

@@ -152,6 +152,26 @@ const describedMistakes: readonly Mistake[] = [
 ]
 
 const configurationMistakes: readonly Mistake[] = [
+  {
+    mistake: 'doctype, which is of another format',
+    body: { doctype: 'a' },
+    why: /doctype: does not go with this format; use credential_definition/,
+  },
+  {
+    mistake: 'mso_mdoc with the definition of another format',
+    body: { format: 'mso_mdoc', doctype: 'a' },
+    why: /credential_definition: does not go with this format; use doctype/,
+  },
+  {
+    mistake: 'mso_mdoc without a doctype',
+    body: { format: 'mso_mdoc', credential_definition: undefined },
+    why: /doctype: this format needs it/,
+  },
+  {
+    mistake: 'mso_mdoc of which not every element can be hidden',
+    body: { format: 'mso_mdoc', doctype: 'a', credential_definition: undefined, selective_disclosure: 'none' },
+    why: /selective_disclosure: must be "all"/,
+  },
   { mistake: 'an unknown format', body: { format: 'paper' }, why: /format: paper is unknown/ },
   { mistake: 'no format', body: { format: undefined }, why: /format: required/ },
   { mistake: 'a format that is a number', body: { format: 1 }, why: /format/ },

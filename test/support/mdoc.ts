@@ -5,6 +5,7 @@
 import { fromBase64url, toBase64url } from '../../src/codec/base64url.ts'
 import {
   asMap,
+  asText,
   type Cbor,
   type CborKey,
   decodeCbor,
@@ -143,7 +144,7 @@ export async function makeMdocForgery(world: World, session: Binding & { readonl
   ) as readonly Cbor[]
   return {
     response,
-    docType: String(parts.get('docType')),
+    docType: asText(parts.get('docType'), 'it'),
     nameSpaces: new Map(
       [...asMap(issuerSigned.get('nameSpaces'), 'it')].map(([name, items]) => [
         String(name),

@@ -1,18 +1,66 @@
-import { describe } from 'vitest'
-import { fromBase64url } from '../../codec/base64url.ts'
-import { decodeCbor } from '../../codec/cbor.ts'
-import type { JsonObject } from '../../codec/json.ts'
+import { generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../test/fuzz/mutate.ts'
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import {
+  asMap,
+  type Cbor,
+  type CborKey,
+  decodeCbor,
+  encodeCbor,
+  isArray,
+  isBytes,
+  isMap,
+  isTagged,
+  readEmbedded,
+  TAG,
+  tagged,
+} from '../../codec/cbor.ts'
+import type { Json, JsonObject } from '../../codec/json.ts'
+import { MalformedError } from '../../codec/malformed.ts'
+import { keySigner } from '../../keys/file-signer.ts'
+import { importPublicKey } from '../../keys/jwk.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { ProtocolError } from '../../protocol/error.ts'
 import { formatContract } from '../format.contract.ts'
+import type { Evidence } from '../format.ts'
+import { digestOf } from './elements.ts'
 import { msoMdoc } from './index.ts'
 import { readIssuerSigned } from './issuer-signed.ts'
+import { toCbor, toJson } from './values.ts'
 
 const NAMESPACE = 'org.iso.18013.5.1'
-const configuration = { format: 'mso_mdoc', doctype: 'org.iso.18013.5.1.mDL' }
+const DOCTYPE = 'org.iso.18013.5.1.mDL'
+const configuration = { format: 'mso_mdoc', doctype: DOCTYPE }
+const elements: JsonObject = {
+  family_name: 'Lovelace',
+  birth_date: '1815-12-10',
+  issue_date: '2026-06-01T00:00:00Z',
+  portrait: 'data:image/jpeg;base64,/9j/4A==',
+  driving_privileges: [{ vehicle_category_code: 'B', expiry_date: '2036-01-31' }],
+  age_over_18: true,
+  height: 167,
+}
+const binding = {
+  nonce: 'n',
+  audience: 'a',
+  responseUri: 'https://verifier.example/response',
+  encryptionKeyThumbprint: undefined,
+  transactionData: [],
+  at: new Date('2026-06-01T12:00:00Z'),
+}
 
 /** What an issuer signs of each element, and the element behind it. */
 function concealedParts(credential: string): readonly string[] {
-  const { nameSpaces } = readIssuerSigned(decodeCbor(fromBase64url(credential)))
-  return [...nameSpaces.values()].flat().map((item) => Buffer.from(item).toString('hex'))
+  return partsOf(credential).items.map((item) => Buffer.from(item).toString('hex'))
+}
+
+function partsOf(credential: string) {
+  const { nameSpaces, mso, issuerAuth } = readIssuerSigned(decodeCbor(fromBase64url(credential)))
+  const items = [...nameSpaces.values()].flat()
+  return { items, mso: asMap(readEmbedded(decodeCbor(mso.bytes), 'it').value, 'it'), issuerAuth }
 }
 
 describe('mobile documents', () => {
@@ -26,4 +74,252 @@ describe('mobile documents', () => {
     concealed: concealedParts,
     flat: true,
   })
+
+  let signer: Signer
+  let key: KeyObject
+  beforeAll(async () => {
+    const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+    signer = keySigner(privateKey, [])
+    key = importPublicKey(signer.jwk)
+  })
+
+  const orderOf = (dataset: JsonObject = { [NAMESPACE]: elements }) => ({
+    configuration,
+    dataset,
+    issuer: 'https://issuer.example',
+    holderKey: signer.jwk,
+    issuedAt: new Date('2026-06-01T12:00:00.999Z'),
+    expiresAt: new Date('2027-06-01T00:00:00Z'),
+  })
+  const issue = (dataset?: JsonObject) => msoMdoc.issue(orderOf(dataset), signer, randomBytes)
+
+  describe('a credential', () => {
+    it('has a security object with every digest, the key of the device and times in whole seconds', async () => {
+      const { items, mso, issuerAuth } = partsOf(await issue({ [NAMESPACE]: elements, 'org.example': { a: 1 } }))
+      expect(issuerAuth.alg).toBe(-7)
+      expect([...mso.keys()].sort()).toEqual(
+        ['version', 'digestAlgorithm', 'valueDigests', 'deviceKeyInfo', 'docType', 'validityInfo'].sort(),
+      )
+      expect([mso.get('version'), mso.get('digestAlgorithm'), mso.get('docType')]).toEqual(['1.0', 'SHA-256', DOCTYPE])
+      const time = (text: string) => tagged(TAG.dateTime, text)
+      expect(mso.get('validityInfo')).toEqual(
+        new Map([
+          ['signed', time('2026-06-01T12:00:00Z')],
+          ['validFrom', time('2026-06-01T12:00:00Z')],
+          ['validUntil', time('2027-06-01T00:00:00Z')],
+        ]),
+      )
+      const digests = [...asMap(mso.get('valueDigests'), 'it').values()].flatMap((each) => [
+        ...asMap(each, 'it').values(),
+      ])
+      const hex = (bytes: Cbor) => Buffer.from(bytes as Uint8Array).toString('hex')
+      expect(digests.map(hex).sort()).toEqual(items.map((item) => digestOf(item).toString('hex')).sort())
+    })
+
+    it('numbers its elements in an order that says nothing, with 16 random bytes each', async () => {
+      const orders = new Set<string>()
+      const names = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`e${at}`, at]))
+      for (let run = 0; run < 5; run++) {
+        const items = partsOf(await issue({ [NAMESPACE]: names })).items.map((item) => asMap(decodeCbor(item), 'it'))
+        const ids = items.map((item) => Number(item.get('digestID')))
+        expect([...ids].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+        for (const item of items) expect(item.get('random')).toHaveLength(16)
+        orders.add(ids.join())
+      }
+      expect(orders.size).toBeGreaterThan(3)
+    })
+
+    it('is what was ordered, however dates and bytes were written, and nothing else', async () => {
+      const credential = await issue()
+      const portrait = '_9j_4A'
+      expect(msoMdoc.fulfils(orderOf(), credential)).toBe(true)
+      expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: { ...elements, portrait } }), credential)).toBe(true)
+      expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: { ...elements, height: 168 } }), credential)).toBe(false)
+      expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: elements, more: { a: 1 } }), credential)).toBe(false)
+      expect(msoMdoc.fulfils({ ...orderOf(), configuration: { doctype: 'other' } }, credential)).toBe(false)
+      expect(() => msoMdoc.fulfils(orderOf(), 'AA')).toThrow(MalformedError)
+    })
+
+    it('can leave out each element by itself', async () => {
+      const held = msoMdoc.hold(await issue({ [NAMESPACE]: elements, 'org.iso.23220.photoid.1': { a: { b: 1 } } }))
+      expect(held.hidable).toEqual([
+        ...Object.keys(elements).map((name) => [NAMESPACE, name]),
+        ['org.iso.23220.photoid.1', 'a'],
+      ])
+      const presentation = await msoMdoc.present(await issue(), [[NAMESPACE, 'driving_privileges', 0]], binding, signer)
+      expect(Object.keys(msoMdoc.read(presentation).claims[NAMESPACE] as JsonObject)).toEqual(['driving_privileges'])
+    })
+
+    it('is not held when an element was changed, or its version is another', async () => {
+      const whole = new Map(asMap(decodeCbor(fromBase64url(await issue())), 'it'))
+      whole.set('nameSpaces', new Map([[NAMESPACE, [tagged(TAG.encoded, encodeCbor(new Map([['digestID', 0]])))]]]))
+      expect(() => msoMdoc.hold(toBase64url(encodeCbor(whole)))).toThrow(MalformedError)
+    })
+  })
+
+  describe('the value of an element', () => {
+    it.each<[string, string, Json, Cbor]>([
+      [NAMESPACE, 'birth_date', '1815-12-10', tagged(1004, '1815-12-10')],
+      [NAMESPACE, 'expiry_date', '2026-01-01T00:00:00Z', tagged(0, '2026-01-01T00:00:00Z')],
+      [NAMESPACE, 'portrait', '/9j/4A==', Buffer.from('ffd8ffe0', 'hex')],
+      [NAMESPACE, 'biometric_template_face', '_9j_4A', Buffer.from('ffd8ffe0', 'hex')],
+      [NAMESPACE, 'given_name', '1815-12-10', '1815-12-10'],
+      ['eu.europa.ec.eudi.pid.1', 'issuance_date', '2026-01-01', tagged(1004, '2026-01-01')],
+      ['org.example', 'birth_date', '1815-12-10', '1815-12-10'],
+      ['org.example', 'portrait', 'x', 'x'],
+      ['org.example', 'n', [1, -1, 1.5, true, null], [1, -1, 1.5, true, null]],
+    ])('%s %s %j is issued in its own type', (nameSpace, name, value, cbor) => {
+      const made = toCbor(value, nameSpace, name)
+      expect(Buffer.from(encodeCbor(made)).toString('hex')).toBe(Buffer.from(encodeCbor(cbor)).toString('hex'))
+    })
+
+    it.each<[Cbor, Json]>([
+      [Uint8Array.of(255, 254), '__4'],
+      [2n ** 60n, '1152921504606846976'],
+      [tagged(1, 1_700_000_000), 1_700_000_000],
+      [tagged(TAG.encoded, Uint8Array.of(1)), 'AQ'],
+      [new Map<CborKey, Cbor>([[1, [tagged(0, 'x')]]]), { '1': ['x'] }],
+    ])('is read as JSON: %#', (cbor, json) => expect(toJson(cbor)).toEqual(json))
+  })
+
+  it.each<[string, JsonObject]>([
+    ['doctype', {}],
+    ['doctype', { doctype: '' }],
+    ['vct', { doctype: DOCTYPE, vct: 'a' }],
+    ['credential_definition', { doctype: DOCTYPE, credential_definition: {} }],
+    ['selective_disclosure', { doctype: DOCTYPE, selective_disclosure: 'none' }],
+    ['selective_disclosure', { doctype: DOCTYPE, selective_disclosure: [[NAMESPACE, 'portrait']] }],
+  ])('a configuration is refused for its %s', (path, made) => {
+    expect(() => msoMdoc.checkConfiguration({ format: 'mso_mdoc', ...made })).toThrow(ProtocolError)
+    expect(() => msoMdoc.checkConfiguration({ format: 'mso_mdoc', ...made })).toThrow(`${path}: `)
+  })
+
+  it('a dataset has its limits', () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, { a: at }]))
+    const check = (dataset: JsonObject) => () => msoMdoc.checkDataset(dataset, configuration)
+    check({ a: Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`e${at}`, at])) })()
+    expect(check(many(33))).toThrow(/32 namespaces/)
+    expect(check({ a: Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`e${at}`, at])) })).toThrow(/1000 el/)
+    expect(check({ a: { b: JSON.parse(`${'['.repeat(20)}1${']'.repeat(20)}`) as Json } })).toThrow(/nested deeper/)
+  })
+
+  it.each<[string, JsonObject]>([
+    ['q.meta.type_values', { meta: { type_values: [] } }],
+    ['q.meta.vct_values', { meta: { vct_values: [] } }],
+    ['q.meta.doctype_value', { meta: { doctype_value: 7 } }],
+    ['q.meta.doctype_value', { meta: { doctype_value: '' } }],
+    ['q.claims[0].path', { claims: [{ path: ['a'] }] }],
+    ['q.claims[0].path', { claims: [{ path: ['a', 'b', 'c'] }] }],
+    ['q.claims[0].path', { claims: [{ path: ['a', null] }] }],
+    ['q.claims[1].path', { claims: [{ path: ['a', 'b'] }, { path: ['a', 0] }] }],
+    ['q.claims[0].intent_to_retain', { claims: [{ path: ['a', 'b'], intent_to_retain: 'yes' }] }],
+  ])('a query is told what is wrong at %s', (path, query) => {
+    const [mistake, ...more] = msoMdoc.queryMistakes({ meta: {}, ...query }, 'q')
+    expect([mistake?.split(':')[0], more]).toEqual([path, []])
+  })
+
+  it('takes a presentation or credential of which any part is another one', async () => {
+    const credential = await issue()
+    const presentation = await msoMdoc.present(credential, [[]], binding, signer)
+    const outcomes = { read: 0, malformed: 0, held: 0 }
+    for (let seed = 0; seed < 4000; seed++) {
+      const [how, text] = seed % 2 === 0 ? (['read', presentation] as const) : (['hold', credential] as const)
+      const changed = toBase64url(encodeCbor(mutated(decodeCbor(fromBase64url(text)), fractions(seed))))
+      try {
+        const evidence = msoMdoc[how](changed)
+        outcomes.read += 1
+        if (askEverything(evidence) && changed !== text) outcomes.held += 1
+      } catch (error) {
+        if (!(error instanceof MalformedError)) throw error
+        outcomes.malformed += 1
+      }
+    }
+    expect(outcomes.read).toBeGreaterThan(300)
+    expect(outcomes.malformed).toBeGreaterThan(300)
+    // Members that nobody signs and nobody looks at: certificates, unprotected headers.
+    expect(outcomes.held).toBeLessThan(outcomes.read / 2)
+  })
+
+  it('takes anything', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
+        for (const how of ['read', 'hold'] as const) {
+          expect(() => msoMdoc[how](toBase64url(bytes))).toThrow(MalformedError)
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  function askEverything(evidence: Evidence): boolean {
+    const { holder, boundKey, issuer } = evidence
+    JSON.stringify([evidence.claims, evidence.validity, evidence.status, evidence.types])
+    const bound = 'problem' in boundKey ? signer.jwk : boundKey.jwk
+    let agreed = true
+    try {
+      agreed = holder?.signedBy(bound, binding) ?? true
+    } catch (error) {
+      // A key that is no point: the check says so.
+      if (!(error instanceof MalformedError)) throw error
+      agreed = false
+    }
+    return issuer.signedBy(key) && evidence.disclosuresProblem === undefined && agreed && holder?.problem === undefined
+  }
 })
+
+const ODD: readonly Cbor[] = [
+  null,
+  0,
+  -1,
+  2n ** 64n - 1n,
+  1.5,
+  true,
+  '',
+  'SHA-256',
+  '__proto__',
+  [],
+  [[]],
+  new Map(),
+  new Map<CborKey, Cbor>([[-70_000, null]]),
+  new Uint8Array(0),
+  Buffer.from('a0', 'hex'),
+  Buffer.from('ff', 'hex'),
+  tagged(24, Buffer.from('a0', 'hex')),
+  tagged(24, 7),
+  tagged(0, 'now'),
+  tagged(2 ** 40, [1]),
+]
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function fractions(seed: number): () => number {
+  const random = seededRandom(seed)
+  return () => random(1_000_000) / 1_000_000
+}
+
+/** The value with one value in it, at any depth and inside embedded CBOR as well, that is an odd one. */
+function mutated(value: Cbor, random: () => number): Cbor {
+  const below = random() > 0.04
+  const pick = (count: number) => Math.floor(random() * count)
+  if (below && isTagged(value)) {
+    const inner = value.value as Cbor
+    const embedded = isBytes(inner) && value.tag === TAG.encoded && random() > 0.1
+    return tagged(value.tag, embedded ? encodeCbor(mutated(decodeCbor(inner), random)) : mutated(inner, random))
+  }
+  if (below && isArray(value) && value.length > 0) {
+    const at = pick(value.length)
+    return value.map((element, index) => (index === at ? mutated(element, random) : element))
+  }
+  if (below && isMap(value) && value.size > 0) {
+    const at = pick(value.size)
+    return new Map([...value].map(([name, member], index) => [name, index === at ? mutated(member, random) : member]))
+  }
+  // The payload of the signature is embedded CBOR without a tag.
+  if (isBytes(value) && value.length > 80 && random() > 0.2) {
+    try {
+      return encodeCbor(mutated(decodeCbor(value), random))
+    } catch {
+      return value.map((byte, index) => (index === 7 ? byte ^ 1 : byte))
+    }
+  }
+  return ODD[pick(ODD.length)] ?? null
+}

@@ -7,6 +7,7 @@ import { MalformedError } from '../../codec/malformed.ts'
 import { inBoolean, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Evidence } from '../format.ts'
+import { inForeignMeta, refuseForeignTypes } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
 import { toCbor, unicode } from './values.ts'
 
@@ -14,13 +15,9 @@ const MAX_DEPTH = 16
 
 /** Refuses with `invalid_request` a configuration without `doctype`, with members of other formats, or that hides less than all. */
 export function checkConfiguration(configuration: JsonObject): void {
+  refuseForeignTypes(configuration, 'doctype')
   if (!ownString(configuration, 'doctype')) {
     refuse('invalid_request', 'doctype: this format needs it, a text such as org.iso.18013.5.1.mDL')
-  }
-  for (const foreign of ['credential_definition', 'vct']) {
-    if (Object.hasOwn(configuration, foreign)) {
-      refuse('invalid_request', `${foreign}: does not go with this format; use doctype`)
-    }
   }
   if ((own(configuration, 'selective_disclosure') ?? 'all') !== 'all') {
     refuse('invalid_request', 'selective_disclosure: must be "all": every element of an mdoc can be left out')
@@ -45,12 +42,7 @@ export function checkDataset(dataset: JsonObject): void {
 export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) {
-    // Not unknown members but those of other formats: ignoring them would accept any type without a word.
-    for (const foreign of ['vct_values', 'type_values']) {
-      if (Object.hasOwn(meta, foreign)) {
-        yield `${at}.meta.${foreign}: does not go with this format; use doctype_value`
-      }
-    }
+    yield* inForeignMeta(meta, `${at}.meta`, 'doctype_value')
     const type = own(meta, 'doctype_value')
     if (type !== undefined) yield* inText(type, `${at}.meta.doctype_value`)
   }
