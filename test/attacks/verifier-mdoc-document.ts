@@ -138,6 +138,15 @@ const elementAttacks: readonly MdocAttack[] = [
     },
   },
   {
+    attack: 'Two elements have one digestID.',
+    ...badElement,
+    change(forgery) {
+      const digestID = itemOf(forgery, 'given_name').item.get('digestID') ?? null
+      const { item } = itemOf(forgery, 'portrait')
+      replaceItem(forgery, 'portrait', encodeCbor(item.set('digestID', digestID)), false)
+    },
+  },
+  {
     attack: 'The issuer signed an element twice, with two values.',
     ...badElement,
     change(forgery) {

@@ -66,17 +66,15 @@ export function digestOf(item: Uint8Array, algorithm = 'sha256'): Buffer {
 }
 
 function elementsOf(items: readonly Uint8Array[], digests: CborMap, algorithm: string): JsonObject {
-  const used = new Set<Cbor>()
   const elements = new Map<string, Json>()
   for (const bytes of items) {
     const { digestID, elementIdentifier, elementValue } = readItem(bytes)
-    if (used.has(digestID)) malformed('two elements have one digestID')
+    // With it no digestID occurs twice either: one digest is that of one element.
     if (elements.has(elementIdentifier)) malformed('an element occurs twice')
     const digest = digests.get(digestID)
     if (!isBytes(digest)) malformed('an element has a digestID for which the issuer signed no digest')
     if (!digestOf(bytes, algorithm).equals(digest))
       malformed('an element is not the one whose digest the issuer signed')
-    used.add(digestID)
     elements.set(elementIdentifier, toJson(elementValue))
   }
   return Object.fromEntries(elements)
