@@ -31,11 +31,16 @@ describe('a mobile document', () => {
     return { sessionId, plan: await readRequest(wallet, link) }
   }
 
-  it('is described to wallets with its type', async () => {
+  it('is described to wallets with its type, in the words of COSE', async () => {
     const { id } = await issued()
     const response = await services.fetch(`${ISSUER_URL}/.well-known/openid-credential-issuer`)
     const { credential_configurations_supported: all } = (await response.json()) as Record<string, JsonObject>
-    expect(all?.[id]).toMatchObject({ format: 'mso_mdoc', doctype: MDL })
+    expect(all?.[id]).toMatchObject({
+      format: 'mso_mdoc',
+      doctype: MDL,
+      credential_signing_alg_values_supported: [-7],
+      cryptographic_binding_methods_supported: expect.arrayContaining(['cose_key']) as string[],
+    })
   })
 
   it('goes from the issuer to the wallet and from there to the verifier, with what was asked for and no more', async () => {
