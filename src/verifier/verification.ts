@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
+import { firstEnd, lastStart } from '../credential/evidence.ts'
 import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
@@ -88,8 +89,7 @@ function read(format: CredentialFormat, text: string): Reading {
 
 function describe(evidence: Evidence): Omit<CredentialReport, 'format' | 'checks'> {
   const [issuer] = evidence.issuer.identifiers
-  const from = latest(evidence.validity.notBefore.flatMap(({ at }) => at ?? []))
-  const until = earliest(evidence.validity.notAfter.flatMap(({ at }) => at ?? []))
+  const [from, until] = [lastStart(evidence.validity), firstEnd(evidence.validity)]
   return {
     ...(issuer === undefined ? {} : { issuer }),
     type: evidence.types,
@@ -102,12 +102,4 @@ function describe(evidence: Evidence): Omit<CredentialReport, 'format' | 'checks
 
 function shownClaims({ claims, envelope }: Evidence): JsonObject {
   return Object.fromEntries(Object.entries(claims).filter(([name]) => !envelope.includes(name)))
-}
-
-function earliest(times: readonly Date[]): Date | undefined {
-  return times.length === 0 ? undefined : new Date(Math.min(...times.map((time) => time.getTime())))
-}
-
-function latest(times: readonly Date[]): Date | undefined {
-  return times.length === 0 ? undefined : new Date(Math.max(...times.map((time) => time.getTime())))
 }

@@ -3,6 +3,7 @@ import { createHash, type KeyObject } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import type { Place } from '../codec/sd-jwt.ts'
+import { lastStart } from '../credential/evidence.ts'
 import { formatOf } from '../credential/formats.ts'
 import { parseCertificate } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
@@ -109,7 +110,6 @@ function readStored(id: string, text: string): StoredCredential {
   const { claims, envelope, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
   const holder = signerOf(own(record, 'holder_key'))
   if ('problem' in boundKey || boundKey.thumbprint !== holder.kid) malformed('its key is not the one it is bound to')
-  const starts = validity.notBefore.flatMap(({ at }) => at?.getTime() ?? [])
   return {
     id,
     name: ownString(record, 'name') ?? 'Credential',
@@ -121,7 +121,7 @@ function readStored(id: string, text: string): StoredCredential {
     issuer: issuer.identifiers[0] ?? subjectOf(issuer.chain),
     issuerName: ownString(record, 'issuer_name'),
     receivedAt: dateOf(own(record, 'received_at')),
-    validFrom: starts.length > 0 ? new Date(Math.max(...starts)) : undefined,
+    validFrom: lastStart(validity),
     expiresAt,
     hidable,
     chain: issuer.chain,

@@ -9,6 +9,7 @@ import type { Place } from '../../codec/sd-jwt.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
+import { firstEnd } from '../evidence.ts'
 import type { Binding, HeldCredential, Order } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { identifierOf } from './elements.ts'
@@ -20,11 +21,10 @@ export function hold(credential: string): HeldCredential {
   const evidence = evidenceOf(parse(credential))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formats.length === 0) malformed(`the version of its mobile security object is not ${VERSION}`)
-  const [end] = evidence.validity.notAfter
   return {
     ...evidence,
     holder: undefined,
-    expiresAt: end?.at,
+    expiresAt: firstEnd(evidence.validity),
     hidable: Object.entries(evidence.claims).flatMap(([nameSpace, elements]) =>
       Object.keys(elements as JsonObject).map((name) => [nameSpace, name]),
     ),

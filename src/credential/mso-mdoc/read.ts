@@ -18,9 +18,9 @@ import {
   untagged,
 } from '../../codec/cbor.ts'
 import { readCoseKey, readSign1 } from '../../codec/cose.ts'
-import { isObject, type JsonObject } from '../../codec/json.ts'
-import { MalformedError, malformed } from '../../codec/malformed.ts'
-import { importPublicKey, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
+import { malformed } from '../../codec/malformed.ts'
+import { importPublicKey, readPublicJwk } from '../../keys/jwk.ts'
+import { boundKey, dateTime, statusOf } from '../evidence.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { readElements } from './elements.ts'
@@ -59,7 +59,7 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
       signedAt: signed,
       signedBy: (key) => isSign1By(issuerAuth, mso.bytes, key),
     },
-    boundKey: boundKeyOf(mso),
+    boundKey: boundKey('deviceKey', () => readPublicJwk(readCoseKey(mso.deviceKeyInfo.get('deviceKey')))),
     disclosuresProblem: problem,
     claims,
     envelope: [],
@@ -68,7 +68,7 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
       notBefore: [signed, instant(mso.validityInfo, 'validFrom')],
       notAfter: [instant(mso.validityInfo, 'validUntil')],
     },
-    status: statusOf(mso.status),
+    status: statusOf(mso.status === undefined ? undefined : toJson(mso.status)),
   }
 }
 
@@ -81,16 +81,6 @@ function readDocument(value: Cbor): CborMap {
   if (document === undefined) malformed('the DeviceResponse has no document')
   if (more.length > 0) malformed('the DeviceResponse has several documents; send each in a presentation of its own')
   return closedMap(document, 'the document', ['docType', 'issuerSigned', 'deviceSigned', 'errors'])
-}
-
-function boundKeyOf({ deviceKeyInfo }: MobileSecurityObject): Evidence['boundKey'] {
-  try {
-    const jwk = readPublicJwk(readCoseKey(deviceKeyInfo.get('deviceKey')))
-    return { jwk, thumbprint: thumbprint(jwk) }
-  } catch (error) {
-    if (error instanceof MalformedError) return { problem: `deviceKey: ${error.message}` }
-    throw error
-  }
 }
 
 function holderOf(value: Cbor, docType: string, mso: MobileSecurityObject): HolderEvidence {
@@ -150,16 +140,5 @@ function listed(list: Cbor | undefined, value: Cbor): boolean {
 
 /** A tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is mandatory. */
 function instant(validityInfo: CborMap, member: string): Instant {
-  const text = untagged(validityInfo.get(member), TAG.dateTime)
-  const stamped =
-    typeof text === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text)
-      ? new Date(text)
-      : undefined
-  return { member, at: stamped && !Number.isNaN(stamped.getTime()) ? stamped : undefined }
-}
-
-function statusOf(status: Cbor | undefined): JsonObject | undefined {
-  if (status === undefined) return undefined
-  const json = toJson(status)
-  return isObject(json) ? json : {}
+  return dateTime(member, untagged(validityInfo.get(member), TAG.dateTime))
 }

@@ -4,8 +4,8 @@ import { writeJws } from '../../codec/jws.ts'
 import { concealClaims, type Place } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { type ClaimPath, fits } from '../../protocol/claim-path.ts'
+import { inSeconds } from '../evidence.ts'
 import type { Order } from '../format.ts'
-import { inSeconds } from '../jwt-members.ts'
 
 /** What a format puts into an SD-JWT. */
 export interface SdJwtContent {

@@ -6,8 +6,8 @@ import { approvalOf } from '../../codec/transaction-data.ts'
 import { joseAlgorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
+import { firstEnd, inSeconds } from '../evidence.ts'
 import type { Binding, Evidence, HeldCredential } from '../format.ts'
-import { firstEnd, inSeconds } from '../jwt-members.ts'
 
 /** What `vp_formats_supported` says of SD-JWT formats. OpenID4VP 1.0, IETF SD-JWT VC, Verifier Metadata. */
 export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-jwt_alg_values': [...joseAlgorithms] }

@@ -8,8 +8,8 @@ import { digestOf, type Place, revealClaims, type SdJwt } from '../../codec/sd-j
 import { isApproval } from '../../codec/transaction-data.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
+import { numericDate, signedAt } from '../evidence.ts'
 import type { HolderEvidence } from '../format.ts'
-import { numericDate, signedAt } from '../jwt-members.ts'
 
 /**
  * The payload with what the disclosures reveal; with a problem, the payload as the issuer signed it. `mustBeShown` says

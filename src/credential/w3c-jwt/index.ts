@@ -4,8 +4,8 @@
  */
 import { joseAlgorithms } from '../../keys/algorithm.ts'
 import type { CredentialFormat } from '../format.ts'
-import { checkW3cDataset, w3cQueryMistakes } from '../w3c-schema.ts'
-import { matchesTypeValues, typeValuesOf } from '../w3c-types.ts'
+import { checkW3cDataset, w3cQueryMistakes } from '../w3c/schema.ts'
+import { matchesTypeValues, typeValuesOf } from '../w3c/types.ts'
 import { fulfils, hold, IDS, read } from './read.ts'
 import { checkConfiguration, issue, present } from './write.ts'
 

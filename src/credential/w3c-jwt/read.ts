@@ -5,13 +5,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
-import { MalformedError, malformed, within } from '../../codec/malformed.ts'
+import { malformed, within } from '../../codec/malformed.ts'
 import { didOf, readDid } from '../../keys/did.ts'
-import { importPublicKey, thumbprint } from '../../keys/jwk.ts'
+import { importPublicKey } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
+import { boundKey, chainOf, confirmedKey, firstEnd, namesOf, numericDate, signedAt, stringsOf } from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
-import { chainOf, confirmedKey, firstEnd, namesOf, numericDate, signedAt, stringsOf } from '../jwt-members.ts'
-import { w3cEvidence } from '../w3c-members.ts'
+import { w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const
 
@@ -105,11 +105,5 @@ function boundKeyOf(payload: JsonObject, vc: JsonObject): Evidence['boundKey'] {
   if (did === undefined)
     return { problem: 'the credential is bound to no key (it has no cnf, and no sub that is a DID)' }
   if (others.some((other) => other !== did)) return { problem: 'sub and the id of the credentialSubject differ' }
-  try {
-    const jwk = readDid(didOf(did))
-    return { jwk, thumbprint: thumbprint(jwk) }
-  } catch (error) {
-    if (error instanceof MalformedError) return { problem: `the subject is no key: ${error.message}` }
-    throw error
-  }
+  return boundKey('the subject is no key', () => readDid(didOf(did)))
 }

@@ -5,11 +5,11 @@ import type { Place } from '../../codec/sd-jwt.ts'
 import { toDidJwk } from '../../keys/did.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { refuse } from '../../protocol/error.ts'
+import { inSeconds } from '../evidence.ts'
 import type { Binding, Order } from '../format.ts'
-import { inSeconds } from '../jwt-members.ts'
 import { refuseUnlessStrings } from '../schema.ts'
-import { isoSeconds, VCDM_1_CONTEXT } from '../w3c-members.ts'
-import { checkDefinition } from '../w3c-schema.ts'
+import { isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
+import { checkDefinition } from '../w3c/schema.ts'
 
 /**
  * Refuses with `invalid_request` a `credential_definition` without `VerifiableCredential` or for another data model,

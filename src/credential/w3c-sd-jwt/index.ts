@@ -4,8 +4,8 @@
  */
 import type { CredentialFormat } from '../format.ts'
 import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt/present.ts'
-import { checkW3cDataset, w3cQueryMistakes } from '../w3c-schema.ts'
-import { matchesTypeValues, typeValuesOf } from '../w3c-types.ts'
+import { checkW3cDataset, w3cQueryMistakes } from '../w3c/schema.ts'
+import { matchesTypeValues, typeValuesOf } from '../w3c/types.ts'
 import { issue } from './issue.ts'
 import { fulfils, hold, IDS, read } from './read.ts'
 import { checkConfiguration } from './schema.ts'

@@ -3,7 +3,7 @@ import { type Json, type JsonObject, own } from '../../codec/json.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { Order } from '../format.ts'
 import { issueSdJwt } from '../sd-jwt/issue.ts'
-import { isoSeconds, VCDM_1_CONTEXT } from '../w3c-members.ts'
+import { isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
 
 export function issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
   const content = {

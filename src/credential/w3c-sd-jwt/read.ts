@@ -6,11 +6,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Place, readSdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
+import { chainOf, confirmedKey } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
-import { chainOf, confirmedKey } from '../jwt-members.ts'
 import { holdSdJwt } from '../sd-jwt/present.ts'
 import { keyBindingOf, revealSdJwt } from '../sd-jwt/read.ts'
-import { w3cEvidence } from '../w3c-members.ts'
+import { w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
 

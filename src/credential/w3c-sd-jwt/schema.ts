@@ -2,7 +2,7 @@
 import { type JsonObject, own } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseUnlessStrings } from '../schema.ts'
-import { checkDefinition } from '../w3c-schema.ts'
+import { checkDefinition } from '../w3c/schema.ts'
 
 /** Refuses with `invalid_request` a `credential_definition` without contexts or without `VerifiableCredential`. */
 export function checkConfiguration(configuration: JsonObject): void {

@@ -1,7 +1,10 @@
-/** What every format that is made of JWTs says in the same words: certificates, the bound key, times, who issued it. */
+/**
+ * What formats put into their evidence in the same way: the bound key, times, who issued it, and for all that are made of
+ * JWTs the members that say so.
+ */
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { readPublicJwk, thumbprint } from '../keys/jwk.ts'
+import { type PublicJwk, readPublicJwk, thumbprint } from '../keys/jwk.ts'
 import type { Evidence, Instant, Validity } from './format.ts'
 
 /** The certificates of a header. What is no certificate fails when it is parsed. RFC 7515 section 4.1.6. */
@@ -14,11 +17,16 @@ export function chainOf(header: JsonObject): readonly Uint8Array[] {
 export function confirmedKey(payload: JsonObject): Evidence['boundKey'] {
   const confirmation = own(payload, 'cnf')
   if (!isObject(confirmation)) return { problem: 'the credential is not bound to a key (it has no cnf)' }
+  return boundKey('cnf.jwk', () => readPublicJwk(own(confirmation, 'jwk')))
+}
+
+/** The key that `read` gives; what is malformed about it is the problem, of `what`. */
+export function boundKey(what: string, read: () => PublicJwk): Evidence['boundKey'] {
   try {
-    const jwk = readPublicJwk(own(confirmation, 'jwk'))
+    const jwk = read()
     return { jwk, thumbprint: thumbprint(jwk) }
   } catch (error) {
-    if (error instanceof MalformedError) return { problem: `cnf.jwk: ${error.message}` }
+    if (error instanceof MalformedError) return { problem: `${what}: ${error.message}` }
     throw error
   }
 }
@@ -35,12 +43,16 @@ export function numericDate(payload: JsonObject, member: string): Instant[] {
   return [instant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
 }
 
-/** XML Schema dateTimeStamp: the time zone is not optional. VCDM 2.0, Validity Period. */
+/** VCDM 2.0, Validity Period. */
 export function isoDate(claims: JsonObject, member: string): Instant[] {
   const value = own(claims, member)
-  if (value === undefined) return []
+  return value === undefined ? [] : [dateTime(member, value)]
+}
+
+/** XML Schema dateTimeStamp, or RFC 3339: the time zone is not optional. */
+export function dateTime(member: string, value: unknown): Instant {
   const stamped = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)
-  return [instant(member, stamped ? new Date(value) : undefined)]
+  return instant(member, stamped ? new Date(value) : undefined)
 }
 
 /** The `iat` of what a holder signed: an invalid date where it is there and no time, undefined where it is not there. */
@@ -60,7 +72,13 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
 }
 
-/** What `HeldCredential` calls the end. */
+/** From when all of it holds. */
+export function lastStart({ notBefore }: Validity): Date | undefined {
+  const starts = notBefore.flatMap(({ at }) => at?.getTime() ?? [])
+  return starts.length > 0 ? new Date(Math.max(...starts)) : undefined
+}
+
+/** Until when all of it holds. */
 export function firstEnd({ notAfter }: Validity): Date | undefined {
   const ends = notAfter.flatMap(({ at }) => at?.getTime() ?? [])
   return ends.length > 0 ? new Date(Math.min(...ends)) : undefined

@@ -1,7 +1,7 @@
 /** Which claims no W3C credential can answer for. VCDM 2.0, Verifiable Credentials; VC-JOSE-COSE, Securing with JOSE. */
-import { type JsonObject, own } from '../codec/json.ts'
-import { readableClaims } from '../protocol/dcql.ts'
-import type { Mistakes } from '../protocol/dcql-parts.ts'
+import { type JsonObject, own } from '../../codec/json.ts'
+import { readableClaims } from '../../protocol/dcql.ts'
+import type { Mistakes } from '../../protocol/dcql-parts.ts'
 
 /** Claims of the JWT around the credential, and the members of the credential that say the same. */
 const JWT_CLAIMS = new Map([

@@ -1,11 +1,12 @@
 /** The types of W3C credentials, as they stand there and as their contexts expand them. */
-import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { VCDM_1_CONTEXT } from './members.ts'
 
 const CREDENTIALS = 'https://www.w3.org/2018/credentials#'
 
 /** What the contexts we know make of a type. */
 const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
-  ['https://www.w3.org/ns/credentials/v2', 'https://www.w3.org/2018/credentials/v1'].map((context) => [
+  ['https://www.w3.org/ns/credentials/v2', VCDM_1_CONTEXT].map((context) => [
     context,
     new Map(['VerifiableCredential', 'VerifiablePresentation'].map((type) => [type, `${CREDENTIALS}${type}`])),
   ]),

@@ -1,7 +1,7 @@
 /** What every W3C credential says in the same members, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
-import { isObject, type JsonObject, own } from '../codec/json.ts'
-import type { Evidence, Validity } from './format.ts'
-import { isoDate, namesOf, numericDate, statusOf, stringsOf } from './jwt-members.ts'
+import { isObject, type JsonObject, own } from '../../codec/json.ts'
+import { isoDate, namesOf, numericDate, statusOf, stringsOf } from '../evidence.ts'
+import type { Evidence, Validity } from '../format.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 

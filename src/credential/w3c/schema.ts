@@ -2,11 +2,11 @@
  * What the configuration of a W3C credential may declare, what its dataset may hold, and what a query may say of its types.
  * OpenID4VCI 1.0, appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
-import { isObject, type Json, type JsonObject, own, ownString } from '../codec/json.ts'
-import { inList, inText, type Mistakes } from '../protocol/dcql-parts.ts'
-import { refuse } from '../protocol/error.ts'
-import { inForeignMeta, refuseForeignTypes, refuseReserved, refuseUnlessStrings } from './schema.ts'
-import { w3cClaimMistakes } from './w3c-claims.ts'
+import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { refuse } from '../../protocol/error.ts'
+import { inForeignMeta, refuseForeignTypes, refuseReserved, refuseUnlessStrings } from '../schema.ts'
+import { w3cClaimMistakes } from './claims.ts'
 
 /** The `credential_definition`. Refuses with `invalid_request` one without `VerifiableCredential`. */
 export function checkDefinition(configuration: JsonObject, needs: string): JsonObject {

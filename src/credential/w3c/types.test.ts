@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../codec/json.ts'
-import { matchesTypeValues } from './w3c-types.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import { matchesTypeValues } from './types.ts'
 
 const V1 = 'https://www.w3.org/2018/credentials/v1'
 const V2 = 'https://www.w3.org/ns/credentials/v2'
