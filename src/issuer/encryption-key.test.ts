@@ -20,8 +20,8 @@ describe('the key that wallets encrypt to', () => {
       expect(first.jwk.crv).toBe('P-256')
       expect(deriveEncryptionKey(await signingKey(crv)).kid).not.toBe(first.kid)
       const text = await encryptJwe('{"a":1}', { jwk: first.jwk, alg: 'ECDH-ES', enc: 'A128GCM', kid: first.kid })
-      const decryption = { algs: ['ECDH-ES'], encs: ['A128GCM'], maxBytes: 1000 } as const
-      expect(await decryptJwe(text, { ...decryption, keyOf: () => second.privateKey })).toEqual({ a: 1 })
+      const decryption = { key: second.privateKey, kid: second.kid, encs: ['A128GCM'], maxBytes: 1000 } as const
+      expect(await decryptJwe(text, decryption)).toEqual({ a: 1 })
     },
   )
 

@@ -1,8 +1,8 @@
 /** The key that wallets encrypt their requests to. OpenID4VCI 1.0, Encrypted Credential Requests and Responses. */
 import type { KeyObject } from 'node:crypto'
 import { deriveSecret } from '../keys/file-signer.ts'
-import { type PublicJwk, readPublicJwk, thumbprint } from '../keys/jwk.ts'
-import { importPrivateKey, makePrivateJwk } from '../keys/private-jwk.ts'
+import { type PublicJwk, thumbprint } from '../keys/jwk.ts'
+import { importPrivateKey, makePrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 
 export interface EncryptionKeyPair {
   readonly privateKey: KeyObject
@@ -17,7 +17,6 @@ export function deriveEncryptionKey(signingKey: KeyObject): EncryptionKeyPair {
     tries += 1
     return deriveSecret(signingKey, `credential request encryption ${tries}`).export()
   })
-  const { kty, crv, x, y } = privateJwk
-  const jwk = readPublicJwk({ kty, crv, x, y })
+  const jwk = publicPartOf(privateJwk)
   return { privateKey: importPrivateKey(privateJwk), jwk, kid: thumbprint(jwk) }
 }

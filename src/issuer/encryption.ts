@@ -2,7 +2,6 @@
  * Encrypted credential requests and responses: the key that wallets encrypt to, and the one they are answered with.
  * OpenID4VCI 1.0, Encrypted Credential Requests and Responses. Errors are never encrypted.
  */
-import type { KeyObject } from 'node:crypto'
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { BODY_LIMIT } from '../http/app.ts'
@@ -13,6 +12,7 @@ import {
   encryptJwe,
   jweAlgorithms,
   jweEncryptions,
+  publishedKey,
   readEncryptionKey,
 } from '../keys/jwe.ts'
 import { refuse } from '../protocol/error.ts'
@@ -30,9 +30,8 @@ export function encryptionMetadata({
     zip_values_supported: ['DEF'],
     encryption_required: config.encryptionRequired,
   }
-  const key = { ...jwk, kid, use: 'enc', alg: 'ECDH-ES' }
   return {
-    credential_request_encryption: { jwks: { keys: [key] }, ...supported },
+    credential_request_encryption: { jwks: { keys: [publishedKey(jwk, kid)] }, ...supported },
     credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported },
   }
 }
@@ -73,9 +72,8 @@ export function encryptResponse(response: CredentialResponse, encryption: Encryp
 }
 
 async function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonObject> {
-  const keyOf = (kid: string | undefined): KeyObject | undefined =>
-    kid === encryptionKey.kid ? encryptionKey.privateKey : undefined
-  const decryption = { keyOf, algs: jweAlgorithms, encs: jweEncryptions, maxBytes: BODY_LIMIT, zip: 'DEF' } as const
+  const { privateKey: key, kid } = encryptionKey
+  const decryption = { key, kid, encs: jweEncryptions, maxBytes: BODY_LIMIT, zip: 'DEF' } as const
   return orRefuse('the encrypted request cannot be read', () => decryptJwe(text, decryption))
 }
 

@@ -6,7 +6,7 @@ import type { KeyObject } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
-import { malformed, within } from '../codec/malformed.ts'
+import { MalformedError, malformed, within } from '../codec/malformed.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk } from './jwk.ts'
 
 export type JweAlgorithm = (typeof jweAlgorithms)[number]
@@ -33,9 +33,9 @@ export interface Encryption extends EncryptionKey {
 }
 
 export interface Decryption {
-  /** Our private key of that name, or undefined when there is none. */
-  readonly keyOf: (kid: string | undefined) => KeyObject | undefined
-  readonly algs: readonly JweAlgorithm[]
+  /** Our private key, and the name that the message has to call it by. */
+  readonly key: KeyObject
+  readonly kid: string
   readonly encs: readonly JweEncryption[]
   /** Of the text, and of what is in it, inflated. */
   readonly maxBytes: number
@@ -43,6 +43,8 @@ export interface Decryption {
   readonly zip?: 'DEF' | undefined
 }
 
+/** How many keys are looked at for one that we can encrypt to. */
+const MAX_KEYS = 10
 const MAX_HEADER = 8192
 const MAX_KID = 256
 /** Of base64url: `apu` and `apv` enter the derivation of the key and mean nothing to us. */
@@ -66,15 +68,15 @@ export async function decryptJwe(text: string, decryption: Decryption): Promise<
   const { maxBytes, zip } = decryption
   if (text.length > maxBytes) malformed(`it is larger than ${maxBytes} bytes`)
   const { header, encryptedKey } = readParts(text)
-  const key = readKey(header, decryption)
+  refuseHeader(header, decryption)
   // RFC 7516 section 5.2 step 10: the key is agreed on and not sent.
   if (encryptedKey !== '') malformed('it brings a key, and with ECDH-ES there is none')
   const options = {
-    keyManagementAlgorithms: [...decryption.algs],
+    keyManagementAlgorithms: [...jweAlgorithms],
     contentEncryptionAlgorithms: [...decryption.encs],
     maxDecompressedLength: zip === undefined ? 0 : maxBytes,
   }
-  const { plaintext } = await compactDecrypt(text, key, options).catch(() =>
+  const { plaintext } = await compactDecrypt(text, decryption.key, options).catch(() =>
     malformed(`it cannot be decrypted with the key of its kid${zip ? ', or not inflated within the limit' : ''}`),
   )
   return within('its content, which must be an unsigned JSON object', () =>
@@ -97,6 +99,26 @@ export function readEncryptionKey(value: unknown): EncryptionKey {
   return { jwk, alg: 'ECDH-ES', kid }
 }
 
+/** The first key of a JWK Set that {@link readEncryptionKey} takes, or what is wrong with each that was looked at. */
+export function findEncryptionKey(jwks: unknown): EncryptionKey | { readonly problems: readonly string[] } {
+  const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
+  const problems: string[] = []
+  for (const value of Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : []) {
+    try {
+      return readEncryptionKey(value)
+    } catch (error) {
+      if (!(error instanceof MalformedError)) throw error
+      problems.push(error.message)
+    }
+  }
+  return { problems }
+}
+
+/** How our own key is given out, for others to encrypt to. */
+export function publishedKey(jwk: PublicJwk, kid: string): JsonObject & { readonly kid: string; readonly alg: string } {
+  return { ...jwk, kid, use: 'enc', alg: 'ECDH-ES' }
+}
+
 function readParts(text: string): { readonly header: JsonObject; readonly encryptedKey: string | undefined } {
   const parts = text.split('.', 6)
   const [header, encryptedKey, iv, ciphertext, tag] = parts
@@ -110,19 +132,19 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
   return { header: within('the header', () => parseJsonObject(fromBase64url(header).toString('utf8'))), encryptedKey }
 }
 
-/** The key that the header leads to, when all of the header is as it should be. */
-function readKey(header: JsonObject, { keyOf, algs, encs, zip }: Decryption): KeyObject {
+/** Throws a MalformedError unless all of the header is as it should be, and leads to our key. */
+function refuseHeader(header: JsonObject, { kid: ours, encs, zip }: Decryption): void {
   // RFC 7516 section 4.1.13: an extension that must be understood and is not.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
   const compressed = own(header, 'zip')
   if (compressed !== undefined && compressed !== zip) malformed('it is compressed (zip), and that was not agreed on')
-  wantOneOf(header, 'alg', algs)
+  wantOneOf(header, 'alg', jweAlgorithms)
   wantOneOf(header, 'enc', encs)
   for (const party of ['apu', 'apv']) wantParty(header, party)
   const kid = own(header, 'kid')
   if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
   within('epk', () => wantPoint(own(header, 'epk')))
-  return keyOf(kid) ?? malformed('its kid is not that of the key it has to be encrypted to')
+  if (kid !== ours) malformed('its kid is not that of the key it has to be encrypted to')
 }
 
 function wantOneOf(header: JsonObject, name: 'alg' | 'enc', allowed: readonly string[]): void {

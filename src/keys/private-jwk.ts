@@ -51,6 +51,11 @@ export function makeEcPrivateJwk<Crv extends AlgorithmDetails['crv']>(
   }
 }
 
+/** What others may know of it. */
+export function publicPartOf<Crv>({ kty, crv, x, y }: PrivateJwk<Crv>) {
+  return { kty, crv, x, y }
+}
+
 /** P-521 has one bit in its first byte. */
 function scalar(bytes: Uint8Array): Uint8Array {
   return bytes.length === algorithms.ES512.size ? bytes.map((byte, index) => (index === 0 ? byte & 1 : byte)) : bytes

@@ -4,9 +4,9 @@
  */
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { decryptJwe, jweEncryptions } from '../keys/jwe.ts'
-import { readPublicJwk, thumbprint } from '../keys/jwk.ts'
-import { importPrivateKey, type PrivateJwk } from '../keys/private-jwk.ts'
+import { decryptJwe, jweEncryptions, publishedKey } from '../keys/jwe.ts'
+import { thumbprint } from '../keys/jwk.ts'
+import { importPrivateKey, type PrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
@@ -19,8 +19,10 @@ export function responseModeFor({ credentials }: DcqlQuery, profile: 'haip' | un
 
 /** What `client_metadata` says for a session with this key: the key, for one response, and how to encrypt to it. */
 export function encryptionMetadata(key: PrivateJwk): JsonObject {
-  const jwk = { ...publicPart(key), kid: kidOf(key), use: 'enc', alg: 'ECDH-ES' }
-  return { jwks: { keys: [jwk] }, encrypted_response_enc_values_supported: [...jweEncryptions] }
+  return {
+    jwks: { keys: [publishedKey(publicPartOf(key), kidOf(key))] },
+    encrypted_response_enc_values_supported: [...jweEncryptions],
+  }
 }
 
 /** RFC 7638 thumbprint, which a presentation of an mdoc is bound to. OpenID4VP 1.0, Handover and SessionTranscript. */
@@ -30,14 +32,8 @@ export function thumbprintOf(key: PrivateJwk): Uint8Array {
 
 /** The members of an encrypted response. Refuses with `invalid_request`, saying what is wrong with the JWE. */
 export async function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
-  const kid = kidOf(key)
   try {
-    return await decryptJwe(jwe, {
-      keyOf: (named) => (named === kid ? importPrivateKey(key) : undefined),
-      algs: ['ECDH-ES'],
-      encs: jweEncryptions,
-      maxBytes,
-    })
+    return await decryptJwe(jwe, { key: importPrivateKey(key), kid: kidOf(key), encs: jweEncryptions, maxBytes })
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     return refuse('invalid_request', `response: ${error.message}`)
@@ -46,9 +42,5 @@ export async function openResponse(jwe: string, key: PrivateJwk, maxBytes: numbe
 
 /** A key has the name that its value gives it, so that no two of them share one. */
 function kidOf(key: PrivateJwk): string {
-  return thumbprint(readPublicJwk(publicPart(key)))
-}
-
-function publicPart({ kty, crv, x, y }: PrivateJwk) {
-  return { kty, crv, x, y }
+  return thumbprint(publicPartOf(key))
 }

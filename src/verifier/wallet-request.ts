@@ -2,9 +2,9 @@
  * What a wallet says of itself when it fetches a request object by POST: a nonce that makes the object its own, and keys it
  * wants the object encrypted to. The rest it may say is not needed. OpenID4VP 1.0, Request URI Method post.
  */
-import { isObject, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
+import { type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { type EncryptionKey, encryptJwe, type JweEncryption, jweEncryptions, readEncryptionKey } from '../keys/jwe.ts'
+import { type EncryptionKey, encryptJwe, findEncryptionKey, type JweEncryption, jweEncryptions } from '../keys/jwe.ts'
 import { refuse } from '../protocol/error.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
 import type { RequestObjectForm } from './schemas.ts'
@@ -15,8 +15,6 @@ export interface WalletRequest {
 }
 
 const MAX_NONCE = 512
-/** How many keys are looked at for one that we can encrypt to. */
-const MAX_KEYS = 10
 
 /** Refuses with `invalid_request` a nonce that is no printable text, and metadata that is no JSON object. */
 export function readWalletRequest({
@@ -47,20 +45,8 @@ function readMetadata(text: string): JsonObject {
 
 /** The first key that we can encrypt to. A wallet that has none, or other ones, gets what everybody gets. */
 function encryptionOf(metadata: JsonObject): WalletRequest['encryption'] {
-  const jwks = own(metadata, 'jwks')
-  const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
   const encs = own(metadata, 'request_object_encryption_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
   const enc = Array.isArray(encs) ? jweEncryptions.find((each) => encs.includes(each)) : undefined
-  if (!Array.isArray(keys) || enc === undefined) return undefined
-  const [key] = keys.slice(0, MAX_KEYS).flatMap(usableKey)
-  return key && { key, enc }
-}
-
-function usableKey(value: unknown): EncryptionKey[] {
-  try {
-    return [readEncryptionKey(value)]
-  } catch (error) {
-    if (error instanceof MalformedError) return []
-    throw error
-  }
+  const key = findEncryptionKey(own(metadata, 'jwks'))
+  return 'problems' in key || enc === undefined ? undefined : { key, enc }
 }

@@ -10,11 +10,12 @@ import {
   type Encryption,
   type EncryptionKey,
   encryptJwe,
+  findEncryptionKey,
   type JweEncryption,
   jweEncryptions,
-  readEncryptionKey,
+  publishedKey,
 } from '../keys/jwe.ts'
-import { importPrivateKey, makePrivateJwk } from '../keys/private-jwk.ts'
+import { importPrivateKey, makePrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import type { WalletContext } from './context.ts'
 import { refuse } from './error.ts'
 import { type Ask, exchange, exchangeJson } from './exchange.ts'
@@ -26,7 +27,6 @@ export interface CredentialEncryption {
   readonly response: JweEncryption | undefined
 }
 
-const MAX_KEYS = 10
 const MAX_ANSWER = 1024 * 1024
 const KID = 'answer'
 const JWT_TYPE = 'application/jwt'
@@ -63,17 +63,16 @@ export async function exchangeEncrypted(
   if (response === undefined) {
     return exchangeJson(wallet, { ...ask, headers, body: await encryptJwe(JSON.stringify(members), request) })
   }
-  const { d, ...jwk } = makePrivateJwk(wallet.random)
-  const wanted = { jwk: { ...jwk, kid: KID, use: 'enc', alg: 'ECDH-ES' }, enc: response }
+  const privateJwk = makePrivateJwk(wallet.random)
+  const wanted = { jwk: publishedKey(publicPartOf(privateJwk), KID), enc: response }
   const body = await encryptJwe(JSON.stringify({ ...members, credential_response_encryption: wanted }), request)
   const text = await exchange(wallet, { ...ask, headers, body, type: JWT_TYPE })
-  return decrypt(text, importPrivateKey({ ...jwk, d }), response, `the encrypted answer of ${ask.url} cannot be read`)
+  return decrypt(text, importPrivateKey(privateJwk), response, `the encrypted answer of ${ask.url} cannot be read`)
 }
 
 async function decrypt(text: string, key: KeyObject, enc: JweEncryption, problem: string): Promise<JsonObject> {
-  const keyOf = (kid: string | undefined): KeyObject | undefined => (kid === KID ? key : undefined)
   try {
-    return await decryptJwe(text, { keyOf, algs: ['ECDH-ES'], encs: [enc], maxBytes: MAX_ANSWER })
+    return await decryptJwe(text, { key, kid: KID, encs: [enc], maxBytes: MAX_ANSWER })
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     return refuse('invalid_response', `${problem}: ${error.message}`)
@@ -82,17 +81,9 @@ async function decrypt(text: string, key: KeyObject, enc: JweEncryption, problem
 
 /** The first key that we can use. */
 function requestKey(offered: JsonObject): EncryptionKey {
-  const keys = member(own(offered, 'jwks'), 'keys')
-  const problems: string[] = []
-  for (const value of Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : []) {
-    try {
-      return readEncryptionKey(value)
-    } catch (error) {
-      if (!(error instanceof MalformedError)) throw error
-      problems.push(error.message)
-    }
-  }
-  const why = problems.join('; ') || 'credential_request_encryption.jwks has none'
+  const key = findEncryptionKey(own(offered, 'jwks'))
+  if (!('problems' in key)) return key
+  const why = key.problems.join('; ') || 'credential_request_encryption.jwks has none'
   return refuse('unsupported', `the issuer wants encrypted requests, and has no key that this wallet can use (${why})`)
 }
 

@@ -1,30 +1,20 @@
 /** Encrypting what the wallet answers, to the key that the request brings. OpenID4VP 1.0, Encrypted Responses. */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
-import { type Encryption, encryptJwe, type JweEncryption, jweEncryptions, readEncryptionKey } from '../keys/jwe.ts'
+import { type Encryption, encryptJwe, findEncryptionKey, type JweEncryption, jweEncryptions } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
 import { refuse } from './error.ts'
 
-const MAX_KEYS = 10
-
 /** How to encrypt, by the first key that we can use. Refuses with `unsupported` where there is none. */
 export function readEncryption(payload: JsonObject): Encryption {
   const metadata = own(payload, 'client_metadata')
-  const jwks = isObject(metadata) ? own(metadata, 'jwks') : undefined
-  const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
-  const problems: string[] = []
-  for (const value of Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : []) {
-    try {
-      return { ...readEncryptionKey(value), enc: chooseEncryption(isObject(metadata) ? metadata : {}) }
-    } catch (error) {
-      if (!(error instanceof MalformedError)) throw error
-      problems.push(error.message)
-    }
-  }
+  const offered = isObject(metadata) ? metadata : {}
+  const key = findEncryptionKey(own(offered, 'jwks'))
+  if (!('problems' in key)) return { ...key, enc: chooseEncryption(offered) }
+  const why = key.problems.join('; ') || 'client_metadata.jwks has none'
   return refuse(
     'unsupported',
-    `the verifier wants an encrypted answer, and the request has no key for that which this wallet can use (${problems.join('; ') || 'client_metadata.jwks has none'})`,
+    `the verifier wants an encrypted answer, and the request has no key for that which this wallet can use (${why})`,
   )
 }
 

@@ -193,8 +193,8 @@ async function expectEncrypted(response: Response, enc = 'A128GCM', zip?: 'DEF')
     ...(zip === undefined ? {} : { zip }),
   })
   expect(response.headers.get('cache-control')).toBe('no-store')
-  const decryption = { algs: ['ECDH-ES'], encs: ['A128GCM', 'A256GCM'], maxBytes: 1e6, zip } as const
-  return decryptJwe(text, { ...decryption, keyOf: () => importPrivateKey(wallets) })
+  const decryption = { kid: 'wallet', encs: ['A128GCM', 'A256GCM'], maxBytes: 1e6, zip } as const
+  return decryptJwe(text, { ...decryption, key: importPrivateKey(wallets) })
 }
 
 const issued = { credentials: [{ credential: expect.any(String) as string }] }
