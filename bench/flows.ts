@@ -1,10 +1,12 @@
 /**
- * The benchmark: `npm run bench`, or `npm run bench -- memory|startup|install|profile|all`. One file per question beside
+ * The benchmark: `npm run bench`, or `npm run bench -- issuing|memory|startup|install|profile|all`. One file per question beside
  * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
 import { runFloor } from './floor.ts'
 import { measureInstall } from './install.ts'
+import { measureIssuing } from './issuing.ts'
+import { issuances, verifications } from './kinds.ts'
 import { measureMemory } from './memory.ts'
 import { profile } from './profile.ts'
 import { keep, note, show, showTargets, type Verdict } from './report.ts'
@@ -12,18 +14,20 @@ import { measureSpeed } from './speed.ts'
 import { measureStartup } from './startup.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|memory|startup|install|profile|all] [options]
-  flows      processor time and flows per second, beside the floor (default; a minute or two)
+const USAGE = `npm run bench -- [flows|issuing|memory|startup|install|profile|all] [options]
+  flows      processor time and flows per second for each format, beside the floor (default; some minutes)
+  issuing    processor time of issuing one mdoc
   memory     resident memory up to 50,000 flows of each service (some minutes)
   startup    from node to listening
   install    size of a production installation
   profile    where the processor time goes; keeps nothing
-  all        flows, memory, startup and install
+  all        flows, issuing, memory, startup and install
   --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
   --rounds N --flows N --warm-up N
+  --only TEXT       flows and profile: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
-const questions = ['flows', 'memory', 'startup', 'install', 'profile'] as const
+const questions = ['flows', 'issuing', 'memory', 'startup', 'install', 'profile'] as const
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -33,6 +37,7 @@ async function main(): Promise<void> {
       rounds: { type: 'string', default: '5' },
       flows: { type: 'string', default: '2000' },
       'warm-up': { type: 'string', default: '1000' },
+      only: { type: 'string', default: '' },
     },
   })
   const [word = 'flows', script = ''] = positionals
@@ -42,7 +47,8 @@ async function main(): Promise<void> {
   }
   const asked =
     word === 'all' ? questions.filter((each) => each !== 'profile') : questions.filter((each) => each === word)
-  if (asked.length === 0) {
+  const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
+  if (asked.length === 0 || kinds.length === 0) {
     process.stderr.write(USAGE)
     process.exitCode = 2
     return
@@ -52,11 +58,12 @@ async function main(): Promise<void> {
     const all: Verdict[] = []
     for (const question of asked) {
       note(`${question}, on Node ${process.version}`)
-      if (question === 'flows') all.push(await measureSpeed(workplace, speed))
+      if (question === 'flows') all.push(await measureSpeed(workplace, { ...speed, kinds }))
+      else if (question === 'issuing') all.push(await measureIssuing(workplace, speed))
       else if (question === 'memory') all.push(await measureMemory(workplace))
       else if (question === 'startup') all.push(await measureStartup(workplace))
       else if (question === 'install') all.push(measureInstall(process.cwd(), values.bundle))
-      else await profile(workplace)
+      else await profile(workplace, kinds)
     }
     return all
   })

@@ -49,7 +49,7 @@ export async function measureMemory(workplace: Workplace): Promise<Verdict> {
 }
 
 async function sample(kind: Kind, workplace: Workplace) {
-  const service = await startService(workplace, kind.service)
+  const service = await startService(workplace, kind)
   try {
     const samples: Sample[] = [{ flows: 0, megabytes: residentMemory(service.pid).now }]
     const make = await kind.prepare(workplace, service.port)

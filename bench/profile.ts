@@ -1,7 +1,7 @@
 /** Where does the processor time of a flow go? Runs each service under `--cpu-prof` and sums up by function. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { issuance, type Kind, verification } from './kinds.ts'
+import type { Kind } from './kinds.ts'
 import { runLoad } from './load.ts'
 import { note, show, table } from './report.ts'
 import { startService, type Workplace } from './workplace.ts'
@@ -19,17 +19,17 @@ interface ProfileNode {
   readonly children?: readonly number[]
 }
 
-const FLOWS = 5_000
+const FLOWS = 2_000
 const SHOWN = 45
 
-export async function profile(workplace: Workplace): Promise<void> {
-  for (const kind of [issuance, verification]) await profileKind(kind, workplace)
+export async function profile(workplace: Workplace, kinds: readonly Kind[]): Promise<void> {
+  for (const kind of kinds) await profileKind(kind, workplace)
 }
 
 async function profileKind(kind: Kind, workplace: Workplace): Promise<void> {
-  const directory = join(workplace.directory, `profile-${kind.name}`)
+  const directory = join(workplace.directory, `profile-${kind.name.replaceAll(/\W/g, '-')}`)
   const options = ['--cpu-prof', `--cpu-prof-dir=${directory}`, '--cpu-prof-interval=200']
-  const service = await startService(workplace, kind.service, options)
+  const service = await startService(workplace, kind, options)
   const make = await kind.prepare(workplace, service.port)
   await runLoad({ port: service.port, flows: await make(FLOWS, 'service') })
   await service.stop()

@@ -1,6 +1,6 @@
 /** How much processor time does a flow cost, beside the least it could cost, and how many flows are there a second? */
-import { FLOOR_SAYS } from './floor.ts'
-import { issuance, type Kind, type MakeFlows, startFloor, verification } from './kinds.ts'
+import { startFloor } from './floor-script.ts'
+import type { Kind, MakeFlows } from './kinds.ts'
 import { CONCURRENCY, runLoad } from './load.ts'
 import { processorTimeMs, type Running } from './processes.ts'
 import { note, percentile, show, table, type Verdict } from './report.ts'
@@ -10,6 +10,7 @@ export interface SpeedOptions {
   readonly rounds: number
   readonly flows: number
   readonly warmUp: number
+  readonly kinds: readonly Kind[]
 }
 
 const MAX_RATIO = 3
@@ -34,21 +35,21 @@ export interface KindResult {
 }
 
 export async function measureSpeed(workplace: Workplace, options: SpeedOptions): Promise<Verdict> {
-  const { rounds, flows, warmUp } = options
+  const { rounds, flows, warmUp, kinds } = options
   note(`${rounds} rounds of ${flows} flows each, by turns, after ${warmUp} to warm up; concurrency ${CONCURRENCY}`)
   const results: Record<string, KindResult> = {}
-  for (const kind of [issuance, verification]) results[kind.name] = await measureKind(kind, workplace, options)
+  for (const kind of kinds) results[kind.name] = await measureKind(kind, workplace, options)
   showSpeed(results)
   const ratios = Object.entries(results).map(([name, { ratio }]) => ({
     target: `${name}: processor time at most ${MAX_RATIO} times the floor's`,
     reached: ratio <= MAX_RATIO,
     figure: `${ratio.toFixed(2)} times`,
   }))
-  return { section: 'flows', options: { ...options, concurrency: CONCURRENCY }, results, targets: ratios }
+  return { section: 'flows', options: { rounds, flows, warmUp, concurrency: CONCURRENCY }, results, targets: ratios }
 }
 
 async function measureKind(kind: Kind, workplace: Workplace, options: SpeedOptions): Promise<KindResult> {
-  const service = await startService(workplace, kind.service)
+  const service = await startService(workplace, kind)
   const make = await kind.prepare(workplace, service.port)
   const floor = await startFloor(kind, workplace, service.port, make)
   const latencies = new Map<string, number[]>()
@@ -65,7 +66,7 @@ async function measureKind(kind: Kind, workplace: Workplace, options: SpeedOptio
     }
     const [a, b] = [medians(ofService), medians(ofFloor)]
     return {
-      floorDoes: FLOOR_SAYS[kind.name],
+      floorDoes: kind.floorDoes,
       service: a,
       floor: b,
       ratio: a.processorMs / b.processorMs,

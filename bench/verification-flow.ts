@@ -1,37 +1,36 @@
 /** One complete verification, as an integrating application and a wallet take it: four requests, every answer checked. */
 import { type KeyObject, randomBytes } from 'node:crypto'
-import { own, ownString } from '../src/codec/json.ts'
+import { type JsonObject, own, ownString } from '../src/codec/json.ts'
 import { readJws } from '../src/codec/jws.ts'
-import { formatOf } from '../src/credential/formats.ts'
+import type { Binding } from '../src/credential/format.ts'
+import type { Encryption } from '../src/keys/jwe.ts'
 import { thumbprint } from '../src/keys/jwk.ts'
 import { signedBy } from '../src/keys/signature.ts'
 import type { Signer } from '../src/keys/signer.ts'
-import { configuration, dataset } from '../test/support/wire.ts'
+import { encryptMembers, readEncryption, thumbprintOf } from '../src/wallet/response-encryption.ts'
+import { type Case, orderOf, pluginOf } from './cases.ts'
 import { type Flow, must, type Step } from './flow.ts'
-import { authorization, create, FORMAT, form, get, json, object } from './issuance-flow.ts'
+import { authorization, create, form, get, json, object } from './issuance-flow.ts'
 import { BASE_URL } from './workplace.ts'
 
-const query = {
-  credentials: [
-    {
-      id: 'card',
-      format: FORMAT,
-      meta: { type_values: [['VerifiableCredential', 'StudentCard']] },
-      claims: [{ path: ['credentialSubject', 'given_name'] }],
-    },
-  ],
-}
+const RESPONSE = '/presentation/oid4vp/authorization-response/'
+const ENCRYPTED_RESPONSE = '/presentation/oid4vp/encrypted-authorization-response/'
 
 /** Each request of the flow, and how its path begins. */
-export const VERIFICATION_STEPS = [
-  ['new-session', '/presentation/oid4vp/new-session'],
-  ['request-object', '/presentation/oid4vp/authorization-request/'],
-  ['response', '/presentation/oid4vp/authorization-response/'],
-  ['status', '/presentation/oid4vp/status/'],
-] as const
+export function verificationSteps(encrypted: boolean) {
+  return [
+    ['new-session', '/presentation/oid4vp/new-session'],
+    ['request-object', '/presentation/oid4vp/authorization-request/'],
+    ['response', encrypted ? ENCRYPTED_RESPONSE : RESPONSE],
+    ['status', '/presentation/oid4vp/status/'],
+  ] as const
+}
 
 export interface VerificationTarget {
   readonly queryId: string
+  readonly asked: Case
+  /** Whether the response has to be encrypted. */
+  readonly encrypted: boolean
   readonly verifierKey: KeyObject
   /** The floor reports the credential of another holder. */
   readonly reportsHolder: boolean
@@ -42,26 +41,23 @@ export interface Held {
   readonly credential: string
 }
 
-export async function createQuery(port: number): Promise<string> {
-  return create(port, '/verification-query/create', { dcql_query: query })
+/** What the request object asks for. */
+export interface Requested {
+  readonly binding: Omit<Binding, 'transactionData'>
+  readonly state: string
+  readonly encryption: Encryption | undefined
+}
+
+export async function createQuery(port: number, { query }: Case): Promise<string> {
+  return create(port, '/verification-query/create', { dcql_query: { credentials: [query] } })
 }
 
 /** A credential as the issuer would issue it to the holder. */
-export async function issueTo(holder: Signer, issuer: Signer): Promise<Held> {
-  const hour = 3_600_000
-  const now = Math.floor(Date.now() / hour) * hour
-  const order = {
-    configuration,
-    dataset,
-    issuer: BASE_URL.issuer,
-    holderKey: holder.jwk,
-    issuedAt: new Date(now),
-    expiresAt: new Date(now + 365 * 24 * hour),
-  }
-  return { holder, credential: await w3c().issue(order, issuer, randomBytes) }
+export async function issueTo(holder: Signer, issuer: Signer, asked: Case): Promise<Held> {
+  return { holder, credential: await pluginOf(asked).issue(orderOf(asked, holder.jwk), issuer, randomBytes) }
 }
 
-export function verificationFlow(target: VerificationTarget, { holder, credential }: Held): Flow {
+export function verificationFlow(target: VerificationTarget, held: Held): Flow {
   return async (step) => {
     const { session_id: id } = await object(step, 'new-session', {
       method: 'POST',
@@ -70,43 +66,51 @@ export function verificationFlow(target: VerificationTarget, { holder, credentia
       body: JSON.stringify({ verification_query_id: target.queryId }),
     })
     must(typeof id === 'string', 'new-session', 'no session_id')
-    const binding = await requestedBinding(step, id, target)
-    const presentation = await w3c().present(
-      credential,
-      [['credentialSubject', 'given_name']],
-      { ...binding, responseUri: '', encryptionKeyThumbprint: undefined, transactionData: [], at: new Date() },
-      holder,
-    )
+    const requested = await fetchRequest(step, id, target)
     await step('response', {
       method: 'POST',
-      path: `/presentation/oid4vp/authorization-response/${id}`,
+      path: new URL(requested.binding.responseUri).pathname,
       headers: form,
-      body: new URLSearchParams({
-        vp_token: JSON.stringify({ card: [presentation] }),
-        state: binding.state,
-      }).toString(),
+      body: await responseBody(requested, target, held),
     })
     const status = await object(step, 'status', { ...get(`/presentation/oid4vp/status/${id}`), headers: authorization })
     must(status.status === 'VERIFICATION_SUCCEEDED', 'status', JSON.stringify(status))
     if (!target.reportsHolder) return
     const { result } = status as { result: { credentials: { card: [{ holder_key_thumbprint: string }] } } }
-    must(result.credentials.card[0].holder_key_thumbprint === thumbprint(holder.jwk), 'status', 'of another holder')
+    const known = result.credentials.card[0].holder_key_thumbprint
+    must(known === thumbprint(held.holder.jwk), 'status', 'of another holder')
   }
 }
 
-async function requestedBinding(step: Step, id: string, { verifierKey }: VerificationTarget) {
+/** What a request object says, which the caller has verified. */
+export function readRequest(payload: JsonObject): Requested {
+  const [nonce, audience, state, responseUri] = ['nonce', 'client_id', 'state', 'response_uri'].map((name) =>
+    ownString(payload, name),
+  )
+  must(nonce !== undefined && audience !== undefined, 'request-object', 'no nonce, or no client_id')
+  must(state !== undefined && responseUri !== undefined, 'request-object', 'no state, or no response_uri')
+  const encryption = own(payload, 'response_mode') === 'direct_post.jwt' ? readEncryption(payload) : undefined
+  const encryptionKeyThumbprint = encryption && thumbprintOf(encryption)
+  return { binding: { nonce, audience, responseUri, encryptionKeyThumbprint }, state, encryption }
+}
+
+async function fetchRequest(step: Step, id: string, { verifierKey, encrypted }: VerificationTarget) {
   const { body } = await step('request-object', get(`/presentation/oid4vp/authorization-request/${id}`))
   const jws = readJws(body)
   must(signedBy(jws, verifierKey), 'request-object', 'the signature is not by the verifier')
-  const uri = `${BASE_URL.verifier}/presentation/oid4vp/authorization-response/${id}`
-  must(own(jws.payload, 'response_uri') === uri, 'request-object', 'it is of another session')
-  const [nonce, audience, state] = ['nonce', 'client_id', 'state'].map((name) => ownString(jws.payload, name))
-  must(nonce !== undefined && audience !== undefined && state !== undefined, 'request-object', 'something is missing')
-  return { nonce, audience, state }
+  const requested = readRequest(jws.payload)
+  const uri = `${BASE_URL.verifier}${encrypted ? ENCRYPTED_RESPONSE : RESPONSE}${id}`
+  must(requested.binding.responseUri === uri, 'request-object', 'it is of another session')
+  return requested
 }
 
-function w3c() {
-  const format = formatOf(FORMAT)
-  if (format === undefined) throw new Error(`there is no format ${FORMAT}`)
-  return format
+async function responseBody({ binding, state, encryption }: Requested, { asked }: VerificationTarget, held: Held) {
+  const bound = { ...binding, transactionData: [], at: new Date() }
+  const presentation = await pluginOf(asked).present(held.credential, [asked.place], bound, held.holder)
+  const token = { card: [presentation] }
+  const members =
+    encryption === undefined
+      ? { vp_token: JSON.stringify(token), state }
+      : await encryptMembers({ vp_token: token, state }, encryption)
+  return new URLSearchParams(members).toString()
 }

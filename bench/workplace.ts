@@ -20,6 +20,8 @@ import type { Signer } from '../src/keys/signer.ts'
 import { type Running, start } from './processes.ts'
 
 export type ServiceName = 'issuer' | 'verifier'
+/** A setting of the verifier. */
+export type Profile = 'haip'
 
 export const API_KEY = randomBytes(32).toString('hex')
 /** What the services tell wallets. Nobody connects to it: the load generator uses the port that each really has. */
@@ -37,7 +39,8 @@ export interface Workplace {
 }
 
 export const keyFile = (service: ServiceName): string => `${service}.key`
-export const configFile = (service: ServiceName): string => `${service}.json`
+export const configFile = (service: ServiceName, profile?: Profile): string =>
+  `${profile ? `${service}-${profile}` : service}.json`
 
 export async function makeWorkplace(bundle: string): Promise<Workplace> {
   refuseUnlessDurable(bundle)
@@ -54,6 +57,7 @@ export async function makeWorkplace(bundle: string): Promise<Workplace> {
   write('verifier.pem', certificate(verifierKey, BASE_URL.verifier))
   write(configFile('issuer'), settings('issuer', { issuer: { id: BASE_URL.issuer, display: { name: 'University' } } }))
   write(configFile('verifier'), settings('verifier', { issuerTrustAnchors: 'anchors' }))
+  write(configFile('verifier', 'haip'), settings('verifier', { issuerTrustAnchors: 'anchors', profile: 'haip' }))
   return {
     directory,
     bundle: copyBundle(bundle, directory),
@@ -70,12 +74,12 @@ export async function makeWorkplace(bundle: string): Promise<Workplace> {
 /** Starts the built service on a database of its own. `nodeOptions` come before the name of the bundle. */
 export async function startService(
   { directory, bundle }: Workplace,
-  service: ServiceName,
+  { service, profile }: { readonly service: ServiceName; readonly profile?: Profile },
   nodeOptions: readonly string[] = [],
 ): Promise<Running> {
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `${service}.db${suffix}`), { force: true })
   const running = await start({
-    args: [...nodeOptions, bundle, service, '--config', configFile(service)],
+    args: [...nodeOptions, bundle, service, '--config', configFile(service, profile)],
     directory,
     logFile: join(directory, `${service}.log`),
   })
