@@ -100,5 +100,5 @@ function profileOf(format: string): (typeof profiles)[number] {
 
 function caseOf(profile: (typeof profiles)[number]): Case {
   const { format, configuration, root } = profile
-  return { format, configuration, dataset, query: queryFor(profile) as JsonObject, place: [...root, 'given_name'] }
+  return { format, configuration, dataset, query: queryFor(profile), place: [...root, 'given_name'] }
 }

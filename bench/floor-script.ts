@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { toBase64url } from '../src/codec/base64url.ts'
 import { embedded, encodeCbor } from '../src/codec/cbor.ts'
 import { signedBytes } from '../src/codec/cose.ts'
-import { isObject, type JsonObject } from '../src/codec/json.ts'
+import { isObject, type JsonObject, ownString } from '../src/codec/json.ts'
 import { readJws } from '../src/codec/jws.ts'
 import { deviceAuthentication } from '../src/credential/mso-mdoc/device-auth.ts'
 import { algorithms } from '../src/keys/algorithm.ts'
@@ -73,7 +73,7 @@ function withResponseKey(requestObject: string, key: PrivateJwk): string {
 /** What the device of an mdoc signs to answer the request. */
 function deviceSigned(requestObject: string): string {
   const { binding } = readRequest(readJws(requestObject).payload)
-  const docType = String(licenceCase.configuration.doctype)
+  const docType = ownString(licenceCase.configuration, 'doctype') ?? ''
   const payload = deviceAuthentication(binding, docType, embedded(new Map()))
   const protectedHeader = encodeCbor(new Map([[1, algorithms.ES256.cose[0]]]))
   return Buffer.from(signedBytes(protectedHeader, payload)).toString('base64')

@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
+import { createCipheriv, createPublicKey, generateKeyPair, hash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { CompactEncrypt, compactDecrypt } from 'jose'
@@ -17,7 +17,7 @@ const key = importPrivateKey(ours)
 const to = { jwk, alg: 'ECDH-ES', enc: 'A256GCM', kid: 'k1' } as const
 
 const decryption: Decryption = {
-  key,
+  key: ours,
   kid: 'k1',
   encs: jweEncryptions,
   maxBytes: 10_000,
@@ -26,13 +26,13 @@ const decryption: Decryption = {
 describe('a JWE', () => {
   it('is decrypted as in OpenID4VP 1.0, Encrypted Responses', async () => {
     // The example of the specification, with its private key.
-    const example = importPrivateKey({
+    const example = {
       kty: 'EC',
       crv: 'P-256',
       x: 'YO4epjifD-KWeq1sL2tNmm36BhXnkJ0He-WqMYrp9Fk',
       y: 'Hekpm0zfK7C-YccH5iBjcIXgf6YdUvNUac_0At55Okk',
       d: 'Et-3ce0omz8_TuZ96Df9lp0GAaaDoUnDe6X-CRO7Aww',
-    })
+    } as const
     const text = [
       'eyJhbGciOiJFQ0RILUVTIiwiZW5jIjoiQTEyOEdDTSIsImtpZCI6ImFjIiwiZXBrIjp7Imt0eSI6IkVDIiwieCI6Im5ubVZwbTNWM2piaGNhZlFhUkJr',
       'U1ZOSGx3Wkh3dC05ck9wSnVmeVlJdWsiLCJ5IjoicjRmakRxd0p5czlxVU9QLV9iM21SNVNaRy0tQ3dPMm1pYzVWU05UWU45ZyIsImNydiI6IlAtMjU2',
@@ -119,11 +119,18 @@ describe('a JWE', () => {
     ['an apu that is no base64url', { apu: 'é' }, /apu/],
     ['a long apv', { apv: 'A'.repeat(1028) }, /apv/],
     ['a long header', { x: 'x'.repeat(8192) }, /header is longer/],
-  ])('with %s is refused before any cryptography', async (_, change, why) => {
+  ])('with %s is refused', async (_, change, why) => {
     const [, ...rest] = (await encryptJwe('{}', to)).split('.')
     const header = { alg: 'ECDH-ES', enc: 'A256GCM', kid: 'k1', epk: publicPart, ...change }
     const text = [toBase64url(JSON.stringify(header)), ...rest].join('.')
     expect(await refusal(text, { ...decryption, maxBytes: 20_000 })).toMatch(why)
+  })
+
+  it('with an epk off the curve is refused where it would decrypt', async () => {
+    // The formulas of an addition do not use b, so that every point is on some curve, and some of those have few points.
+    const onCurve = [bigOf(publicPart.x), bigOf(publicPart.y)] as const
+    expect(await decryptJwe(jweFrom(onCurve), decryption)).toEqual({})
+    expect(await refusal(jweFrom([onCurve[0], onCurve[1] + 1n]))).toMatch(/^epk: the key is not a point/)
   })
 
   it.each([
@@ -220,4 +227,60 @@ async function refusal(text: string, with_: Decryption = decryption): Promise<st
   )
   expect(thrown).toBeInstanceOf(MalformedError)
   return (thrown as Error).message
+}
+
+type Point = readonly [x: bigint, y: bigint]
+
+const PRIME = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n
+
+/** A JWE of `{}` from a sender with this point, by the private key of the receiver: nobody knows the sender's. */
+function jweFrom(sender: Point): string {
+  const [x, y] = sender.map((each) => toBase64url(bytesOf(each))) as [string, string]
+  const epk = { kty: 'EC', crv: 'P-256', x, y }
+  const header = toBase64url(JSON.stringify({ alg: 'ECDH-ES', enc: 'A256GCM', kid: 'k1', epk }))
+  const [secret] = times(bigOf(ours.d), sender)
+  // RFC 7518 section 4.6.2.
+  const info = Buffer.from(
+    `00000001${'00'.repeat(32)}00000007${Buffer.from('A256GCM').toString('hex')}${'00'.repeat(8)}00000100`,
+    'hex',
+  )
+  info.set(bytesOf(secret), 4)
+  const iv = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', hash('sha256', info, 'buffer'), iv).setAAD(Buffer.from(header))
+  const ciphertext = Buffer.concat([cipher.update('{}'), cipher.final()])
+  return [header, '', ...[iv, ciphertext, cipher.getAuthTag()].map(toBase64url)].join('.')
+}
+
+function times(factor: bigint, point: Point): Point {
+  const rest = factor > 1n ? times(factor >> 1n, point) : undefined
+  if (rest === undefined) return point
+  const doubled = plus(rest, rest)
+  return factor & 1n ? plus(doubled, point) : doubled
+}
+
+function plus([ax, ay]: Point, [bx, by]: Point): Point {
+  const slope = ax === bx ? (3n * ax * ax - 3n) * inverse(2n * ay) : (by - ay) * inverse(bx - ax)
+  const x = modulo(slope * slope - ax - bx)
+  return [x, modulo(slope * (ax - x) - ay)]
+}
+
+function inverse(value: bigint): bigint {
+  let [result, base] = [1n, modulo(value)]
+  for (let exponent = PRIME - 2n; exponent > 0n; exponent >>= 1n) {
+    if (exponent & 1n) result = modulo(result * base)
+    base = modulo(base * base)
+  }
+  return result
+}
+
+function modulo(value: bigint): bigint {
+  return ((value % PRIME) + PRIME) % PRIME
+}
+
+function bigOf(text: string): bigint {
+  return BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`)
+}
+
+function bytesOf(value: bigint): Buffer {
+  return Buffer.from(value.toString(16).padStart(64, '0'), 'hex')
 }

@@ -8,6 +8,7 @@ import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import { MalformedError, malformed, within } from '../codec/malformed.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk } from './jwk.ts'
+import type { PrivateJwk } from './private-jwk.ts'
 
 export type JweAlgorithm = (typeof jweAlgorithms)[number]
 export type JweEncryption = (typeof jweEncryptions)[number]
@@ -33,8 +34,8 @@ export interface Encryption extends EncryptionKey {
 }
 
 export interface Decryption {
-  /** Our private key, and the name that the message has to call it by. */
-  readonly key: KeyObject
+  /** Our private key, and the name that the message has to call it by. One that is used once is cheaper as data. */
+  readonly key: KeyObject | PrivateJwk
   readonly kid: string
   readonly encs: readonly JweEncryption[]
   /** Of the text, and of what is in it, inflated. */
@@ -68,7 +69,7 @@ export async function decryptJwe(text: string, decryption: Decryption): Promise<
   const { maxBytes, zip } = decryption
   if (text.length > maxBytes) malformed(`it is larger than ${maxBytes} bytes`)
   const { header, encryptedKey } = readParts(text)
-  refuseHeader(header, decryption)
+  const sender = readSender(header, decryption)
   // RFC 7516 section 5.2 step 10: the key is agreed on and not sent.
   if (encryptedKey !== '') malformed('it brings a key, and with ECDH-ES there is none')
   const options = {
@@ -76,9 +77,11 @@ export async function decryptJwe(text: string, decryption: Decryption): Promise<
     contentEncryptionAlgorithms: [...decryption.encs],
     maxDecompressedLength: zip === undefined ? 0 : maxBytes,
   }
-  const { plaintext } = await compactDecrypt(text, decryption.key, options).catch(() =>
-    malformed(`it cannot be decrypted with the key of its kid${zip ? ', or not inflated within the limit' : ''}`),
-  )
+  const { plaintext } = await compactDecrypt(text, decryption.key, options).catch(() => {
+    // It has refused a point off the curve, as everybody must (RFC 7518 section 8.1), and does not say so.
+    within('epk', () => importPublicKey(sender))
+    return malformed(`it cannot be decrypted with the key of its kid${zip ? ', or not inflated within the limit' : ''}`)
+  })
   return within('its content, which must be an unsigned JSON object', () =>
     parseJsonObject(Buffer.from(plaintext).toString('utf8')),
   )
@@ -132,8 +135,8 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
   return { header: within('the header', () => parseJsonObject(fromBase64url(header).toString('utf8'))), encryptedKey }
 }
 
-/** Throws a MalformedError unless all of the header is as it should be, and leads to our key. */
-function refuseHeader(header: JsonObject, { kid: ours, encs, zip }: Decryption): void {
+/** The sender's key. Throws a MalformedError unless all of the header is as it should be, and leads to our key. */
+function readSender(header: JsonObject, { kid: ours, encs, zip }: Decryption): PublicJwk {
   // RFC 7516 section 4.1.13: an extension that must be understood and is not.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
   const compressed = own(header, 'zip')
@@ -143,8 +146,8 @@ function refuseHeader(header: JsonObject, { kid: ours, encs, zip }: Decryption):
   for (const party of ['apu', 'apv']) wantParty(header, party)
   const kid = own(header, 'kid')
   if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
-  within('epk', () => wantPoint(own(header, 'epk')))
   if (kid !== ours) malformed('its kid is not that of the key it has to be encrypted to')
+  return within('epk', () => readPoint(own(header, 'epk')))
 }
 
 function wantOneOf(header: JsonObject, name: 'alg' | 'enc', allowed: readonly string[]): void {
@@ -160,11 +163,10 @@ function wantParty(header: JsonObject, name: string): void {
   within(name, () => fromBase64url(value))
 }
 
-function wantPoint(value: unknown): void {
+function readPoint(value: unknown): PublicJwk {
   if (!isObject(value)) malformed('it is missing, or not a JSON object')
   const jwk = readPublicJwk(value)
-  if (jwk.crv !== 'P-256') malformed('it is not on P-256')
-  importPublicKey(jwk)
+  return jwk.crv === 'P-256' ? jwk : malformed('it is not on P-256')
 }
 
 function wantBytes(what: string, text: string, size: number): void {

@@ -33,7 +33,7 @@ export function thumbprintOf(key: PrivateJwk): Uint8Array {
 /** The members of an encrypted response. Refuses with `invalid_request`, saying what is wrong with the JWE. */
 export async function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
   try {
-    return await decryptJwe(jwe, { key: importPrivateKey(key), kid: kidOf(key), encs: jweEncryptions, maxBytes })
+    return await decryptJwe(jwe, { key, kid: kidOf(key), encs: jweEncryptions, maxBytes })
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     return refuse('invalid_request', `response: ${error.message}`)
