@@ -66,7 +66,8 @@ async function datasetOf({ store }: IssuerContext, sessionId: string): Promise<J
 
 /**
  * The issue time is rounded down and the expiry up, so that two credentials of one dataset cannot be told apart by
- * their clock, and neither is shorter than it was declared. RFC 9901 section 10.1.
+ * their clock, and neither is shorter than it was declared. RFC 9901 section 10.1. Nothing is dated before the certificate
+ * that it is signed with, which may be younger than the hour. ISO/IEC 18013-5 section 9.3.1.
  */
 function orderOf(
   { config }: IssuerContext,
@@ -75,10 +76,11 @@ function orderOf(
   const validity = (own(made.configuration, 'validity_seconds') as number | undefined) ?? YEAR_SECONDS
   const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 3600 ? 60 : 1)
   const { now, ...rest } = made
+  const certified = Math.min(config.chain[0]?.notBefore.getTime() ?? 0, now.getTime())
   return {
     ...rest,
     issuer: config.issuer.id,
-    issuedAt: new Date(Math.floor(now.getTime() / grain) * grain),
+    issuedAt: new Date(Math.max(Math.floor(now.getTime() / grain) * grain, certified)),
     expiresAt: new Date(Math.ceil((now.getTime() + validity * 1000) / grain) * grain),
   }
 }

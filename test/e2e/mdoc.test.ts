@@ -1,6 +1,8 @@
 /** A mobile document through both services and the wallet, over HTTP. */
+import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
+import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { present, readRequest } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
@@ -106,18 +108,32 @@ describe('a mobile document', () => {
     expect(texts.size).toBe(0)
   })
 
+  it.each([[['family_name']], [[NAMESPACE]], [[NAMESPACE, 0]], [[null, 'family_name']]])(
+    'is not declared with a claim at %j',
+    async (path) => {
+      const response = await call(services, `${ISSUER_URL}/credential-configuration/create`, {
+        ...mdocConfiguration,
+        credential_metadata: { claims: [{ path }] },
+      })
+      expect([response.status, await response.text()]).toEqual([
+        400,
+        expect.stringContaining('credential_metadata.claims[0].path: must begin with two strings') as string,
+      ])
+    },
+  )
+
   it.each<[string, unknown]>([
     ['credential_dataset', {}],
-    [`credential_dataset.${NAMESPACE}`, { [NAMESPACE]: {} }],
-    [`credential_dataset.${NAMESPACE}`, { [NAMESPACE]: 'Ada' }],
-    [`credential_dataset.${NAMESPACE}.birth_date`, { [NAMESPACE]: { birth_date: '10.12.1815' } }],
-    [`credential_dataset.${NAMESPACE}.birth_date`, { [NAMESPACE]: { birth_date: '2026-02-30' } }],
-    [`credential_dataset.${NAMESPACE}.portrait`, { [NAMESPACE]: { portrait: 'a picture of Ada' } }],
+    [`credential_dataset["${NAMESPACE}"]`, { [NAMESPACE]: {} }],
+    [`credential_dataset["${NAMESPACE}"]`, { [NAMESPACE]: 'Ada' }],
+    [`credential_dataset["${NAMESPACE}"].birth_date`, { [NAMESPACE]: { birth_date: '10.12.1815' } }],
+    [`credential_dataset["${NAMESPACE}"].birth_date`, { [NAMESPACE]: { birth_date: '2026-02-30' } }],
+    [`credential_dataset["${NAMESPACE}"].portrait`, { [NAMESPACE]: { portrait: 'a picture of Ada' } }],
     [
-      `credential_dataset.${NAMESPACE}.driving_privileges[0].issue_date`,
+      `credential_dataset["${NAMESPACE}"].driving_privileges[0].issue_date`,
       { [NAMESPACE]: { driving_privileges: [{ issue_date: 'soon' }] } },
     ],
-    [`credential_dataset.${NAMESPACE}.name`, { [NAMESPACE]: { name: '\ud800' } }],
+    [`credential_dataset["${NAMESPACE}"].name`, { [NAMESPACE]: { name: '\ud800' } }],
     ['credential_dataset.a.b.__proto__', { a: { b: JSON.parse('{"__proto__":1}') as unknown } }],
     ['family_name', { [NAMESPACE]: { given_name: 'Ada' } }],
   ])('is not issued from a dataset that is wrong at %s', async (path, dataset) => {
@@ -128,5 +144,42 @@ describe('a mobile document', () => {
     })
     const { error_description: why } = (await response.json()) as { error_description: string }
     expect([response.status, why]).toEqual([400, expect.stringContaining(path) as string])
+  })
+})
+
+describe('with a certificate of this hour', () => {
+  let services: Services
+  afterAll(() => services.close())
+
+  it('a mobile document is not dated before it, although its times are rounded', async () => {
+    const hour = 3_600_000
+    const notBefore = new Date((Math.floor(Date.now() / hour) - 24) * hour + hour / 2)
+    services = await startServices({
+      issuerCertificates: (privateKey) =>
+        Promise.resolve(
+          toPem(
+            selfSignedCertificate({
+              privateKey,
+              publicKey: createPublicKey(privateKey),
+              commonName: 'issuer.localhost',
+              uris: [ISSUER_URL],
+              notBefore,
+              notAfter: new Date(Date.now() + 24 * hour),
+              serial: Buffer.of(7),
+            }),
+          ),
+        ),
+    })
+    services.clock.now = new Date(notBefore.getTime() + 60_000)
+    const id = await declare(services, mdocConfiguration)
+    const { link } = await startIssuance(services, {
+      credential_configurations: [id],
+      credential_dataset: mdocDataset,
+    })
+    const { wallet } = testWallet(services.fetch, services.clock)
+    await receive(wallet, link)
+    const { sessionId, link: request } = await startVerification(services, mdocQuery)
+    await present(wallet, await readRequest(wallet, request))
+    expect((await statusOf(services, VERIFIER_URL, sessionId)).status).toBe('VERIFICATION_SUCCEEDED')
   })
 })

@@ -4,6 +4,8 @@
  */
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
+import type { Place } from '../../codec/sd-jwt.ts'
+import { pathText } from '../../protocol/claim-path.ts'
 import { inBoolean, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Evidence } from '../format.ts'
@@ -22,6 +24,7 @@ export function checkConfiguration(configuration: JsonObject): void {
   if ((own(configuration, 'selective_disclosure') ?? 'all') !== 'all') {
     refuse('invalid_request', 'selective_disclosure: must be "all": every element of an mdoc can be left out')
   }
+  checkDescriptions(own(configuration, 'credential_metadata'))
 }
 
 /** Refuses with `invalid_request` a dataset that is not namespaces of elements, or holds what an mdoc cannot. */
@@ -59,19 +62,31 @@ export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject
   return wanted === undefined || types.some((type) => type === wanted)
 }
 
+/** OpenID4VCI 1.0, Claims Path Pointer, Semantics for ISO mdoc-based credentials. */
+function checkDescriptions(metadata: Json | undefined): void {
+  const claims = isObject(metadata) ? own(metadata, 'claims') : undefined
+  for (const [index, claim] of (Array.isArray(claims) ? claims : []).entries()) {
+    const path = isObject(claim) ? own(claim, 'path') : undefined
+    if (!Array.isArray(path) || path.length < 2 || path.slice(0, 2).some((step) => typeof step !== 'string')) {
+      const wanted = 'must begin with two strings, a namespace and an element'
+      refuse('invalid_request', `credential_metadata.claims[${index}].path: ${wanted}`)
+    }
+  }
+}
+
 function checkNameSpace(nameSpace: string, elements: Json): void {
-  const path = `credential_dataset.${nameSpace}`
+  const path: Place = ['credential_dataset', nameSpace]
   if (!isObject(elements) || Object.keys(elements).length === 0) {
-    refuse('invalid_request', `${path}: it must be an object with the elements of the namespace`)
+    refuse('invalid_request', `${pathText(path)}: it must be an object with the elements of the namespace`)
   }
   checkName(nameSpace, path)
   for (const [name, value] of Object.entries(elements)) {
-    checkValue(value, { path: `${path}.${name}`, nameSpace, name, left: MAX_DEPTH })
+    checkValue(value, { path: [...path, name], nameSpace, name, left: MAX_DEPTH })
   }
 }
 
 interface At {
-  readonly path: string
+  readonly path: Place
   readonly nameSpace: string
   /** Undefined for an element of an array. */
   readonly name: string | undefined
@@ -79,32 +94,32 @@ interface At {
 }
 
 function checkValue(value: Json, { path, nameSpace, name, left }: At): void {
-  if (left === 0) refuse('invalid_request', `${path}: nested deeper than ${MAX_DEPTH}`)
+  if (left === 0) refuse('invalid_request', `${pathText(path)}: nested deeper than ${MAX_DEPTH}`)
   if (name !== undefined) checkName(name, path)
   if (typeof value !== 'object' || value === null) {
     refuseMalformed(path, () => toCbor(value, nameSpace, name))
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) {
-      checkValue(element, { path: `${path}[${index}]`, nameSpace, name: undefined, left: left - 1 })
+      checkValue(element, { path: [...path, index], nameSpace, name: undefined, left: left - 1 })
     }
   } else {
     for (const [key, member] of Object.entries(value)) {
-      checkValue(member, { path: `${path}.${key}`, nameSpace, name: key, left: left - 1 })
+      checkValue(member, { path: [...path, key], nameSpace, name: key, left: left - 1 })
     }
   }
 }
 
-function checkName(name: string, path: string): void {
-  if (name === '__proto__') refuse('invalid_request', `${path}: this name is reserved`)
+function checkName(name: string, path: Place): void {
+  if (name === '__proto__') refuse('invalid_request', `${pathText(path)}: this name is reserved`)
   refuseMalformed(path, () => unicode(name))
 }
 
-function refuseMalformed(path: string, read: () => unknown): void {
+function refuseMalformed(path: Place, read: () => unknown): void {
   try {
     read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    refuse('invalid_request', `${path}: ${error.message}`)
+    refuse('invalid_request', `${pathText(path)}: ${error.message}`)
   }
 }
 
