@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { paint, plain } from '../../src/bin/terminal.ts'
 import { walletFiles } from '../../src/bin/wallet/files.ts'
 import { runWallet } from '../../src/bin/wallet/wallet.ts'
+import { mdocConfiguration, mdocDataset, mdocQuery, OTHER_NAMESPACE } from '../support/mdoc.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
   configuration,
@@ -101,6 +102,22 @@ describe('vouchsafe wallet', () => {
     const { json } = await runJson('receive', (await startIssuance(services, { credential_configurations: [id] })).link)
     const [stored] = json.credentials as { id: string }[]
     expect((await run('show', stored?.id ?? '')).out).toMatch(/● family_name +Lovelace/)
+  })
+
+  it('names the elements of a mobile document, and their namespaces where a name is in two', async () => {
+    const id = await declare(services, mdocConfiguration)
+    const credential_dataset = { ...mdocDataset, [OTHER_NAMESPACE]: { height: 1.67, given_name: 'A.' } }
+    const { link } = await startIssuance(services, { credential_configurations: [id], credential_dataset })
+    const { out } = await run('receive', link)
+    expect(out).toMatch(/^│ Family name +Lovelace$/m)
+    expect(out).toMatch(/^│ age_over_18 +true$/m)
+    expect(out).toMatch(/^│ driving_privileges\[0\]\.issue_date +2020-01-31$/m)
+    expect(out).toMatch(/^│ given_name \(org\.iso\.18013\.5\.1\) +Ada$/m)
+    expect(out).toMatch(/^│ given_name \(org\.example\.extra\) +A\.$/m)
+    const asked = await startVerification(services, mdocQuery)
+    expect((await run('present', asked.link, '--yes')).out).toContain(
+      'shows: its type, its dates, the key it is bound to',
+    )
   })
 
   it('presents, having said who asks, what would be seen and what would not', async () => {

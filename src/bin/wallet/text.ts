@@ -1,5 +1,5 @@
 /** What the wallet shows a person: cards, what a request would disclose, what stays hidden. */
-import type { Json } from '../../codec/json.ts'
+import { isObject, type Json } from '../../codec/json.ts'
 import type { Place } from '../../codec/sd-jwt.ts'
 import { isWithin, pathText } from '../../protocol/claim-path.ts'
 import { type Answered, chosenAnswers } from '../../wallet/answer.ts'
@@ -86,7 +86,9 @@ function wouldSee({ credential, disclosed, hidden }: Answered): string {
   const always = new Set(
     disclosed.filter(({ place }) => isEnvelope(credential, place)).map(({ place }) => String(place[0])),
   )
-  const envelope = `and what every presentation shows: ${[...always, 'the key it is bound to'].join(', ')}`
+  // An mdoc has its type and its dates beside the claims and not among them.
+  const facts = always.size > 0 ? [...always] : ['its type', 'its dates']
+  const envelope = `and what every presentation shows: ${[...facts, 'the key it is bound to'].join(', ')}`
   const kept = inOrder(
     credential,
     hidden.map((place) => ({ place })),
@@ -141,14 +143,24 @@ function isEnvelope({ envelope }: StoredCredential, [member]: Place): boolean {
 }
 
 /** What the issuer calls the claim, as far as it says; its path otherwise. */
-function label({ claimNames }: StoredCredential, place: Place): string {
-  const [named] = claimNames
+function label(stored: StoredCredential, place: Place): string {
+  const [named] = stored.claimNames
     .filter(({ path }) => path.length <= place.length && path.every((step, at) => fits(step, place[at])))
     .sort((a, b) => b.path.length - a.path.length)
-  if (named === undefined) return plain(pathText(place[0] === 'credentialSubject' ? place.slice(1) : place))
+  if (named === undefined) return plain(unnamed(stored, place))
   const rest = place.slice(named.path.length)
   if (rest.length === 0) return plain(named.name)
   return plain(`${named.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`)
+}
+
+/** The path without what only a format needs: the member around the subject's claims, the namespace of an element. */
+function unnamed({ format, claims }: StoredCredential, place: Place): string {
+  const [first, ...rest] = place
+  if (first === 'credentialSubject') return pathText(rest)
+  if (format !== 'mso_mdoc') return pathText(place)
+  const [element = ''] = rest
+  const holders = Object.values(claims).filter((elements) => isObject(elements) && Object.hasOwn(elements, element))
+  return holders.length > 1 ? `${pathText(rest)} (${String(first)})` : pathText(rest)
 }
 
 function fits(step: string | number | null, at: string | number | undefined): boolean {
