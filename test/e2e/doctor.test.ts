@@ -187,7 +187,7 @@ const rows: readonly Row[] = [
     'issuer',
     () => ({ issuer: { id: 'https://other.example', display: { name: 'Other' } } }),
     'issuer.id',
-    'problem',
+    'warning',
     /the issuer is https:\/\/other.example, and the certificate CN=Example is for http:/,
   ],
   [

@@ -49,7 +49,7 @@ export function identifierFinding({ chain }: ReadKey, issuerId: string): Finding
   const problem = identifierProblem(leaf, issuerId)
   return problem === undefined
     ? say('ok', `${issuerId} is a name in the certificate`)
-    : say('problem', `${problem}; verifiers would refuse every credential`)
+    : say('warning', `${problem}; verifiers that compare the two refuse what it signs`)
 }
 
 /** The anchors that hold; reading the configuration warns of the others. */
