@@ -3,6 +3,7 @@
  * code), played against our service: each test does what the module of its name does, in every format we issue.
  */
 import { createPublicKey } from 'node:crypto'
+import { exportJWK, generateKeyPair } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
@@ -20,6 +21,7 @@ import {
   authorize,
   credentialIn,
   credentialResponse,
+  decrypted,
   discover,
   documentAt,
   expectError,
@@ -48,14 +50,19 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
   afterAll(() => services.close())
 
   it('oid4vci-1_0-issuer-metadata-test', async () => {
-    const { metadata, server, offer } = await discover(services, driven)
-    const issuer = textOf(offer, 'credential_issuer')
-    expect(metadataMistakes(metadata, issuer)).toEqual([])
-    const servers = (metadata.authorization_servers ?? [issuer]) as readonly string[]
-    for (const each of servers) {
-      const document = await documentAt(services, wellKnown(each, 'oauth-authorization-server'))
-      expect(serverMistakes(document, each, metadata)).toEqual([])
-      expect(keyMistakes(await documentAt(services, textOf(server, 'jwks_uri')))).toEqual([])
+    // What has no scope is asked for by authorization details, which the authorization server then has to take.
+    const { scope, ...unscoped } = driven.configuration
+    expect(scope).toBeDefined()
+    for (const configuration of [driven.configuration, unscoped]) {
+      const { metadata, server, offer } = await discover(services, { ...driven, configuration })
+      const issuer = textOf(offer, 'credential_issuer')
+      expect(metadataMistakes(metadata, issuer)).toEqual([])
+      const servers = (metadata.authorization_servers ?? [issuer]) as readonly string[]
+      for (const each of servers) {
+        const document = await documentAt(services, wellKnown(each, 'oauth-authorization-server'))
+        expect(serverMistakes(document, each, metadata)).toEqual([])
+        expect(keyMistakes(await documentAt(services, textOf(server, 'jwks_uri')))).toEqual([])
+      }
     }
   })
 
@@ -104,6 +111,14 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
 
     const credential = await credentialIn(await credentialResponse(wallet))
     expect(driven.mistakesIn(credential, wallet.holder.jwk, services.clock.now)).toEqual([])
+    // The encrypted variant, compressed or not.
+    const { privateKey, jwk } = await responseKey()
+    for (const more of [{ enc: 'A128GCM' }, { enc: 'A256GCM' }, { enc: 'A128GCM', zip: 'DEF' }]) {
+      const members = { credential_response_encryption: { jwk, ...more } }
+      const response = await credentialResponse(wallet, { members, encrypted: more })
+      const encrypted = await credentialIn(await decrypted(response, privateKey))
+      expect(driven.mistakesIn(encrypted, wallet.holder.jwk, services.clock.now)).toEqual([])
+    }
   })
 
   it('oid4vci-1_0-issuer-happy-flow-additional-requests', async () => {
@@ -186,9 +201,17 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
 
   it('oid4vci-1_0-issuer-fail-unsupported-encryption-algorithm', async () => {
     const wallet = await walletWithToken(services, driven)
-    const jwk = { ...(await holderSigner()).jwk, alg: 'ECDH-ES+UNKNOWN', use: 'enc', kid: '1' }
-    const members = { credential_response_encryption: { jwk, enc: 'A000GCM' } }
-    await expectError(await credentialResponse(wallet, { members }), 'invalid_encryption_parameters')
+    const { jwk } = await responseKey()
+    const encrypted = { enc: 'A128GCM' }
+    for (const wanted of [
+      { jwk: { ...jwk, alg: 'ECDH-ES+UNKNOWN' }, enc: 'A128GCM' },
+      { jwk, enc: 'A000GCM' },
+    ]) {
+      const members = { credential_response_encryption: wanted }
+      await expectError(await credentialResponse(wallet, { members, encrypted }), 'invalid_encryption_parameters')
+      // In the clear it is refused for that alone.
+      await expectError(await credentialResponse(wallet, { members }), 'invalid_encryption_parameters')
+    }
     await credentialIn(await credentialResponse(wallet))
   })
 
@@ -201,6 +224,12 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
     await credentialIn(await credentialResponse(wallet))
   })
 })
+
+/** The key of a wallet that wants its answers encrypted. */
+async function responseKey() {
+  const { privateKey, publicKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256' })
+  return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid: 'suite', use: 'enc', alg: 'ECDH-ES' } }
+}
 
 describe.each(drivenFormats)('$format for keys that are attested', (driven) => {
   const attested = { ...driven, configuration: { ...driven.configuration, key_attestations_required: {} } }

@@ -3,6 +3,7 @@
  * follows only what it is told, and sends members nobody knows with every request.
  */
 import { randomBytes } from 'node:crypto'
+import { CompactEncrypt, compactDecrypt, importJWK, type JWK } from 'jose'
 import { expect } from 'vitest'
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
@@ -131,6 +132,8 @@ export async function proofFor(wallet: Authorized, changes: ProofChanges = {}): 
 export interface RequestChanges {
   /** Members of the body; undefined ones are left out. */
   readonly members?: Readonly<Record<string, unknown>>
+  /** Encrypts the body to the key of the metadata, with these header members. */
+  readonly encrypted?: { readonly enc: string; readonly zip?: string }
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: string
 }
@@ -139,21 +142,39 @@ export interface RequestChanges {
 export async function credentialResponse(wallet: Authorized, changes: RequestChanges = {}): Promise<Response> {
   const { services, metadata, token, configurationId } = wallet
   const usual = 'proofs' in (changes.members ?? {}) ? {} : { proofs: { jwt: [await proofFor(wallet)] } }
+  const body = JSON.stringify({
+    credential_configuration_id: configurationId,
+    ...usual,
+    ...unknownText(),
+    [random()]: { nested: [random()] },
+    ...changes.members,
+  })
   return services.fetch(`${textOf(metadata, 'credential_endpoint')}${changes.query ?? ''}`, {
     method: 'POST',
     headers: {
-      'content-type': 'application/json',
+      'content-type': changes.encrypted ? 'application/jwt' : 'application/json',
       authorization: `Bearer ${textOf(token, 'access_token')}`,
       ...changes.headers,
     },
-    body: JSON.stringify({
-      credential_configuration_id: configurationId,
-      ...usual,
-      ...unknownText(),
-      [random()]: { nested: [random()] },
-      ...changes.members,
-    }),
+    body: changes.encrypted ? await encryptTo(metadata, body, changes.encrypted) : body,
   })
+}
+
+async function encryptTo(metadata: JsonObject, body: string, header: NonNullable<RequestChanges['encrypted']>) {
+  const { jwks } = metadata.credential_request_encryption as { readonly jwks?: { readonly keys: readonly JWK[] } }
+  const { kid = '', alg = '', ...key } = jwks?.keys[0] ?? {}
+  return new CompactEncrypt(Buffer.from(body))
+    .setProtectedHeader({ ...header, alg, kid })
+    .encrypt(await importJWK(key, alg))
+}
+
+/** The answer to a wallet that wants it encrypted to its key, by an independent library, as `credentialIn` wants it. */
+export async function decrypted(response: Response, key: CryptoKey): Promise<Response> {
+  expect(response.headers.get('content-type')).toBe('application/jwt')
+  const { plaintext, protectedHeader } = await compactDecrypt(await response.text(), key)
+  expect(protectedHeader).toMatchObject({ alg: 'ECDH-ES', kid: 'suite' })
+  const headers = { 'cache-control': response.headers.get('cache-control') ?? '' }
+  return Response.json(JSON.parse(Buffer.from(plaintext).toString()), { status: response.status, headers })
 }
 
 /** The one credential of a response; anything else than it and a notification id is unknown to the suite. */

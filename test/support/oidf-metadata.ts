@@ -45,7 +45,7 @@ function configurationMistakes(configuration: JsonObject): readonly string[] {
     'the format is one of OpenID4VCI': isText(format, FORMATS),
     'the members of the format are there': hasFormatMembers(configuration),
     'scope has the syntax of RFC 6749': scope === undefined || isText(scope, /^[!#-[\]-~]+$/),
-    'algorithms are known': isList(algorithms, (each) => [true, false].some((cose) => isAlgorithm(each, cose))),
+    'algorithms are of the kind of the format': isList(algorithms, (each) => isAlgorithm(each, format === 'mso_mdoc')),
     'binding methods and proof types are both there, or neither': (methods === undefined) === (proofs === undefined),
     'binding methods are known': methods === undefined || isList(methods, (each) => isText(each, BINDING_METHODS)),
     'every proof type names its algorithms': proofs === undefined || isProofTypes(proofs),
