@@ -2,7 +2,7 @@
  * The wallet of the OpenID Foundation's conformance suite, as its modules for issuers play it: it starts from the link,
  * follows only what it is told, and sends members nobody knows with every request.
  */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, type webcrypto } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt, importJWK, type JWK } from 'jose'
 import { expect } from 'vitest'
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
@@ -169,7 +169,7 @@ async function encryptTo(metadata: JsonObject, body: string, header: NonNullable
 }
 
 /** The answer to a wallet that wants it encrypted to its key, by an independent library, as `credentialIn` wants it. */
-export async function decrypted(response: Response, key: CryptoKey): Promise<Response> {
+export async function decrypted(response: Response, key: webcrypto.CryptoKey): Promise<Response> {
   expect(response.headers.get('content-type')).toBe('application/jwt')
   const { plaintext, protectedHeader } = await compactDecrypt(await response.text(), key)
   expect(protectedHeader).toMatchObject({ alg: 'ECDH-ES', kid: 'suite' })
