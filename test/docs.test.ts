@@ -49,6 +49,14 @@ describe('the rules of the given interface', () => {
   })
 })
 
+describe('the generated pages', () => {
+  it('are what `npm run docs` makes of the code as it is', async () => {
+    const check = promisify(execFile)('node', ['build/run.js', 'build/docs.ts', '--check'], { cwd: ROOT })
+    // What is not current is named there.
+    expect(await check.catch((error: unknown) => error)).toMatchObject({ stderr: '' })
+  }, 60_000)
+})
+
 describe('the README by hand', () => {
   const children: ChildProcess[] = []
   afterAll(() => {
