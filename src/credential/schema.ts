@@ -5,7 +5,8 @@ import { refuse } from '../protocol/error.ts'
 
 /** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
 export const RESERVED: readonly string[] = ['_sd', '_sd_alg', '...', '__proto__']
-const MAX_DEPTH = 16
+/** How deep a claim may lie in a dataset. */
+export const MAX_DEPTH = 16
 /** What names the type in a configuration; each format knows one. OpenID4VCI 1.0, Credential Format Profiles. */
 const TYPE_MEMBERS = ['credential_definition', 'vct', 'doctype']
 /** The same in a query. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */

@@ -3,12 +3,12 @@
  * OpenID4VCI 1.0, Using Authorization Details Parameter and Successful Token Response; RFC 9396.
  */
 import { isObject, type Json, own, ownString, parseJson } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
-import { refuse } from '../protocol/error.ts'
+import { orRefuse, refuse } from '../protocol/error.ts'
 import type { AuthorizationDetail } from '../protocol/oid4vci.ts'
 
 export const DETAIL_TYPE = 'openid_credential'
 
+const CODE = 'invalid_authorization_details'
 const MAX_DETAILS = 50
 
 /**
@@ -20,7 +20,7 @@ export function readAuthorizationDetails(
   configurationIds: readonly string[],
   identifiers: readonly string[],
 ): readonly string[] {
-  const details = parse(text)
+  const details = orRefuse(CODE, 'authorization_details', () => parseJson(text))
   if (!Array.isArray(details) || details.length === 0 || details.length > MAX_DETAILS) {
     return invalid(`it must be an array of 1 to ${MAX_DETAILS} objects`)
   }
@@ -50,15 +50,6 @@ function identifierOf(configurationId: string): string {
   return `${configurationId}.0`
 }
 
-function parse(text: string): Json {
-  try {
-    return parseJson(text)
-  } catch (error) {
-    if (error instanceof MalformedError) return invalid(error.message)
-    throw error
-  }
-}
-
 function configurationOf(detail: Json, identifiers: readonly string[]): string {
   if (!isObject(detail) || own(detail, 'type') !== DETAIL_TYPE) return invalid(`its type must be ${DETAIL_TYPE}`)
   const locations = own(detail, 'locations')
@@ -70,5 +61,5 @@ function configurationOf(detail: Json, identifiers: readonly string[]): string {
 }
 
 function invalid(why: string): never {
-  return refuse('invalid_authorization_details', `authorization_details: ${why}`)
+  return refuse(CODE, `authorization_details: ${why}`)
 }

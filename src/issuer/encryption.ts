@@ -3,19 +3,17 @@
  * OpenID4VCI 1.0, Encrypted Credential Requests and Responses. Errors are never encrypted.
  */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
 import { BODY_LIMIT } from '../http/app.ts'
 import {
   decryptJwe,
   type Encryption,
-  type EncryptionKey,
   encryptJwe,
   jweAlgorithms,
   jweEncryptions,
   publishedKey,
   readEncryptionKey,
 } from '../keys/jwe.ts'
-import { refuse } from '../protocol/error.ts'
+import { orRefuse, refuse, refuseMalformed } from '../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse, IssuerMetadata } from '../protocol/oid4vci.ts'
 import type { IssuerContext } from './context.ts'
 
@@ -71,10 +69,12 @@ export function encryptResponse(response: CredentialResponse, encryption: Encryp
   return encryptJwe(JSON.stringify(response), encryption)
 }
 
-async function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonObject> {
+function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonObject> {
   const { privateKey: key, kid } = encryptionKey
   const decryption = { key, kid, encs: jweEncryptions, maxBytes: BODY_LIMIT, zip: 'DEF' } as const
-  return orRefuse('the encrypted request cannot be read', () => decryptJwe(text, decryption))
+  return decryptJwe(text, decryption).catch((error: unknown) =>
+    refuseMalformed('invalid_encryption_parameters', 'the encrypted request cannot be read', error),
+  )
 }
 
 function encryptionOf(wanted: unknown): Encryption {
@@ -88,24 +88,6 @@ function encryptionOf(wanted: unknown): Encryption {
   if (zip !== undefined && zip !== 'DEF') {
     return refuse('invalid_encryption_parameters', `${where}.zip must be DEF, or be left out`)
   }
-  let key: EncryptionKey
-  try {
-    key = readEncryptionKey(own(wanted, 'jwk'))
-  } catch (error) {
-    return refuseMalformed(`${where}.jwk`, error)
-  }
+  const key = orRefuse('invalid_encryption_parameters', `${where}.jwk`, () => readEncryptionKey(own(wanted, 'jwk')))
   return { ...key, enc, zip }
-}
-
-async function orRefuse<T>(what: string, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (error) {
-    return refuseMalformed(what, error)
-  }
-}
-
-function refuseMalformed(what: string, error: unknown): never {
-  if (!(error instanceof MalformedError)) throw error
-  return refuse('invalid_encryption_parameters', `${what}: ${error.message}`)
 }

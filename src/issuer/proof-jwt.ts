@@ -1,9 +1,8 @@
 /** What key proofs and key attestations have in common as JWTs: how they are read, and when they are good. */
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
-import { MalformedError } from '../codec/malformed.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
-import { refuse } from '../protocol/error.ts'
+import { orRefuse, refuse } from '../protocol/error.ts'
 
 /** Where we are in time, and how far apart clocks may be. */
 export interface ProofClock {
@@ -58,10 +57,5 @@ export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: P
 
 /** What `read` gives; what it finds malformed is refused with `invalid_proof`. */
 export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof MalformedError) return refuse('invalid_proof', `the ${kind} cannot be read: ${error.message}`)
-    throw error
-  }
+  return orRefuse('invalid_proof', `the ${kind} cannot be read`, read)
 }

@@ -2,6 +2,7 @@
  * The one way to say no to a caller: an error code of a specification, and a sentence that says what to do.
  * `http/error-response.ts` turns it into `{"error", "error_description"}`. A failed verification is no error but a report.
  */
+import { MalformedError } from '../codec/malformed.ts'
 
 /** Every code we answer with, and its HTTP status. */
 export const statusOf = {
@@ -56,4 +57,19 @@ export class ProtocolError extends Error {
 /** Refuses the request: throws a {@link ProtocolError} that the caller sees. */
 export function refuse(code: ErrorCode, description: string, cause?: unknown): never {
   throw new ProtocolError(code, description, { cause })
+}
+
+/** What `read` gives. Refuses with `code` when it finds that the bytes are not what they should be; `what` says which. */
+export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    return refuseMalformed(code, what, error)
+  }
+}
+
+/** The same for an error that was caught already; one of another kind is thrown again. */
+export function refuseMalformed(code: ErrorCode, what: string, error: unknown): never {
+  if (!(error instanceof MalformedError)) throw error
+  return refuse(code, `${what}: ${error.message}`)
 }

@@ -3,12 +3,11 @@
  * OpenID4VP 1.0, Encrypted Responses; HAIP 1.0, OpenID for Verifiable Presentations.
  */
 import type { JsonObject } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
 import { decryptJwe, jweEncryptions, publishedKey } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { type PrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
-import { refuse } from '../protocol/error.ts'
+import { refuseMalformed } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 
 /** The rule of the interface; a profile overrides it. A mixed query is encrypted as a whole. */
@@ -31,13 +30,9 @@ export function thumbprintOf(key: PrivateJwk): Uint8Array {
 }
 
 /** The members of an encrypted response. Refuses with `invalid_request`, saying what is wrong with the JWE. */
-export async function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
-  try {
-    return await decryptJwe(jwe, { key, kid: kidOf(key), encs: jweEncryptions, maxBytes })
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuse('invalid_request', `response: ${error.message}`)
-  }
+export function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
+  const decryption = { key, kid: kidOf(key), encs: jweEncryptions, maxBytes }
+  return decryptJwe(jwe, decryption).catch((error: unknown) => refuseMalformed('invalid_request', 'response', error))
 }
 
 /** A key has the name that its value gives it, so that no two of them share one. */

@@ -3,10 +3,9 @@
  * OpenID4VP 1.0, Response Parameters; Response Mode direct_post and direct_post.jwt.
  */
 import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
 import { BODY_LIMIT } from '../http/app.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
-import { refuse } from '../protocol/error.ts'
+import { orRefuse, refuse } from '../protocol/error.ts'
 import { openResponse } from './response-encryption.ts'
 import type { EncryptedResponseForm, ResponseForm } from './schemas.ts'
 
@@ -27,7 +26,7 @@ export function readForm({
 }: ResponseForm): WalletResponse {
   if (error) return { error, description, state }
   if (!text) return refuse('invalid_request', 'the response has neither vp_token nor error')
-  return { vpToken: parseToken(text), state }
+  return { vpToken: orRefuse('invalid_request', 'vp_token', () => parseJsonObject(text)), state }
 }
 
 /** An encrypted response, or an error, which may come in the clear. Refuses with `invalid_request`. */
@@ -65,15 +64,6 @@ function textOf(members: JsonObject, name: string): string | undefined {
   const value = own(members, name)
   if (value === undefined || typeof value === 'string') return value
   return refuse('invalid_request', `${name} must be a string`)
-}
-
-function parseToken(text: string): JsonObject {
-  try {
-    return parseJsonObject(text)
-  } catch (error) {
-    if (error instanceof MalformedError) return refuse('invalid_request', `vp_token: ${error.message}`)
-    throw error
-  }
 }
 
 function textOrRefuse(presentation: Json): string {

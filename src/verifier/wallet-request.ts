@@ -3,9 +3,8 @@
  * wants the object encrypted to. The rest it may say is not needed. OpenID4VP 1.0, Request URI Method post.
  */
 import { type JsonObject, own, parseJsonObject } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
 import { type EncryptionKey, encryptJwe, findEncryptionKey, type JweEncryption, jweEncryptions } from '../keys/jwe.ts'
-import { refuse } from '../protocol/error.ts'
+import { orRefuse, refuse } from '../protocol/error.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
 import type { RequestObjectForm } from './schemas.ts'
 
@@ -24,7 +23,9 @@ export function readWalletRequest({
   if (nonce && (nonce.length > MAX_NONCE || !/^[ -~]+$/.test(nonce))) {
     refuse('invalid_request', `wallet_nonce must be printable ASCII of up to ${MAX_NONCE} characters`)
   }
-  const encryption = metadata ? encryptionOf(readMetadata(metadata)) : undefined
+  const encryption = metadata
+    ? encryptionOf(orRefuse('invalid_request', 'wallet_metadata', () => parseJsonObject(metadata)))
+    : undefined
   return { ...(nonce ? { nonce } : {}), ...(encryption === undefined ? {} : { encryption }) }
 }
 
@@ -32,15 +33,6 @@ export function readWalletRequest({
 export async function encryptFor({ encryption }: WalletRequest, requestObject: string): Promise<string> {
   if (encryption === undefined) return requestObject
   return encryptJwe(requestObject, { ...encryption.key, enc: encryption.enc, cty: 'JWT' })
-}
-
-function readMetadata(text: string): JsonObject {
-  try {
-    return parseJsonObject(text)
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuse('invalid_request', `wallet_metadata: ${error.message}`)
-  }
 }
 
 /** The first key that we can encrypt to. A wallet that has none, or other ones, gets what everybody gets. */

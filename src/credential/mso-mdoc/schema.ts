@@ -3,17 +3,14 @@
  * OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
-import { MalformedError } from '../../codec/malformed.ts'
 import type { Place } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path.ts'
 import { inBoolean, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
-import { refuse } from '../../protocol/error.ts'
+import { orRefuse, refuse } from '../../protocol/error.ts'
 import type { Evidence } from '../format.ts'
-import { inForeignMeta, refuseForeignTypes } from '../schema.ts'
+import { inForeignMeta, MAX_DEPTH, refuseForeignTypes } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
 import { toCbor, unicode } from './values.ts'
-
-const MAX_DEPTH = 16
 
 /** Refuses with `invalid_request` a configuration without `doctype`, with members of other formats, or that hides less than all. */
 export function checkConfiguration(configuration: JsonObject): void {
@@ -97,7 +94,7 @@ function checkValue(value: Json, { path, nameSpace, name, left }: At): void {
   if (left === 0) refuse('invalid_request', `${pathText(path)}: nested deeper than ${MAX_DEPTH}`)
   if (name !== undefined) checkName(name, path)
   if (typeof value !== 'object' || value === null) {
-    refuseMalformed(path, () => toCbor(value, nameSpace, name))
+    orRefuse('invalid_request', pathText(path), () => toCbor(value, nameSpace, name))
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) {
       checkValue(element, { path: [...path, index], nameSpace, name: undefined, left: left - 1 })
@@ -111,16 +108,7 @@ function checkValue(value: Json, { path, nameSpace, name, left }: At): void {
 
 function checkName(name: string, path: Place): void {
   if (name === '__proto__') refuse('invalid_request', `${pathText(path)}: this name is reserved`)
-  refuseMalformed(path, () => unicode(name))
-}
-
-function refuseMalformed(path: Place, read: () => unknown): void {
-  try {
-    read()
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    refuse('invalid_request', `${pathText(path)}: ${error.message}`)
-  }
+  orRefuse('invalid_request', pathText(path), () => unicode(name))
 }
 
 function* inClaim(claim: JsonObject, at: string): Mistakes {
