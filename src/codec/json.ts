@@ -16,6 +16,16 @@ export function own(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
+/** The member of that name, of what may be no object at all. */
+export function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return isObject(value) ? own(value, name) : undefined
+}
+
+/** The strings of an array; none when it is no array. */
+export function stringsIn(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
+}
+
 /** A string member, or undefined when it is absent or something else. */
 export function ownString(object: JsonObject, name: string): string | undefined {
   const value = own(object, name)

@@ -2,7 +2,7 @@
  * What formats put into their evidence in the same way: the bound key, times, who issued it, and for all that are made of
  * JWTs the members that say so.
  */
-import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type PublicJwk, readPublicJwk, thumbprint } from '../keys/jwk.ts'
 import type { Evidence, Instant, Validity } from './format.ts'
@@ -69,7 +69,7 @@ export function statusOf(entry: Json | undefined): JsonObject | undefined {
 
 export function stringsOf(value: Json | undefined): readonly string[] {
   if (typeof value === 'string') return [value]
-  return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
+  return stringsIn(value)
 }
 
 /** From when all of it holds. */

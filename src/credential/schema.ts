@@ -8,7 +8,7 @@ export const RESERVED: readonly string[] = ['_sd', '_sd_alg', '...', '__proto__'
 /** How deep a claim may lie in a dataset. */
 export const MAX_DEPTH = 16
 /** What names the type in a configuration; each format knows one. OpenID4VCI 1.0, Credential Format Profiles. */
-const TYPE_MEMBERS = ['credential_definition', 'vct', 'doctype']
+export const TYPE_MEMBERS = ['credential_definition', 'vct', 'doctype'] as const
 /** The same in a query. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
 const META_MEMBERS = ['type_values', 'vct_values', 'doctype_value']
 

@@ -3,6 +3,7 @@
  * wallets of drafts up to 14 ask. OpenID4VCI 1.0, Credential Request.
  */
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { TYPE_MEMBERS } from '../credential/schema.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialRequest } from '../protocol/oid4vci.ts'
 import { configurationOfIdentifier } from './authorization-details.ts'
@@ -13,9 +14,6 @@ export interface RequestedConfiguration {
   readonly configurationId: string
   readonly configuration: JsonObject
 }
-
-/** What tells apart the credentials of a format. */
-const FORMAT_PARAMETERS = ['credential_definition', 'vct', 'doctype'] as const
 
 /** Whether the wallet asks as drafts up to 14 did. */
 export function asksByFormat(request: CredentialRequest): boolean {
@@ -89,7 +87,7 @@ async function byFormat(
   session: IssuanceSession,
   request: CredentialRequest,
 ): Promise<RequestedConfiguration> {
-  if (!FORMAT_PARAMETERS.some((name) => request[name] !== undefined)) {
+  if (!TYPE_MEMBERS.some((name) => request[name] !== undefined)) {
     refuse(
       'invalid_credential_request',
       'send credential_configuration_id; a format, as drafts up to 14 have it, needs credential_definition, vct or doctype',
@@ -110,7 +108,7 @@ function isMeant(configuration: JsonObject, request: CredentialRequest): boolean
   const format = own(configuration, 'format')
   // SD-JWT VC had another name until draft 14; what it shares the name with has no vct.
   const same = request.format === format || (request.format === 'vc+sd-jwt' && format === 'dc+sd-jwt')
-  return same && FORMAT_PARAMETERS.every((name) => isSame(own(configuration, name), request[name] as Json | undefined))
+  return same && TYPE_MEMBERS.every((name) => isSame(own(configuration, name), request[name] as Json | undefined))
 }
 
 function isSame(declared: Json | undefined, asked: Json | undefined): boolean {

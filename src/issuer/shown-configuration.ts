@@ -72,9 +72,9 @@ function claimTree(claims: readonly Described[]): JsonObject {
   return Object.fromEntries(
     [...names].map((name) => {
       const below = claims.filter(({ path }) => path[0] === name)
-      const own = below.find(({ path }) => path.length === 1)?.description
+      const itself = below.find(({ path }) => path.length === 1)?.description
       const inner = below.map(({ path, description }) => ({ path: path.slice(1), description }))
-      return [name, { ...own, ...claimTree(inner) }]
+      return [name, { ...itself, ...claimTree(inner) }]
     }),
   )
 }

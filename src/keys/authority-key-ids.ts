@@ -2,9 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
-
-/** Each certificate costs time to read. */
-const MAX_CHAIN = 10
+import { MAX_CHAIN } from './x5c.ts'
 
 /** Base64url. They are worth what the certificates are: anybody can write any identifier into one. */
 export function authorityKeyIds(certificates: readonly Certificate[]): ReadonlySet<string> {

@@ -4,6 +4,7 @@
  * Paths to a trust anchor are found in trust-anchors.ts.
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { fromBase64 } from '../codec/base64url.ts'
 import {
   contextTag,
   type DerValue,
@@ -94,7 +95,9 @@ export function readPemCertificates(pem: string): Certificate[] {
   if (certificates.length === 0) malformed('it holds no PEM certificate')
   return certificates.map(([, , body = '', end], index) =>
     within(`certificate ${index + 1}`, () =>
-      end === 'CERTIFICATE' ? parseCertificate(fromBase64(body)) : malformed('its END line is missing'),
+      end === 'CERTIFICATE'
+        ? parseCertificate(fromBase64(body.replace(/\s/g, '')))
+        : malformed('its END line is missing'),
     ),
   )
 }
@@ -232,12 +235,6 @@ function onlyChild({ children }: DerValue): DerValue {
   const [child, ...more] = children
   if (child === undefined || more.length > 0) return malformed('a tagged member of the certificate is not one element')
   return child
-}
-
-function fromBase64(text: string): Buffer {
-  const dense = text.replace(/\s/g, '')
-  const bytes = Buffer.from(dense, 'base64')
-  return bytes.toString('base64') === dense ? bytes : malformed('it is not base64')
 }
 
 function seconds(date: Date): string {

@@ -3,7 +3,7 @@
  * OpenID4VCI 1.0, Encrypted Credential Requests and Responses.
  */
 import type { KeyObject } from 'node:crypto'
-import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import {
   decryptJwe,
@@ -38,7 +38,7 @@ const JWT_TYPE = 'application/jwt'
 export function readCredentialEncryption(metadata: JsonObject): CredentialEncryption | undefined {
   const request = own(metadata, 'credential_request_encryption')
   const response = own(metadata, 'credential_response_encryption')
-  if (member(request, 'encryption_required') !== true && member(response, 'encryption_required') !== true)
+  if (memberOf(request, 'encryption_required') !== true && memberOf(response, 'encryption_required') !== true)
     return undefined
   if (!isObject(request)) {
     return refuse('invalid_metadata', 'the issuer requires encryption and has no credential_request_encryption')
@@ -106,8 +106,4 @@ function chooseEncryption(offered: JsonObject, name: string): JweEncryption {
     strongestFirst.find((enc) => Array.isArray(values) && values.includes(enc)) ??
     refuse('unsupported', `the issuer takes none of ${strongestFirst.join(', ')} (${name}.enc_values_supported)`)
   )
-}
-
-function member(value: Json | undefined, name: string): Json | undefined {
-  return isObject(value) ? own(value, name) : undefined
 }

@@ -1,5 +1,5 @@
 /** What the issuer says of itself and of a credential. OpenID4VCI 1.0, Credential Issuer Metadata. */
-import { isObject, type Json, type JsonObject, own, ownString } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, own, ownString, stringsIn } from '../codec/json.ts'
 import { type ClaimPath, isClaimPath } from '../protocol/claim-path.ts'
 import { readAddress, wellKnownAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
@@ -71,34 +71,34 @@ export function readOfferedCredential(issuer: IssuerMetadata, configurationId: s
   }
   const format = ownString(configuration, 'format') ?? ''
   const meta = heldFormat(format).metaOf(configuration)
-  const metadata = member(configuration, 'credential_metadata')
+  const metadata = memberOf(configuration, 'credential_metadata')
   return {
     configurationId,
     format,
     meta,
     proofKey: readProofKey(configuration),
     name: displayName(metadata) ?? metaText(meta) ?? configurationId,
-    claimNames: claimNames(member(metadata, 'claims')),
+    claimNames: claimNames(memberOf(metadata, 'claims')),
   }
 }
 
 /** OpenID4VCI 1.0, Credential Issuer Metadata Parameters: the issuer is its own authorization server unless it says so. */
 function readServers(value: Json | undefined, credentialIssuer: string): readonly string[] {
   if (value === undefined) return [credentialIssuer]
-  const servers = stringsOf(value)
+  const servers = stringsIn(value)
   if (servers.length > 0) return servers
   return refuse('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
 }
 
 function displayName(described: Json | undefined): string | undefined {
-  const displays = member(described, 'display')
-  const name = member(Array.isArray(displays) ? displays[0] : undefined, 'name')
+  const displays = memberOf(described, 'display')
+  const name = memberOf(Array.isArray(displays) ? displays[0] : undefined, 'name')
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
 function claimNames(claims: Json | undefined): readonly ClaimName[] {
   return (Array.isArray(claims) ? claims : []).flatMap((claim) => {
-    const [path, name] = [member(claim, 'path'), displayName(claim)]
+    const [path, name] = [memberOf(claim, 'path'), displayName(claim)]
     return isClaimPath(path) && name !== undefined ? [{ path, name }] : []
   })
 }
@@ -110,12 +110,4 @@ function endpoint(value: Json | undefined, name: string): string {
 function objectMember(object: JsonObject, name: string): JsonObject {
   const value = own(object, name)
   return isObject(value) ? value : refuse('invalid_metadata', `${name} of the issuer is not an object`)
-}
-
-function member(value: Json | undefined, name: string): Json | undefined {
-  return isObject(value) ? own(value, name) : undefined
-}
-
-function stringsOf(value: Json | undefined): readonly string[] {
-  return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
 }

@@ -1,5 +1,5 @@
 /** With which key a wallet can prove what the issuer wants proved. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
-import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { type JsonObject, memberOf, own, stringsIn } from '../codec/json.ts'
 import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../keys/did.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
@@ -19,18 +19,18 @@ type BindingMethod = (typeof BINDING_METHODS)[number]
 
 /** A credential that is bound to no key could be presented by anybody, so this wallet takes none. Refuses with `unsupported`. */
 export function readProofKey(configuration: JsonObject): ProofKey {
-  const proof = member(own(configuration, 'proof_types_supported'), 'jwt')
-  const algs = stringsOf(member(proof, 'proof_signing_alg_values_supported'))
+  const proof = memberOf(own(configuration, 'proof_types_supported'), 'jwt')
+  const algs = stringsIn(memberOf(proof, 'proof_signing_alg_values_supported'))
   // Ours are in the order of how many issuers and verifiers know them.
   const alg = joseAlgorithms.find((name) => algs.includes(name))
   if (alg === undefined) {
     const ours = joseAlgorithms.join(', ')
     return refuse('unsupported', `the issuer takes no key proof of the type jwt signed with one of ${ours}`)
   }
-  if (member(proof, 'key_attestations_required') !== undefined) {
+  if (memberOf(proof, 'key_attestations_required') !== undefined) {
     refuse('unsupported', 'the issuer wants an attestation of the key, and this wallet has nobody to attest it')
   }
-  const methods = stringsOf(own(configuration, 'cryptographic_binding_methods_supported'))
+  const methods = stringsIn(own(configuration, 'cryptographic_binding_methods_supported'))
   const method = BINDING_METHODS.find((each) => methods.includes(each))
   const theirs = methods.join(', ') || 'nothing'
   return method === undefined
@@ -47,12 +47,4 @@ export function proofHeader({ alg, method }: ProofKey, jwk: PublicJwk): JsonObje
 function algorithmNamed(alg: string): Algorithm {
   const known = Object.entries(algorithms) as [Algorithm, AlgorithmDetails][]
   return known.find(([, { jose }]) => jose.includes(alg))?.[0] ?? 'ES256'
-}
-
-function member(value: Json | undefined, name: string): Json | undefined {
-  return isObject(value) ? own(value, name) : undefined
-}
-
-function stringsOf(value: Json | undefined): readonly string[] {
-  return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
 }

@@ -1,5 +1,5 @@
 /** The types of W3C credentials, as they stand there and as their contexts expand them. */
-import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { type Json, type JsonObject, memberOf, own, stringsIn } from '../../codec/json.ts'
 import { VCDM_1_CONTEXT } from './members.ts'
 
 const CREDENTIALS = 'https://www.w3.org/2018/credentials#'
@@ -15,9 +15,8 @@ const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
 /** The `meta` that asks for a credential of all the types of a configuration; for any where it names none. */
 export function typeValuesOf(configuration: JsonObject): JsonObject {
   const definition = own(configuration, 'credential_definition')
-  const types = isObject(definition) ? own(definition, 'type') : undefined
-  const names = Array.isArray(types) ? types.filter((type) => typeof type === 'string') : []
-  return names.length > 0 ? { type_values: [names] } : {}
+  const names = stringsIn(memberOf(definition, 'type'))
+  return names.length > 0 ? { type_values: [[...names]] } : {}
 }
 
 /** Whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`. */

@@ -3,6 +3,7 @@ import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
+import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { type Check, cannotAsk, fail, pass } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
 
@@ -81,9 +82,6 @@ function howToTrust(leaf: Certificate | undefined): string {
   const fingerprint = Buffer.from(leaf?.fingerprint ?? '', 'base64url').toString('hex')
   return `To trust this issuer, put its certificate (SHA-256 ${fingerprint}) or that of its CA into issuerTrustAnchors and restart`
 }
-
-/** Each certificate costs time to read, whoever sent it. */
-const MAX_CHAIN = 10
 
 type Leaf = { readonly certificate: Certificate } | { readonly problem: string }
 
