@@ -44,6 +44,18 @@ export function parseJson(text: string): Json {
   return value
 }
 
+/** Throws a MalformedError when `value` holds more than `most` members and elements, at any depth. */
+export function refuseMany(value: Json, most: number): void {
+  if (countValues(value) > most) malformed(`it has more than ${most} values`)
+}
+
+/** Members and elements at any depth. */
+export function countValues(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const members = Object.values(value)
+  return members.reduce((count: number, member) => count + countValues(member), members.length)
+}
+
 /** Parses `text` and wants an object. Throws a MalformedError otherwise. */
 export function parseJsonObject(text: string): JsonObject {
   const value = parseJson(text)

@@ -1,6 +1,6 @@
 /** Starting an issuance session: the dataset is held against every configuration before anything is stored. */
 import { toBase64url } from '../codec/base64url.ts'
-import type { Json, JsonObject } from '../codec/json.ts'
+import { countValues, type JsonObject } from '../codec/json.ts'
 import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
@@ -50,16 +50,10 @@ export async function startSession(context: IssuerContext, request: NewSession) 
 /** Each may become a disclosure, and a reader of SD-JWTs takes no more of them. */
 function refuseTooMany(dataset: JsonObject): void {
   for (const [name, value] of Object.entries(dataset)) {
-    if (countBelow(value) > MAX_DISCLOSURES) {
+    if (countValues(value) > MAX_DISCLOSURES) {
       refuse('invalid_request', `credential_dataset.${name}: it holds more than ${MAX_DISCLOSURES} claims`)
     }
   }
-}
-
-/** Members and elements at any depth. */
-function countBelow(value: Json): number {
-  if (typeof value !== 'object' || value === null) return 0
-  return Object.values(value).reduce((count: number, member) => count + 1 + countBelow(member), 0)
 }
 
 function refuseUnlessComplete(claims: JsonObject, configuration: JsonObject): void {

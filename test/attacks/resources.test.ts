@@ -6,7 +6,9 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
+import { readJws } from '../../src/codec/jws.ts'
 import { digestOf, readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
+import { formatOf } from '../../src/credential/formats.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { verifySignature } from '../../src/keys/certificate-signature.ts'
 import { buildCommand, COMMAND, makeDirectory, run } from '../support/process.ts'
@@ -31,6 +33,18 @@ describe('what is sent costs little to refuse', () => {
 
   it('more disclosures than anybody needs', () => {
     expect(() => readSdJwt(`e30.e30.AA~${'e30~'.repeat(2001)}`)).toThrow(/more than 2000 disclosures/)
+  })
+
+  it('a plain JWT of more values than a query should look at, or with a chain of any length', () => {
+    const part = (value: object): string => toBase64url(JSON.stringify(value))
+    const vc = { type: ['VerifiableCredential'], credentialSubject: { list: Array.from({ length: 3000 }, () => 0) } }
+    const jwt = `${part({ alg: 'ES256' })}.${part({ vc })}.AA`
+    const vp = part({ vp: { type: ['VerifiablePresentation'], verifiableCredential: [jwt] } })
+    expect(() => formatOf('jwt_vc_json')?.read(`${part({ alg: 'ES256' })}.${vp}.AA`)).toThrow(/more than 3000 values/)
+    const chain = Array.from({ length: 1000 }, () => '')
+    expect(() => readJws(`${part({ x5c: chain })}.e30.AA`)).toThrow('the header: it has more than 1000 values')
+    const names = Array.from({ length: 20_000 }, () => '')
+    expect(() => readJws(`e30.${part({ aka_vcts: names })}.AA`)).toThrow('the payload: it has more than 20000 values')
   })
 
   it('a certificate larger than any is', () => {

@@ -2,7 +2,7 @@
  * What an SD-JWT VC configuration may declare, what its dataset may hold, and what a query may say of its types.
  * OpenID4VCI 1.0, appendix IETF SD-JWT VC; OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC draft-19, JWT Claims Set.
  */
-import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -39,7 +39,7 @@ export function checkDataset(dataset: JsonObject): void {
   }
   refuseReserved(claims, at)
   // Each may become a disclosure, and a reader of SD-JWTs takes no more of them.
-  if (countIn(claims) > MAX_DISCLOSURES)
+  if (countValues(claims) > MAX_DISCLOSURES)
     refuse('invalid_request', `${at}: it holds more than ${MAX_DISCLOSURES} claims`)
 }
 
@@ -56,10 +56,4 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   yield* inForeignMeta(meta, `${at}.meta`, 'vct_values')
   const types = own(meta, 'vct_values')
   if (types !== undefined) yield* inList(types, `${at}.meta.vct_values`, inText)
-}
-
-/** Members and elements at any depth. */
-function countIn(value: Json): number {
-  if (typeof value !== 'object' || value === null) return 0
-  return Object.values(value).reduce((count: number, member) => count + 1 + countIn(member), 0)
 }

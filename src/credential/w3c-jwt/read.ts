@@ -3,7 +3,7 @@
  * VCDM 1.1, JSON Web Token; OpenID4VP 1.0, W3C Verifiable Credentials, VC signed as a JWT, not using JSON-LD.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, own, ownString, refuseMany } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed, within } from '../../codec/malformed.ts'
 import { didOf, readDid } from '../../keys/did.ts'
@@ -14,6 +14,9 @@ import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.
 import { w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const
+
+/** Members and elements of a credential: as many as an SD-JWT may have. A query may look at each of them. */
+const MAX_VALUES = 3000
 
 /** Throws a MalformedError when the text is no JWT, or one with a presentation of none or several credentials. */
 export function read(presentation: string): Evidence {
@@ -39,6 +42,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   const { payload, header } = jws
   const vc = own(payload, 'vc')
   const claims = isObject(vc) ? vc : {}
+  within('the credential', () => refuseMany(claims, MAX_VALUES))
   const { identifiers, ...said } = w3cEvidence(payload, claims)
   return {
     formats: isJwt(header) && isObject(vc) ? IDS : [],
