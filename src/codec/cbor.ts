@@ -30,21 +30,30 @@ const OPTIONS = {
 /** cborg's own decoder replaces what is no UTF-8, and drops a byte order mark: two texts would read as one. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** How many values may still be read; several readings may share one. */
+export interface Budget {
+  valuesLeft: number
+}
+
 interface Reader {
   readonly tokens: Tokenizer
-  valuesLeft: number
+  readonly budget: Budget
+}
+
+export function newBudget(): Budget {
+  return { valuesLeft: MAX_VALUES }
 }
 
 /**
  * The one value that `bytes` are. Throws a MalformedError on anything else: bytes that follow, a key twice, a key that is
  * neither text nor integer, text that is no UTF-8, undefined and simple values, depth beyond 32. With `longNumbers`,
- * integers and lengths may take more bytes than they need.
+ * integers and lengths may take more bytes than they need; with a `budget`, it is drawn on.
  */
-export function decodeCbor(bytes: Uint8Array, { longNumbers = false } = {}): Cbor {
+export function decodeCbor(bytes: Uint8Array, { longNumbers = false, budget = newBudget() } = {}): Cbor {
   if (bytes.length > MAX_BYTES) malformed(`the CBOR is larger than ${MAX_BYTES} bytes`)
   // A plain Uint8Array: a Buffer's own slices would be views.
   const tokens = new Tokenizer(new Uint8Array(bytes), { ...OPTIONS, strict: !longNumbers })
-  const reader = { tokens, valuesLeft: MAX_VALUES }
+  const reader = { tokens, budget }
   const value = readValue(reader, nextToken(reader), MAX_DEPTH)
   return reader.tokens.done() ? value : malformed('bytes follow the CBOR value')
 }
@@ -116,7 +125,7 @@ function nextToken({ tokens }: Reader): Token {
 }
 
 function readValue(reader: Reader, token: Token, depthLeft: number): Cbor {
-  if (--reader.valuesLeft < 0) malformed(`the CBOR has more than ${MAX_VALUES} values`)
+  if (--reader.budget.valuesLeft < 0) malformed(`the CBOR has more than ${MAX_VALUES} values`)
   const { type } = token
   if (type.terminal) return type === Type.string ? textOf(token) : (token.value as Cbor)
   if (depthLeft === 0) malformed(`the CBOR is nested deeper than ${MAX_DEPTH}`)

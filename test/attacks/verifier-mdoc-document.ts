@@ -106,6 +106,17 @@ function removeElement(forgery: MdocForgery, name: string): Uint8Array {
 
 const elementAttacks: readonly MdocAttack[] = [
   {
+    attack: 'Two elements together hold more values than anybody should read, each of them fewer.',
+    ...badElement,
+    change(forgery) {
+      for (const name of ['given_name', 'age_over_18']) {
+        const { item } = itemOf(forgery, name)
+        item.set('elementValue', Array<Cbor>(11_000).fill(0))
+        replaceItem(forgery, name, encodeCbor(item), true)
+      }
+    },
+  },
+  {
     attack: 'The holder changes the value of an element.',
     ...badElement,
     change(forgery) {

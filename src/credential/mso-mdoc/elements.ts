@@ -6,12 +6,14 @@ import { hash } from 'node:crypto'
 import {
   asMap,
   asText,
+  type Budget,
   type Cbor,
   type CborMap,
   decodeCbor,
   encodeCbor,
   isBytes,
   isMap,
+  newBudget,
   TAG,
   tagged,
 } from '../../codec/cbor.ts'
@@ -43,10 +45,12 @@ interface Item {
 export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
   try {
     const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
+    // One for all: each element may be small, and there may be many.
+    const budget = newBudget()
     const claims = [...nameSpaces].map(([nameSpace, items]) => {
       const digests = mso.valueDigests.get(nameSpace)
       if (!isMap(digests)) malformed('the issuer signed no digests for a namespace that is shown')
-      return [nameSpace, elementsOf(items, digests, algorithm)] as const
+      return [nameSpace, elementsOf(items, { digests, algorithm, budget })] as const
     })
     return { claims: Object.fromEntries(claims), problem: undefined }
   } catch (error) {
@@ -65,10 +69,13 @@ export function digestOf(item: Uint8Array, algorithm = 'sha256'): Buffer {
   return hash(algorithm, encodeCbor(tagged(TAG.encoded, item)), 'buffer')
 }
 
-function elementsOf(items: readonly Uint8Array[], digests: CborMap, algorithm: string): JsonObject {
+function elementsOf(
+  items: readonly Uint8Array[],
+  { digests, algorithm, budget }: { readonly digests: CborMap; readonly algorithm: string; readonly budget: Budget },
+): JsonObject {
   const elements = new Map<string, Json>()
   for (const bytes of items) {
-    const { digestID, elementIdentifier, elementValue } = readItem(bytes)
+    const { digestID, elementIdentifier, elementValue } = readItem(bytes, budget)
     // With it no digestID occurs twice either: one digest is that of one element.
     if (elements.has(elementIdentifier)) malformed('an element occurs twice')
     const digest = digests.get(digestID)
@@ -80,8 +87,8 @@ function elementsOf(items: readonly Uint8Array[], digests: CborMap, algorithm: s
   return Object.fromEntries(elements)
 }
 
-function readItem(bytes: Uint8Array): Item {
-  const item = asMap(decodeCbor(bytes), 'an element')
+function readItem(bytes: Uint8Array, budget = newBudget()): Item {
+  const item = asMap(decodeCbor(bytes, { budget }), 'an element')
   const [digestID, elementValue] = [item.get('digestID'), item.get('elementValue')]
   if (typeof digestID !== 'number' || digestID < 0) malformed('the digestID of an element is not a number')
   if (!isBytes(item.get('random'))) malformed('an element has no random')

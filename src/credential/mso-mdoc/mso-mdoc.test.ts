@@ -200,6 +200,7 @@ describe('mobile documents', () => {
     check({ a: Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`e${at}`, at])) })()
     expect(check(many(33))).toThrow(/32 namespaces/)
     expect(check({ a: Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`e${at}`, at])) })).toThrow(/1000 el/)
+    expect(check({ a: { b: Array<Json>(3000).fill(0) } })).toThrow(/more than 3000 values/)
     expect(check({ a: { b: JSON.parse(`${'['.repeat(20)}1${']'.repeat(20)}`) as Json } })).toThrow(/nested deeper/)
   })
 

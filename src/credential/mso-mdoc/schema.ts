@@ -2,7 +2,7 @@
  * What an mdoc configuration may declare, what its dataset may hold, and what a query may say of its type and elements.
  * OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
-import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { countValues, isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import type { Place } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path.ts'
 import { inBoolean, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
@@ -11,6 +11,9 @@ import type { Evidence } from '../format.ts'
 import { inForeignMeta, MAX_DEPTH, refuseForeignTypes } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
 import { toCbor, unicode } from './values.ts'
+
+/** Members and elements: whoever reads an mdoc takes no more than its CBOR then has. */
+const MAX_VALUES = 3000
 
 /** Refuses with `invalid_request` a configuration without `doctype`, with members of other formats, or that hides less than all. */
 export function checkConfiguration(configuration: JsonObject): void {
@@ -34,6 +37,9 @@ export function checkDataset(dataset: JsonObject): void {
   if (nameSpaces.length > MAX_NAMESPACES || elements > MAX_ELEMENTS) {
     const most = `${MAX_NAMESPACES} namespaces and ${MAX_ELEMENTS} elements`
     refuse('invalid_request', `credential_dataset: it may have ${most}, and no more`)
+  }
+  if (countValues(dataset) > MAX_VALUES) {
+    refuse('invalid_request', `credential_dataset: it holds more than ${MAX_VALUES} values`)
   }
   for (const [nameSpace, value] of nameSpaces) checkNameSpace(nameSpace, value)
 }
