@@ -120,9 +120,9 @@ function isSame(declared: Json | undefined, asked: Json | undefined): boolean {
   )
 }
 
-/** The same elements, in whatever order. */
+/** The same elements, each once, in whatever order. */
 function haveSame(one: Json | undefined, other: Json | undefined): boolean {
-  if (!Array.isArray(one) || !Array.isArray(other)) return false
+  if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false
   const texts = (list: readonly Json[]): ReadonlySet<string> => new Set(list.map((each) => JSON.stringify(each)))
   const [a, b] = [texts(one), texts(other)]
   return a.size === b.size && [...a].every((text) => b.has(text))

@@ -213,6 +213,11 @@ describe('an issuer as it is', () => {
     ['a format that is no text', { format: [format], credential_definition: definition }, UNKNOWN],
     ['a type less', { format, credential_definition: { ...definition, type: ['VerifiableCredential'] } }, UNKNOWN],
     ['a type more', { format, credential_definition: { ...definition, type: [...definition.type, 'X'] } }, UNKNOWN],
+    [
+      'a type several times',
+      { format, credential_definition: { ...definition, type: Array(1000).fill(definition.type).flat() } },
+      UNKNOWN,
+    ],
     ['types that are no array', { format, credential_definition: { type: 'StudentCard' } }, UNKNOWN],
     [
       'another context',
