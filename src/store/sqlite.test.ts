@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -28,6 +28,24 @@ describe('SQLite', () => {
     expect(await store.commit([{ insert: 'thing', id: '0', value: { n: 0 } }])).toBe(undefined)
     other.close()
     await store.close()
+  })
+
+  it('leaves nothing in the file of what was replaced or purged', async () => {
+    const file = fresh()
+    const migrations = [{ id: '1', statements: createCollection('thing') }]
+    const store = await openSqlite<{ thing: { secret?: string } }>(file, migrations)
+    const secrets = ['first-', 'second-']
+    const [expiresAt, later] = [new Date(0), new Date(1)]
+    for (const [n, secret] of secrets.entries())
+      await store.commit([{ insert: 'thing', id: String(n), value: { secret: secret.repeat(50) }, expiresAt }])
+    // Other rows, so that the page stays in use.
+    await store.commit([{ insert: 'thing', id: 'kept', value: {} }])
+    await store.commit([{ update: 'thing', id: '0', version: 1, value: {} }])
+    await store.purge('thing', later)
+    await store.close()
+    const bytes = [file, `${file}-wal`].map((each) => (existsSync(each) ? readFileSync(each, 'latin1') : '')).join()
+    expect(bytes).toContain('kept')
+    for (const secret of secrets) expect(bytes).not.toContain(secret.repeat(2))
   })
 
   it('keeps its statements working when garbage is collected between them', async () => {

@@ -18,6 +18,8 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
   database.exec(`pragma busy_timeout = ${OPENING_TIMEOUT_MS}`)
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
+  // What is forgotten (the key of a response, say) does not stay in free space of the file.
+  database.exec('pragma secure_delete = on')
   migrate(database, migrations)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return createStore<C>(database)
@@ -44,7 +46,14 @@ function createStore<C>(database: DatabaseSync): Store<C> {
       const { changes } = statement(`delete from ${collection} where expires_at <= ?`).run(now.getTime())
       return Number(changes)
     }),
-    close: promised(() => database.close()),
+    close: promised(() => {
+      // The log has what was replaced since. Another process that still reads keeps it, and that is no failure.
+      try {
+        database.exec('pragma wal_checkpoint(truncate)')
+      } finally {
+        database.close()
+      }
+    }),
   }
 }
 
