@@ -3,7 +3,7 @@
  * signature is verified, no trust decided, and no date or status looked at; reasons name paths, never the values of
  * claims. OpenID4VP 1.0, Selecting Claims and Credentials.
  */
-import type { JsonObject } from '../codec/json.ts'
+import { countValues, type JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import type { CredentialFormat, HeldCredential } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
@@ -57,8 +57,10 @@ interface Candidate {
   readonly held: HeldCredential | undefined
 }
 
-/** What is compared and answered, in characters: every claim with every credential. At the worst it takes a second or two. */
+/** What is compared and answered, in characters: every claim with every credential. */
 const MAX_WORK = 10_000_000
+/** The same in values, as each claim may look at every value of a credential, however short. At the worst it takes a fifth of a second. */
+const MAX_LOOKS = 300_000
 
 /** The member of a description that has the type; in other formats it is `type`. */
 const TYPE_MEMBERS: ReadonlyMap<string, 'vct' | 'doctype'> = new Map([
@@ -72,8 +74,9 @@ const TYPE_MEMBERS: ReadonlyMap<string, 'vct' | 'doctype'> = new Map([
  */
 export function simulate({ dcql_query: posted, credentials }: Simulation): SimulationResult {
   const query = readNewQuery(posted)
-  refuseTooMuch(query, credentials)
+  refuseTooLong(query, credentials)
   const candidates = credentials.map((credential, i) => readCandidate(credential, `credentials[${i}]`))
+  refuseTooMany(query, candidates)
   const results = new Map(query.credentials.map((each) => [each.id, resultOf(each, candidates)]))
   const answered = new Set([...results].filter(([, { matches }]) => matches.length > 0).map(([id]) => id))
   const choice = chooseCredentials(query, answered)
@@ -91,11 +94,22 @@ export function simulate({ dcql_query: posted, credentials }: Simulation): Simul
   }
 }
 
-function refuseTooMuch(query: DcqlQuery, credentials: Simulation['credentials']): void {
-  const claims = query.credentials.reduce((count, each) => count + 1 + (each.claims?.length ?? 0), 0)
-  const work = claims * JSON.stringify(credentials).length + credentials.length * JSON.stringify(query).length
-  if (work > MAX_WORK)
-    refuse('request_too_large', 'credentials: too many or too large for this query; send some at a time')
+function refuseTooLong(query: DcqlQuery, credentials: Simulation['credentials']): void {
+  const characters = JSON.stringify(credentials).length
+  if (questionsOf(query) * characters + credentials.length * JSON.stringify(query).length > MAX_WORK) tooMuch()
+}
+
+function refuseTooMany(query: DcqlQuery, candidates: readonly Candidate[]): void {
+  const values = candidates.reduce((count, { claims }) => count + countValues(claims), 0)
+  if (questionsOf(query) * values > MAX_LOOKS) tooMuch()
+}
+
+function questionsOf({ credentials }: DcqlQuery): number {
+  return credentials.reduce((count, { claims = [] }) => count + 1 + claims.length, 0)
+}
+
+function tooMuch(): never {
+  return refuse('request_too_large', 'credentials: too many or too large for this query; send some at a time')
 }
 
 function readCandidate(posted: PostedCredential, at: string): Candidate {
