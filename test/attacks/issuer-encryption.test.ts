@@ -257,6 +257,13 @@ describe('an encrypted credential request', () => {
     await expectHarmless(issuer, () => post(issuer, sent), { status: 400, error: INVALID, why })
   })
 
+  it('whose members stand below __proto__: refused without effect, and nobody else is', async () => {
+    const issuer = await session()
+    const sent = await seal(issuer, `{"__proto__": ${await right(issuer)}}`)
+    await expectHarmless(issuer, () => post(issuer, sent), { status: 400, error: 'invalid_credential_request' })
+    expect(Object.keys(Object.prototype)).toEqual([])
+  })
+
   it('of more than a megabyte: refused unread', async () => {
     const issuer = await session()
     const refusal: Refusal = { status: 413, error: 'request_too_large' }

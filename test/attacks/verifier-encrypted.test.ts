@@ -100,6 +100,14 @@ const unreadable: readonly Row[] = [
   { attack: 'a key off the curve', form: header({ epk: { ...strangerPublic, y: stranger.x } }), says: /epk: .*curve/ },
   { attack: 'a private key', form: header({ epk: stranger }), says: /epk: the key is a private one/ },
   { attack: 'a key on another curve', form: header({ epk: p384() }), says: /epk: it is not on P-256/ },
+  {
+    attack: 'the key of the session for that of the sender',
+    form: (session) => {
+      const { kty, crv, x, y } = responseKey(session.request)
+      return header({ epk: { kty, crv, x, y } })(session)
+    },
+    says: /cannot be decrypted/,
+  },
   { attack: 'no key', form: header({ epk: undefined }), says: /epk: it is missing/ },
   {
     attack: 'a JWE in the JWE',

@@ -1,17 +1,22 @@
 /** Attacks on what a mobile document says: its elements, its validity and status, and whether it is what was asked for. */
 import { createHash } from 'node:crypto'
-import { type Cbor, type CborKey, decodeCbor, embedded, encodeCbor, TAG, tagged } from '../../src/codec/cbor.ts'
+import { fromBase64url } from '../../src/codec/base64url.ts'
+import { asMap, type Cbor, type CborKey, decodeCbor, embedded, encodeCbor, TAG, tagged } from '../../src/codec/cbor.ts'
 import { digestOf } from '../../src/credential/mso-mdoc/elements.ts'
+import { readIssuerSigned } from '../../src/credential/mso-mdoc/issuer-signed.ts'
 import {
   digestsOf,
   itemOf,
   MDL,
   type MdocForgery,
+  mdocConfiguration,
+  mdocDataset,
   membersOf,
   NAMESPACE,
   OTHER_NAMESPACE,
   replaceItem,
 } from '../support/mdoc.ts'
+import { holderSigner, issueCredential } from '../support/wire.ts'
 import { type Attack, after } from './attack.ts'
 
 type MdocAttack = Attack<MdocForgery>
@@ -130,6 +135,20 @@ const elementAttacks: readonly MdocAttack[] = [
     change(forgery) {
       const { item } = itemOf(forgery, 'age_over_18')
       replaceItem(forgery, 'age_over_18', encodeCbor(item.set('elementIdentifier', 'age_over_21')), false)
+    },
+  },
+  {
+    attack: 'The holder shows an element of another document, by the same issuer and with the same value.',
+    ...badElement,
+    async change(forgery, { services }) {
+      const other = await issueCredential(services, await holderSigner(), mdocConfiguration, mdocDataset)
+      const { nameSpaces } = readIssuerSigned(decodeCbor(fromBase64url(other)))
+      const { items, index, item } = itemOf(forgery, 'family_name')
+      const theirs = (nameSpaces.get(NAMESPACE) ?? []).find(
+        (each) => asMap(decodeCbor(each), 'it').get('elementIdentifier') === 'family_name',
+      )
+      const random = asMap(decodeCbor(theirs ?? new Uint8Array()), 'it').get('random') ?? null
+      items[index] = encodeCbor(item.set('random', random))
     },
   },
   {
