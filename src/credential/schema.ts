@@ -41,11 +41,15 @@ export function refuseUnlessStrings(value: Json | undefined, path: string): read
   return strings as string[]
 }
 
-/** Not unknown members but those of other formats: ignoring them would accept any type without a word. */
+/**
+ * Members of other formats, and members that are all unknown, as a misspelt one is: ignoring them would accept any type
+ * without a word. Unknown ones beside the one that is known are ignored, and an empty object is any type on purpose.
+ */
 export function* inForeignMeta(meta: JsonObject, path: string, known: string): Mistakes {
-  for (const foreign of META_MEMBERS) {
-    if (foreign !== known && own(meta, foreign) !== undefined) {
-      yield `${path}.${foreign}: does not go with this format; use ${known}`
-    }
+  const names = Object.keys(meta)
+  const foreign = names.filter((name) => name !== known && META_MEMBERS.includes(name))
+  for (const name of foreign) yield `${path}.${name}: does not go with this format; use ${known}`
+  if (names.length > 0 && foreign.length === 0 && !names.includes(known)) {
+    yield `${path}: has nothing that says the type; use ${known}, or an empty object for any type`
   }
 }

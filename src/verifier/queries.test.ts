@@ -33,6 +33,19 @@ describe('a query of ours', () => {
     expect(refusal({ credentials: [{ id: 'a', format, meta: {} }] })).toBe('accepted')
   })
 
+  it.each([...supportedFormats])(
+    'of the format %s names the type as the format does, and is not misspelt',
+    (format) => {
+      const type = { mso_mdoc: 'doctype_value', 'dc+sd-jwt': 'vct_values' }[format] ?? 'type_values'
+      const value = { doctype_value: 'A', vct_values: ['A'] }[type] ?? [['A']]
+      const asked = (meta: JsonObject) => refusal({ credentials: [{ id: 'a', format, meta }] })
+      expect(asked({ [type]: value, more: 1 })).toBe('accepted')
+      expect(asked({ [type.replace('value', 'valeu')]: value })).toBe(
+        `${first}.meta: has nothing that says the type; use ${type}, or an empty object for any type`,
+      )
+    },
+  )
+
   const supported = `supported: ${supportedFormats.join(', ')}`
   it.each<[JsonObject, string]>([
     [{ format: 'mso_mdoc' }, `${first}.meta.type_values: does not go with this format; use doctype_value`],

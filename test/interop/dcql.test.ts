@@ -82,6 +82,7 @@ const stricter: readonly (readonly [string, RegExp])[] = [
     /meta\.type_values\S*: must be/,
   ],
   ['the meta of another format, which would be ignored', /does not go with this format/],
+  ['a meta of unknown members alone, as a misspelt one is', /has nothing that says the type/],
 ]
 
 /** What the package refuses and we take. */
@@ -284,7 +285,7 @@ describe('a query', () => {
       }),
       { numRuns: 5000, seed: 3 },
     )
-    expect(taken.ours).toBeGreaterThan(3)
+    expect(taken.ours).toBeGreaterThan(1)
     expect(Math.min(taken.both, taken.package, taken.none)).toBeGreaterThan(300)
   })
 
