@@ -17,7 +17,8 @@ export function readAnchorDirectory(
     const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
     return { certificates: readTrustAnchors(names.map((name) => ({ name, text: files.read(`${directory}/${name}`) }))) }
   } catch (error) {
-    const why = error instanceof MalformedError ? error.message : 'the directory or a file in it cannot be read'
+    const why =
+      error instanceof MalformedError ? error.message : `the directory or a file in it cannot be read: ${directory}`
     return { mistakes: [`${setting}: ${why}`] }
   }
 }

@@ -18,6 +18,10 @@ import {
   writeFiles,
 } from './files.ts'
 
+const OTHERS: Readonly<Record<ServiceName, string>> = {
+  issuer: 'credentialEncryption, keyAttestationTrustAnchors, compatibility',
+  verifier: 'profile (haip encrypts every response), requestLifetimeSeconds (600)',
+}
 const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example Issuer', verifier: 'Example Verifier' }
 
 interface Written extends NewFiles {
@@ -107,7 +111,8 @@ ${own}  signing               the key file, and the files of its certificate cha
                         secret of one application, its value a label in logs
 
 Not there, and good without: host (every interface), database (an embedded one
-in ${services[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60)
+in ${services[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60),
+${OTHERS[service]}
 `
 }
 

@@ -25,7 +25,12 @@ export function checkDefinition(configuration: JsonObject, needs: string): JsonO
 /** Refuses with `invalid_request` a dataset without `credentialSubject`, with more than that, or with reserved names. */
 export function checkW3cDataset(dataset: JsonObject, configuration: JsonObject): void {
   const subject = own(dataset, 'credentialSubject')
-  if (!isObject(subject)) refuse('invalid_request', 'credential_dataset.credentialSubject: it must be an object')
+  if (!isObject(subject)) {
+    refuse(
+      'invalid_request',
+      'credential_dataset.credentialSubject: it must be an object with the claims of the subject',
+    )
+  }
   const stray = Object.keys(dataset).find((name) => name !== 'credentialSubject')
   if (stray !== undefined) {
     const format = ownString(configuration, 'format') ?? ''
