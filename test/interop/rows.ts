@@ -69,6 +69,10 @@ Each row is a test: an implementation that is not ours takes every step with our
 that [test/interop/package.json](../test/interop/package.json) pins. A row that fails names the step, and the test expects
 exactly that failure: when a party or we change, the build notices. The roles are the party's.
 
+If you make a wallet: [issuing.md](issuing.md) and [verifying.md](verifying.md) have each request that it makes of us, under "The
+wallet"; older drafts are in [issuing.md](issuing.md#older-wallets). "Draft 13 (\`compatibility\`)" is an issuer whose setting
+\`compatibility\` names \`draft13\`; every other row is an issuer without it.
+
 | role | of the party | of ours |
 |---|---|---|
 | wallet | resolves an offer, gets a token and a nonce, proves a key, receives; then resolves a request, chooses, presents | issuance and verification service |
