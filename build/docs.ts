@@ -36,7 +36,7 @@ function checksPage(): string {
 
 A report lists each of these with its outcome: \`passed\`, \`failed\`, \`warning\` (a SHOULD that does not hold),
 \`not_applicable\` (not asked, and why), or \`not_run\` (it depends on one that failed). A presentation is verified when no
-check failed or was left unasked. Ids are stable; more may be added.
+check failed and none is \`not_run\`. Ids are stable; more may be added.
 
 | check | asks | level | source |
 |---|---|---|---|
@@ -112,8 +112,9 @@ function settingRows({ properties = {}, required = [] }: Schema, prefix: string,
   })
 }
 
-function typeText({ type, items, anyOf, minimum, maximum }: Schema): string {
-  if (anyOf) return anyOf.map((each) => `\`${String(each.const)}\``).join(' or ')
+function typeText({ type, const: only, items, anyOf, minimum, maximum }: Schema): string {
+  if (only !== undefined) return `\`${String(only)}\``
+  if (anyOf) return anyOf.map(typeText).join(' or ')
   if (items) return `array of ${typeText(items)}`
   return minimum === undefined ? (type ?? '') : `${type ?? ''}, ${minimum} to ${maximum ?? '…'}`
 }

@@ -14,7 +14,7 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'holder.binding',
     asks: 'Is the credential bound to a key, and is there a proof by a holder?',
-    spec: 'RFC 9901, Verification by the Verifier; RFC 7800 section 3.2',
+    spec: 'RFC 9901, Verification by the Verifier; RFC 7800 section 3.2; ISO/IEC 18013-5 section 9.1.3',
     level: 'MUST',
     applies,
     run({ holder: proof, boundKey }) {
@@ -26,7 +26,7 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'holder.signature',
     asks: 'Did the key that the issuer bound sign this presentation?',
-    spec: 'RFC 9901, Verification by the Verifier',
+    spec: 'RFC 9901, Verification by the Verifier; ISO/IEC 18013-5 section 9.1.3',
     level: 'MUST',
     needs: NEEDS,
     applies,

@@ -11,7 +11,7 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'issuer.signature',
     asks: 'Did the key of the issuer certificate sign this credential?',
-    spec: 'RFC 9901, Verification of the SD-JWT; RFC 7515 section 5.2',
+    spec: 'RFC 9901, Verification of the SD-JWT; RFC 7515 section 5.2; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
     run({ issuer: { chain, ...credential } }, { parseCertificate }) {
       const leaf = leafOf(chain, parseCertificate)

@@ -23,7 +23,7 @@ export const presentation: readonly Check<Reading, PresentationContext>[] = [
   {
     id: 'presentation.well_formed',
     asks: 'Can the presentation be read?',
-    spec: 'RFC 9901, SD-JWT and SD-JWT+KB Data Formats',
+    spec: 'RFC 9901, SD-JWT and SD-JWT+KB Data Formats; OpenID4VP 1.0, Credential Format Specific Parameters and Rules',
     level: 'MUST',
     run: (reading) => ('problem' in reading ? fail(reading.problem) : pass()),
   },

@@ -7,7 +7,7 @@ export const validity: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'disclosures.valid',
     asks: 'Does every disclosure belong to the credential, once and in its place?',
-    spec: 'RFC 9901, Verification of the SD-JWT',
+    spec: 'RFC 9901, Verification of the SD-JWT; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
     run: ({ disclosuresProblem }) => (disclosuresProblem === undefined ? pass() : fail(disclosuresProblem)),
   },
@@ -24,7 +24,7 @@ export const validity: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'validity.not_before',
     asks: 'Is the credential valid already?',
-    spec: 'RFC 7519 section 4.1.5; VCDM 2.0, Validity Period',
+    spec: 'RFC 7519 section 4.1.5; VCDM 2.0, Validity Period; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
     run: ({ validity: { notBefore } }, { now, clockSkewSeconds }) =>
       timeVerdict(notBefore, (at) => now.getTime() >= at - clockSkewSeconds * 1000, 'is not valid before'),
@@ -32,7 +32,7 @@ export const validity: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'validity.not_expired',
     asks: 'Is the credential valid still?',
-    spec: 'RFC 7519 section 4.1.4; VCDM 2.0, Validity Period',
+    spec: 'RFC 7519 section 4.1.4; VCDM 2.0, Validity Period; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
     run: ({ validity: { notAfter } }, { now, clockSkewSeconds }) =>
       timeVerdict(notAfter, (at) => now.getTime() < at + clockSkewSeconds * 1000, 'expired on'),
