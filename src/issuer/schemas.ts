@@ -20,7 +20,13 @@ const ConfigurationParams = Type.Object({ credential_configuration_id: Type.Stri
 
 export const NewSession = Type.Object(
   {
-    credential_dataset: Type.Object({}, { description: '{credentialSubject: {claim name: value}}' }),
+    credential_dataset: Type.Object(
+      {},
+      {
+        description:
+          '{credentialSubject: {claim: value}}, of W3C formats; the claims themselves, of dc+sd-jwt; {namespace: {element: value}}, of mso_mdoc',
+      },
+    ),
     credential_configurations: Type.Array(Type.String(), { minItems: 1, maxItems: 50, uniqueItems: true }),
     expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds; 600 when absent' })),
     'pre-authorized_code': Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
