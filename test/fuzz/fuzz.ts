@@ -81,6 +81,7 @@ interface Run {
 }
 
 async function fuzzTarget(run: Run, target: Target, count: number, random: Random): Promise<void> {
+  await fuzzTypes(run, target, random)
   for (let done = 0, round = 0; done < count && run.problems.length < MAX_PROBLEMS; round++) {
     const right = await target.make(run.services, random)
     const stored = round < COMPARED_ROUNDS ? await dump(run.services) : undefined
@@ -94,6 +95,17 @@ async function fuzzTarget(run: Run, target: Target, count: number, random: Rando
     forgetLog(run.services)
     // Requests that never wait for a disk would otherwise keep the event loop from ending what they began.
     await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** The right body called by every media type, its own among them, and by none. */
+async function fuzzTypes(run: Run, target: Target, random: Random): Promise<void> {
+  for (const type of [...TYPES, undefined]) {
+    const { body, headers, ...right } = await target.make(run.services, random)
+    if (body === undefined) return
+    const others = Object.entries(headers).filter(([name]) => name !== 'content-type')
+    const called = Object.fromEntries(type === undefined ? others : [...others, ['content-type', type]])
+    await fuzzOnce(run, target.name, { ...right, headers: called, payload: payloadOf(body) })
   }
 }
 
@@ -131,7 +143,7 @@ function writeProblem({ statusCode, body }: Answer): string | undefined {
 
 function mutate(random: Random, request: FuzzRequest): FuzzRequest & { readonly payload?: string } {
   const { body } = request
-  const right = body === undefined ? undefined : 'form' in body ? body.form : JSON.stringify(body.json)
+  const right = body === undefined ? undefined : payloadOf(body)
   let { method, path, headers } = request
   let payload = right
   for (let left = 1 + random(2); left > 0; left--) {
@@ -144,8 +156,13 @@ function mutate(random: Random, request: FuzzRequest): FuzzRequest & { readonly 
   return { ...request, method, path, headers, ...(payload === undefined ? {} : { payload }) }
 }
 
+function payloadOf(body: NonNullable<FuzzRequest['body']>): string {
+  if ('text' in body) return body.text
+  return 'form' in body ? body.form : JSON.stringify(body.json)
+}
+
 function mutateBody(random: Random, { body }: FuzzRequest, payload: string): string {
-  if (body === undefined || random(6) === 0) return mutateText(random, payload)
+  if (body === undefined || 'text' in body || random(6) === 0) return mutateText(random, payload)
   if ('form' in body) return mutateForm(random, payload)
   return JSON.stringify(mutateJson(random, body.json))
 }

@@ -2,10 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
+import { formatOf } from '../../src/credential/formats.ts'
 import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { encryptionMetadata } from '../../src/verifier/response-encryption.ts'
-import { encryptedResponse } from '../support/encryption.ts'
+import { attestationOf, makeAttester } from '../support/attestation.ts'
+import { encryptedRequest, encryptedResponse } from '../support/encryption.ts'
+import { bindingOf, mdocDataset, mdocProfile, mdocQuery } from '../support/mdoc.ts'
+import { type Profile, profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import {
   authorization,
@@ -24,14 +28,14 @@ import {
   startIssuance,
   startVerification,
 } from '../support/wire.ts'
-import { mutateJson, type Random } from './mutate.ts'
+import { mutateJson, pick, type Random } from './mutate.ts'
 
 export interface FuzzRequest {
   readonly service: 'issuer' | 'verifier'
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: { readonly json: Json } | { readonly form: string }
+  readonly body?: { readonly json: Json } | { readonly form: string } | { readonly text: string }
 }
 
 /** Makes the right request; called again when the one before has had its effect. */
@@ -69,10 +73,16 @@ function fixed(request: FuzzRequest): Target {
   return { name: `${request.service} ${request.method} ${request.path}`, make: () => Promise.resolve(request) }
 }
 
-/** A proof whose header or payload was changed before it was signed, every second time. */
+/** Of a maker of wallets whom nobody trusts: what is sent is verified all the same. */
+const attester = makeAttester()
+
+/** A proof whose header, payload or key attestation was changed before it was signed, every second time. */
 async function proofFor(services: Services, holder: Signer, session: string, random: Random): Promise<string> {
-  const parts = { holder, nonce: await fetchNonce(services, session), audience: `${ISSUER_URL}/${session}` }
-  const jwt = await keyProof(parts, services.clock.now)
+  const { now } = services.clock
+  const nonce = await fetchNonce(services, session)
+  const attestation = random(2) === 0 ? {} : { key_attestation: await attestationFor(holder, { now, nonce }, random) }
+  const parts = { holder, nonce, audience: `${ISSUER_URL}/${session}`, header: attestation }
+  const jwt = await keyProof(parts, now)
   if (random(2) === 0) return jwt
   const [header, payload] = jwt
     .split('.')
@@ -86,35 +96,75 @@ async function proofFor(services: Services, holder: Signer, session: string, ran
   )
 }
 
+async function attestationFor(holder: Signer, { now, nonce }: { now: Date; nonce: string }, random: Random) {
+  const payload = { nonce, attested_keys: [{ ...holder.jwk }] }
+  const changed = random(2) === 0 ? payload : (mutateJson(random, payload) as JsonObject)
+  return attestationOf(await attester, [], now, { payload: changed })
+}
+
+/** What a wallet asks for, and with which token. */
+async function askFor(services: Services, random: Random) {
+  const { sessionId, id } = await startIssuance(services)
+  const [token, holder] = [await redeem(services, sessionId), await holderSigner()]
+  const jwt = await proofFor(services, holder, sessionId, random)
+  const proof = random(2) === 0 ? { proof: { proof_type: 'jwt', jwt } } : { proofs: { jwt: [jwt] } }
+  const { format, credential_definition: definition } = configuration
+  const kind = random(2) === 0 ? { credential_configuration_id: id } : { format, credential_definition: definition }
+  return { sessionId, authorized: { ...json, authorization: `Bearer ${token}` }, body: { ...kind, ...proof } }
+}
+
 const credentialRequest: Target = {
   name: 'issuer POST /issuance/oid4vci/credential-request',
   make: async (services, random) => {
-    const { sessionId, id } = await startIssuance(services)
-    const [token, holder] = [await redeem(services, sessionId), await holderSigner()]
-    const jwt = await proofFor(services, holder, sessionId, random)
-    const proof = random(2) === 0 ? { proof: { proof_type: 'jwt', jwt } } : { proofs: { jwt: [jwt] } }
-    const { format, credential_definition: definition } = configuration
-    const kind = random(2) === 0 ? { credential_configuration_id: id } : { format, credential_definition: definition }
-    const request = post('issuer', '/issuance/oid4vci/credential-request', { ...kind, ...proof })
-    return { ...request, headers: { ...json, authorization: `Bearer ${token}` } }
+    const { authorized, body } = await askFor(services, random)
+    return { ...post('issuer', '/issuance/oid4vci/credential-request', body), headers: authorized }
   },
 }
 
-const held = new WeakMap<Services, Promise<{ readonly credential: string; readonly holder: Signer }>>()
+const encryptedCredentialRequest: Target = {
+  name: 'issuer POST /issuance/oid4vci/credential-request, encrypted',
+  make: async (services, random) => {
+    const { sessionId, authorized, body } = await askFor(services, random)
+    const metadata = await services.fetch(`${ISSUER_URL}/.well-known/openid-credential-issuer/${sessionId}`)
+    const asked = {
+      ...body,
+      credential_response_encryption: { jwk: walletMetadata.jwks.keys[0] ?? {}, enc: 'A128GCM' },
+    }
+    // Nothing reaches what lies behind the decryption by changing the JWE itself.
+    const members = random(3) === 0 ? asked : mutateJson(random, asked)
+    const zip = random(2) === 0 ? {} : { zip: 'DEF' }
+    const header = { enc: 'A256GCM', ...zip }
+    const text = await encryptedRequest((await metadata.json()) as JsonObject, JSON.stringify(members), header)
+    const headers = { ...authorized, 'content-type': 'application/jwt' }
+    return { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/credential-request', headers, body: { text } }
+  },
+}
 
-async function issueOnce(services: Services) {
+/** What a holder has of each format, issued once. */
+const held = new WeakMap<Services, Map<string, Promise<{ readonly credential: string; readonly holder: Signer }>>>()
+
+function heldOf(services: Services, profile: Profile) {
+  const all = held.get(services) ?? new Map<string, ReturnType<typeof issueOnce>>()
+  held.set(services, all)
+  const issued = all.get(profile.format) ?? issueOnce(services, profile)
+  all.set(profile.format, issued)
+  return issued
+}
+
+async function issueOnce(services: Services, { format, configuration: posted }: Profile) {
   const holder = await holderSigner()
-  return { holder, credential: await issueCredential(services, holder) }
+  const data = format === 'mso_mdoc' ? mdocDataset : dataset
+  return { holder, credential: await issueCredential(services, holder, posted, data) }
 }
 
 const authorizationResponse: Target = {
   name: 'verifier POST /presentation/oid4vp/authorization-response/{session_id}',
   make: async (services, random) => {
-    const issued = held.get(services) ?? issueOnce(services)
-    held.set(services, issued)
-    const { credential, holder } = await issued
-    const { request } = await startVerification(services)
-    const presentation = await presentationOf(credential, holder, request, services.clock)
+    const profile = pick(random, profiles)
+    const { credential, holder } = await heldOf(services, profile)
+    const { request } = await startVerification(services, { credentials: [queryFor(profile)] })
+    const shown = { now: services.clock.now, places: [[...profile.root, 'given_name']], format: profile.format }
+    const presentation = await presentationOf(credential, holder, request, shown)
     const answer = { vp_token: JSON.stringify({ card: [presentation] }), state: request.state }
     const declined = { error: 'access_denied', error_description: 'no', state: request.state }
     const path = new URL(request.response_uri).pathname
@@ -126,11 +176,7 @@ const authorizationResponse: Target = {
 const encryptedAuthorizationResponse: Target = {
   name: 'verifier POST /presentation/oid4vp/encrypted-authorization-response/{session_id}',
   make: async (services, random) => {
-    const issued = held.get(services) ?? issueOnce(services)
-    held.set(services, issued)
-    const { credential, holder } = await issued
-    const { sessionId, request } = await encryptedSession(services)
-    const presentation = await presentationOf(credential, holder, request, services.clock)
+    const { sessionId, request, presentation } = await (random(2) === 0 ? ofCard(services) : ofMdoc(services, random))
     const answer = { vp_token: { card: [presentation] }, state: request.state }
     // Nothing reaches what lies behind the decryption by changing the JWE itself.
     const members = random(2) === 0 ? answer : mutateJson(random, answer)
@@ -139,6 +185,27 @@ const encryptedAuthorizationResponse: Target = {
     const body = { form: new URLSearchParams(fields).toString() }
     return { service: 'verifier', method: 'POST', path, headers: form, body }
   },
+}
+
+async function ofCard(services: Services) {
+  const { credential, holder } = await heldOf(services, usualProfile)
+  const session = await encryptedSession(services)
+  return { ...session, presentation: await presentationOf(credential, holder, session.request, services.clock) }
+}
+
+/** Of an mdoc a bit is another one, or a piece is gone, every second time. */
+async function ofMdoc(services: Services, random: Random) {
+  const { credential, holder } = await heldOf(services, mdocProfile)
+  const [usual] = mdocQuery.credentials
+  const session = await startVerification(services, { credentials: [{ ...usual, id: 'card' }] })
+  const binding = bindingOf(session.request, services.clock.now)
+  const presentation = (await formatOf('mso_mdoc')?.present(credential, [[]], binding, holder)) ?? ''
+  if (random(2) === 0) return { ...session, presentation }
+  const bytes = Buffer.from(presentation, 'base64url')
+  const at = random(bytes.length)
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8))
+  const cut = random(4) === 0 ? bytes.subarray(0, at) : bytes
+  return { ...session, presentation: cut.toString('base64url') }
 }
 
 /** A session of the usual query, with the response mode of one that asks for an mdoc. */
@@ -273,6 +340,7 @@ export const targets: readonly Target[] = [
   token(() => '/auth/token-endpoint'),
   token((session) => `/auth/token-endpoint/${session}`),
   credentialRequest,
+  encryptedCredentialRequest,
   ...(['issuer', 'verifier'] as const).flatMap((service) =>
     ['/openapi', '/health/live', '/health/ready'].map((path) => fixed(get(service, path))),
   ),

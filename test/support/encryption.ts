@@ -1,5 +1,6 @@
-/** Encrypted responses as a wallet makes them, and as an attacker would like to. */
+/** Encrypted requests and responses as a wallet makes them, and as an attacker would like to. */
 import { CompactEncrypt, importJWK, type JWK } from 'jose'
+import type { JsonObject } from '../../src/codec/json.ts'
 import type { RequestObject } from './wire.ts'
 
 export interface JweParts {
@@ -32,4 +33,17 @@ export async function encryptedResponse(
   return new CompactEncrypt(Buffer.from(parts.plaintext ?? JSON.stringify(members)))
     .setProtectedHeader(named)
     .encrypt(await importJWK(JSON.parse(JSON.stringify(bare)) as JWK, named.alg))
+}
+
+/** A credential request to the key of the issuer metadata by an independent library. */
+export async function encryptedRequest(
+  metadata: JsonObject,
+  body: string,
+  header: { readonly enc: string; readonly zip?: string },
+): Promise<string> {
+  const { jwks } = metadata.credential_request_encryption as { readonly jwks?: { readonly keys: readonly JWK[] } }
+  const { kid = '', alg = '', ...key } = jwks?.keys[0] ?? {}
+  return new CompactEncrypt(Buffer.from(body))
+    .setProtectedHeader({ ...header, alg, kid })
+    .encrypt(await importJWK(key, alg))
 }

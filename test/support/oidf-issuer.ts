@@ -3,11 +3,12 @@
  * follows only what it is told, and sends members nobody knows with every request.
  */
 import { randomBytes, type webcrypto } from 'node:crypto'
-import { CompactEncrypt, compactDecrypt, importJWK, type JWK } from 'jose'
+import { compactDecrypt } from 'jose'
 import { expect } from 'vitest'
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { encryptedRequest } from './encryption.ts'
 import type { DrivenFormat } from './oidf-formats.ts'
 import { fetchFrom, ISSUER_URL, type ServiceOptions, type Services, startServices } from './services.ts'
 import { call, GRANT, holderSigner, postForm } from './wire.ts'
@@ -156,16 +157,8 @@ export async function credentialResponse(wallet: Authorized, changes: RequestCha
       authorization: `Bearer ${textOf(token, 'access_token')}`,
       ...changes.headers,
     },
-    body: changes.encrypted ? await encryptTo(metadata, body, changes.encrypted) : body,
+    body: changes.encrypted ? await encryptedRequest(metadata, body, changes.encrypted) : body,
   })
-}
-
-async function encryptTo(metadata: JsonObject, body: string, header: NonNullable<RequestChanges['encrypted']>) {
-  const { jwks } = metadata.credential_request_encryption as { readonly jwks?: { readonly keys: readonly JWK[] } }
-  const { kid = '', alg = '', ...key } = jwks?.keys[0] ?? {}
-  return new CompactEncrypt(Buffer.from(body))
-    .setProtectedHeader({ ...header, alg, kid })
-    .encrypt(await importJWK(key, alg))
 }
 
 /** The answer to a wallet that wants it encrypted to its key, by an independent library, as `credentialIn` wants it. */
