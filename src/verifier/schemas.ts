@@ -79,7 +79,7 @@ const Checks = Type.Array(
 
 const CredentialReport = Type.Object({
   format: Type.String(),
-  issuer: Type.Optional(Type.String()),
+  issuer: Type.Optional(Type.String({ description: 'As it names itself, or the subject of its certificate' })),
   type: Type.Optional(Type.Array(Type.String())),
   claims: Type.Optional(Type.Object({}, { description: 'Only what was disclosed, and only when all checks hold' })),
   holder_key_thumbprint: Type.Optional(Type.String()),

@@ -24,6 +24,7 @@ export interface Report {
 /** What is said of the credential itself is said only when all its checks hold. */
 export interface CredentialReport {
   readonly format: string
+  /** As the credential names it, or by the subject of its certificate where it does not. */
   readonly issuer?: string
   readonly type?: readonly string[]
   /** What was disclosed, rooted as DCQL paths are. */
@@ -74,7 +75,7 @@ function verifyPresentation(text: string, query: CredentialQuery, context: Verif
   const transactionData = transactionsFor(context.binding.transactionData, query.id)
   const asked: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }
   const checks = [...runChecks(readingChecks, reading, asked), ...runChecks(evidenceChecks, evidence, asked)]
-  const described = evidence && allHold(checks) ? describe(evidence) : {}
+  const described = evidence && allHold(checks) ? describe(evidence, context) : {}
   return { format: query.format, ...described, checks }
 }
 
@@ -87,8 +88,14 @@ function read(format: CredentialFormat, text: string): Reading {
   }
 }
 
-function describe(evidence: Evidence): Omit<CredentialReport, 'format' | 'checks'> {
-  const [issuer] = evidence.issuer.identifiers
+function describe(
+  evidence: Evidence,
+  { parseCertificate }: VerificationContext,
+): Omit<CredentialReport, 'format' | 'checks'> {
+  const [identifier] = evidence.issuer.identifiers
+  const [leaf] = evidence.issuer.chain
+  // Who is named by the certificate alone: an mdoc always, an SD-JWT VC without iss.
+  const issuer = identifier ?? (leaf && parseCertificate(leaf).subjectText)
   const [from, until] = [lastStart(evidence.validity), firstEnd(evidence.validity)]
   return {
     ...(issuer === undefined ? {} : { issuer }),

@@ -218,6 +218,12 @@ describe('attacks on the verification service', () => {
       expect(report).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
     })
 
+    it('and without iss it is reported under the name of its certificate', async () => {
+      const nameless = change(({ payload }) => void Reflect.deleteProperty(payload, 'iss'))
+      const { report } = await send(await world('dc+sd-jwt'), nameless)
+      expect((report.result as Report).credentials.card?.[0]?.issuer).toBe('CN=issuer.localhost')
+    })
+
     it('and a report leaves out what is about the securing', async () => {
       const { report } = await send(await world('dc+sd-jwt'), {
         ...change((forgery) => conceal(forgery, forgery.payload, disclosure('sub', 'user-1'))),

@@ -60,7 +60,15 @@ describe('a mobile document', () => {
     await present(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toBe('VERIFICATION_SUCCEEDED')
-    expect((result as Report).credentials.licence?.[0]).toMatchObject({ format: 'mso_mdoc', type: [MDL] })
+    expect((result as Report).credentials.licence?.[0]).toMatchObject({
+      format: 'mso_mdoc',
+      // It names its issuer by the certificate alone.
+      issuer: 'CN=issuer.localhost',
+      type: [MDL],
+      holder_key_thumbprint: expect.stringMatching(/^[\w-]{43}$/) as string,
+      valid_from: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      valid_until: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+    })
     expect((result as Report).credentials.licence?.[0]?.claims).toEqual({
       [NAMESPACE]: {
         family_name: 'Lovelace',
