@@ -3,6 +3,7 @@
  * and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { formatOf } from '../../src/credential/formats.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { Report } from '../../src/verifier/verification.ts'
@@ -243,6 +244,16 @@ describe('attacks on the verification service', () => {
     const shown = new Set([...attacks, ...mdocAttacks].map(({ fails }) => fails)).add(beforeVerification)
     expect([...shown].sort()).toEqual([...ids].sort())
     expect(attacks.flatMap(({ notRun = [] }) => notRun).filter((id) => !ids.some((known) => known === id))).toEqual([])
+  })
+
+  it.each([
+    ...profiles.map((profile) => [profile.format, Object.values(tablesOf(profile)).flat()] as const),
+    ['mso_mdoc', mdocAttacks] as const,
+  ])('of %s there is an attack on every check that is asked of it', (format, rows) => {
+    const unasked = formatOf(format)?.unasked ?? {}
+    const asked = allChecks.map(({ id }) => id).filter((id) => !Object.hasOwn(unasked, id))
+    const shown = new Set(rows.map(({ fails }) => fails)).add(beforeVerification)
+    expect([...shown].sort()).toEqual(asked.sort())
   })
 
   it('every attack has a sentence of its own', () => {
