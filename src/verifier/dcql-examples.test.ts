@@ -123,6 +123,61 @@ const examples = {
   },
 } satisfies Record<string, DcqlQuery>
 
+/** As verifiers of the European wallet and of driving licences ask. */
+const PID = 'eu.europa.ec.eudi.pid.1'
+const inUse = {
+  'a PID as SD-JWT VC': {
+    credentials: [
+      {
+        id: 'pid',
+        format: 'dc+sd-jwt',
+        meta: { vct_values: ['urn:eudi:pid:1', 'urn:eudi:pid:de:1'] },
+        claims: [
+          { path: ['family_name'] },
+          { path: ['address', 'locality'] },
+          { path: ['address'] },
+          { path: ['nationalities', null], values: ['DE', 'FR'] },
+          { path: ['nationalities'] },
+          { path: ['age_equal_or_over', '18'], values: [true] },
+          { path: ['vct'], values: ['urn:eudi:pid:1'] },
+        ],
+      },
+    ],
+  },
+  'a PID as mdoc': {
+    credentials: [mdoc('pid', PID, paths([PID, 'family_name'], [PID, 'birth_date'], [PID, 'nationality']))],
+  },
+  'a driving licence with what an authority adds': {
+    credentials: [
+      mdoc('mdl', 'org.iso.18013.5.1.mDL', [
+        ...elements('family_name', 'age_over_18', 'driving_privileges'),
+        { path: ['org.iso.18013.5.1.aamva', 'DHS_compliance'], values: ['F'] },
+      ]),
+    ],
+  },
+  'a PID in either format, and nothing of it': {
+    credentials: [
+      { id: 'sd-jwt', format: 'dc+sd-jwt', meta: { vct_values: ['urn:eudi:pid:1'] } },
+      { id: 'mdoc', format: 'mso_mdoc', meta: { doctype_value: PID } },
+    ],
+    credential_sets: [{ options: [['sd-jwt'], ['mdoc']] }],
+  },
+  'a W3C credential by its parts': {
+    credentials: [
+      {
+        id: 'degree',
+        format: 'jwt_vc_json',
+        meta: { type_values: [['https://www.w3.org/2018/credentials#VerifiableCredential', 'UniversityDegree']] },
+        claims: paths(['credentialSubject', 'degree', 'type'], ['issuer', 'id'], ['type', null], ['credentialStatus']),
+      },
+    ],
+  },
+} satisfies Record<string, DcqlQuery>
+
+it.each(Object.entries<DcqlQuery>(inUse))('a query in use is taken: %s', (_, query) => {
+  expect(readNewQuery(query)).toBe(query)
+})
+
 describe('the query', () => {
   it.each(Object.entries<DcqlQuery>(examples))('%s is taken', (_, query) => {
     expect(readDcqlQuery(query)).toBe(query)

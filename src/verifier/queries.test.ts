@@ -139,6 +139,22 @@ describe('a query of ours', () => {
     expect(refusal(withCredential({ claims: [value] }))).toBe(expected)
   })
 
+  it.each<[Json, string]>([
+    [{ path: ['vct', 'a'] }, `${claim}.path: vct is a string, with nothing inside it`],
+    [{ path: ['iss', null] }, `${claim}.path: iss is a string, with nothing inside it`],
+    [{ path: ['exp', 0] }, `${claim}.path: exp is a number, with nothing inside it`],
+    [{ path: ['nbf'], values: ['2026-01-01'] }, `${claim}.values: nbf is a number, and none of these is one`],
+    [{ path: ['vct'], values: [1, true] }, `${claim}.values: vct is a string, and none of these is one`],
+    [{ path: ['vct'], values: [1, 'urn:a'] }, 'accepted'],
+    [{ path: ['iat'], values: [1780315200] }, 'accepted'],
+    [{ path: ['iss'] }, 'accepted'],
+    [{ path: ['address', 'iss', 'a'] }, 'accepted'],
+    [{ path: ['cnf', 'jwk', 'kty'] }, 'accepted'],
+  ])('is refused for what no SD-JWT VC has: %#', (value, expected) => {
+    const sdJwtVc = { format: 'dc+sd-jwt', meta: {}, claims: [value] }
+    expect(refusal(withCredential(sdJwtVc))).toBe(expected)
+  })
+
   const contradicts = `${first}.claims[1].path: contradicts ${claim}, so that no credential can have both; remove one`
   it.each<[Json, Json, string]>([
     [{ path: ['a', 'b'] }, { path: ['a', 0] }, contradicts],

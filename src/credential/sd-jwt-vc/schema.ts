@@ -4,10 +4,19 @@
  */
 import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
+import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
 import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import { inForeignMeta, refuseForeignTypes, refuseReserved } from '../schema.ts'
 import { ENVELOPE } from './members.ts'
+
+const KINDS: ReadonlyMap<string, 'string' | 'number'> = new Map([
+  ['iss', 'string'],
+  ['vct', 'string'],
+  ['iat', 'number'],
+  ['nbf', 'number'],
+  ['exp', 'number'],
+])
 
 /** Refuses with `invalid_request` a configuration without `vct`, and paths that may not be disclosed selectively. */
 export function checkConfiguration(configuration: JsonObject): void {
@@ -56,4 +65,17 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   yield* inForeignMeta(meta, `${at}.meta`, 'vct_values')
   const types = own(meta, 'vct_values')
   if (types !== undefined) yield* inList(types, `${at}.meta.vct_values`, inText)
+  for (const [index, claim] of readableClaims(own(query, 'claims')).entries()) {
+    if (claim !== undefined) yield* inRegistered(claim, `${at}.claims[${index}]`)
+  }
+}
+
+/** Claims of which everybody knows what they are: a text or a number, with nothing inside. RFC 7519 section 4.1. */
+function* inRegistered({ path: [member, ...inside], values }: ClaimQuery, at: string): Mistakes {
+  const kind = typeof member === 'string' ? KINDS.get(member) : undefined
+  if (kind === undefined) return
+  if (inside.length > 0) yield `${at}.path: ${String(member)} is a ${kind}, with nothing inside it`
+  else if (Array.isArray(values) && values.length > 0 && values.every((value) => typeof value !== kind)) {
+    yield `${at}.values: ${String(member)} is a ${kind}, and none of these is one`
+  }
 }
