@@ -82,7 +82,7 @@ describe('CBOR', () => {
     const bytes = hex('a2 6162 01 6161 02')
     const value = decodeCbor(encodeCbor(tagged(24, bytes)))
     expect(Buffer.from(asEmbedded(value, 'it')).equals(bytes)).toBe(true)
-    expect(readEmbedded(embedded(7), 'it').value).toBe(7)
+    expect(readEmbedded(embedded(7), 'it')).toBe(7)
     expect(() => readEmbedded(tagged(24, hex('ff')), 'the item')).toThrow(/^the item: /)
     expect(() => asEmbedded(hex('01'), 'the item')).toThrow('the item is not embedded CBOR (tag 24)')
   })

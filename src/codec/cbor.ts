@@ -115,6 +115,12 @@ export function asEmbedded(value: Cbor | undefined, what: string): Uint8Array {
   return isBytes(bytes) ? bytes : malformed(`${what} is not embedded CBOR (tag 24)`)
 }
 
+/** The value embedded in `24(bytes)`. Throws a MalformedError that says in what. */
+export function readEmbedded(value: Cbor | undefined, what: string): Cbor {
+  const bytes = asEmbedded(value, what)
+  return within(what, () => decodeCbor(bytes))
+}
+
 function nextToken({ tokens }: Reader): Token {
   if (tokens.done()) malformed('the CBOR is cut short')
   try {
@@ -170,13 +176,4 @@ function textOf({ byteValue }: Token): string {
   } catch {
     return malformed('a CBOR text is not UTF-8')
   }
-}
-
-/** The value embedded in `24(bytes)`, and those bytes. Throws a MalformedError that says in what. */
-export function readEmbedded(
-  value: Cbor | undefined,
-  what: string,
-): { readonly bytes: Uint8Array; readonly value: Cbor } {
-  const bytes = asEmbedded(value, what)
-  return { bytes, value: within(what, () => decodeCbor(bytes)) }
 }

@@ -26,6 +26,8 @@ export interface Revealed {
   readonly disclosed: readonly { readonly place: Place; readonly text: string }[]
 }
 
+/** Members that hold digests, and are gone once the disclosures are in their place. RFC 9901, Verification of the SD-JWT. */
+export const DIGEST_MEMBERS: readonly string[] = ['_sd', '_sd_alg', '...']
 /** Each is hashed before anybody has verified anything. */
 export const MAX_DISCLOSURES = 2000
 /** Members and elements of a payload and its disclosures: as many as can be disclosed, and what stands around them. */

@@ -1,10 +1,11 @@
 /** What datasets may not hold in any format made of JSON, and `meta` in no query but those of its own formats. */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
+import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 import { refuse } from '../protocol/error.ts'
 
 /** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
-export const RESERVED: readonly string[] = ['_sd', '_sd_alg', '...', '__proto__']
+export const RESERVED: readonly string[] = [...DIGEST_MEMBERS, '__proto__']
 /** How deep a claim may lie in a dataset. */
 export const MAX_DEPTH = 16
 /** What names the type in a configuration; each format knows one. OpenID4VCI 1.0, Credential Format Profiles. */

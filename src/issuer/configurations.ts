@@ -8,7 +8,7 @@ import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { update } from '../store/store.ts'
 import type { StoredConfiguration } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { checkDescribed } from './described.ts'
+import { checkCredentialMetadata } from './credential-metadata.ts'
 import { refuseUnattestable } from './proof-types.ts'
 
 /** Stores the configuration as it was posted and gives its id. Refuses with `invalid_request`, naming the path. */
@@ -18,7 +18,7 @@ export async function createConfiguration(context: IssuerContext, posted: Creden
   if (batchSize !== undefined && batchSize > 1)
     refuse('invalid_request', 'batch_size: more than 1 is not yet supported')
   if (revocable === true) refuse('invalid_request', 'revocable: revocation is not yet supported')
-  checkDescribed(posted)
+  checkCredentialMetadata(posted)
   refuseUnattestable(posted, context.config)
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted as JsonObject, removed: false }

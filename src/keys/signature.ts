@@ -3,6 +3,7 @@
  * needs here (docs/decisions/0004), and the two agree in `signature.test.ts`. RFC 7518 section 3.4, RFC 8037 section 3.1.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
+import { type Sign1, signedBytes } from '../codec/cose.ts'
 import { own } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { type AlgorithmDetails, algorithmOf, algorithms } from './algorithm.ts'
@@ -33,4 +34,15 @@ export function signedBy(jws: Jws, key: KeyObject): boolean {
   if (algorithm === undefined) return false
   const { jose }: AlgorithmDetails = algorithms[algorithm]
   return jose.some((name) => name === own(jws.header, 'alg')) && verifySignature(key, jws.signed, jws.signature)
+}
+
+/** The same of a COSE_Sign1, whose payload may have come from elsewhere. */
+export function sign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObject): boolean {
+  const algorithm = algorithmOf(key)
+  if (algorithm === undefined) return false
+  const { cose }: AlgorithmDetails = algorithms[algorithm]
+  return (
+    cose.some((number) => number === sign1.alg) &&
+    verifySignature(key, signedBytes(sign1.protectedBytes, payload), sign1.signature)
+  )
 }

@@ -3,19 +3,17 @@
  * query, and for a wallet a question like others that it has no answer to. What a format adds is in its `queryMistakes`.
  */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
+import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import type { ClaimPath } from './claim-path.ts'
 import { type ClaimQuery, claimPairs, readableClaims } from './dcql.ts'
 import type { Mistakes } from './dcql-parts.ts'
 
 type Claims = readonly (ClaimQuery | undefined)[]
 
-/** These members hold digests, and are gone once the disclosures are in their place. RFC 9901, Verification of the SD-JWT. */
-const DIGEST_MEMBERS: readonly unknown[] = ['_sd', '_sd_alg', '...']
-
 export function* unanswerable(credential: JsonObject, at: string): Mistakes {
   const claims = readableClaims(own(credential, 'claims'))
   // An mdoc has no digests among its elements, so that they may have any name.
-  const digests = own(credential, 'format') === 'mso_mdoc' ? [] : DIGEST_MEMBERS
+  const digests: readonly unknown[] = own(credential, 'format') === 'mso_mdoc' ? [] : DIGEST_MEMBERS
   for (const [i, claim] of claims.entries()) {
     if (claim !== undefined) yield* inPath(claim.path, `${at}.claims[${i}].path`, digests)
   }

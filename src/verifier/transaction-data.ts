@@ -5,11 +5,10 @@
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { approvalHashes } from '../codec/transaction-data.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
-import { readContent, readTransaction, TRANSACTION_CHECK } from '../protocol/transaction-data.ts'
+import { approvalHashes, readContent, readTransaction, TRANSACTION_CHECK } from '../protocol/transaction-data.ts'
 
 /** Of all transactions of a session together, as JSON. */
 const MAX_CHARACTERS = 65_536

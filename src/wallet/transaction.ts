@@ -4,10 +4,15 @@
  */
 import { type JsonObject, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { approvalHashes } from '../codec/transaction-data.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
-import { MAX_TRANSACTIONS, readTransaction, TRANSACTION_CHECK, type Transaction } from '../protocol/transaction-data.ts'
+import {
+  approvalHashes,
+  MAX_TRANSACTIONS,
+  readTransaction,
+  TRANSACTION_CHECK,
+  type Transaction,
+} from '../protocol/transaction-data.ts'
 import { refuse } from './error.ts'
 
 /** A transaction, and the credential query whose presentation would approve it. */

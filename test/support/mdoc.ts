@@ -4,6 +4,7 @@
  */
 import { fromBase64url, toBase64url } from '../../src/codec/base64url.ts'
 import {
+  asEmbedded,
   asMap,
   asText,
   type Cbor,
@@ -148,10 +149,10 @@ export async function makeMdocForgery(world: World, session: Binding & { readonl
     nameSpaces: new Map(
       [...asMap(issuerSigned.get('nameSpaces'), 'it')].map(([name, items]) => [
         String(name),
-        (items as readonly Cbor[]).map((item) => readEmbedded(item, 'it').bytes),
+        (items as readonly Cbor[]).map((item) => asEmbedded(item, 'it')),
       ]),
     ),
-    mso: membersOf(readEmbedded(decodeCbor(payload as Uint8Array), 'it').value),
+    mso: membersOf(readEmbedded(decodeCbor(payload as Uint8Array), 'it')),
     issuerAuth: {
       protectedHeader: membersOf(decodeCbor(issuerHeader as Uint8Array)),
       unprotectedHeader: membersOf(issuerUnprotected),

@@ -79,7 +79,7 @@ function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
 function readMso(payload: Uint8Array): MobileSecurityObject {
   const what = 'the mobile security object'
   const embedded = within(what, () => decodeCbor(payload))
-  const mso = asMap(readEmbedded(embedded, what).value, what)
+  const mso = asMap(readEmbedded(embedded, what), what)
   return {
     bytes: asBytes(payload, what),
     version: mso.get('version'),

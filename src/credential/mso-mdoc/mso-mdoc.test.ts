@@ -60,7 +60,7 @@ function concealedParts(credential: string): readonly string[] {
 function partsOf(credential: string) {
   const { nameSpaces, mso, issuerAuth } = readIssuerSigned(decodeCbor(fromBase64url(credential)))
   const items = [...nameSpaces.values()].flat()
-  return { items, mso: asMap(readEmbedded(decodeCbor(mso.bytes), 'it').value, 'it'), issuerAuth }
+  return { items, mso: asMap(readEmbedded(decodeCbor(mso.bytes), 'it'), 'it'), issuerAuth }
 }
 
 describe('mobile documents', () => {

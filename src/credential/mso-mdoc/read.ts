@@ -20,12 +20,12 @@ import {
 import { readCoseKey, readSign1 } from '../../codec/cose.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from '../../keys/jwk.ts'
+import { sign1SignedBy } from '../../keys/signature.ts'
 import { boundKey, dateTime, statusOf } from '../evidence.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { readElements } from './elements.ts'
 import { closedMap, type IssuerSigned, type MobileSecurityObject, readIssuerSigned } from './issuer-signed.ts'
-import { isSign1By } from './sign1.ts'
 import { toJson } from './values.ts'
 
 export const IDS = ['mso_mdoc'] as const
@@ -57,7 +57,7 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
       identifiers: [],
       chain: issuerAuth.x5chain,
       signedAt: signed,
-      signedBy: (key) => isSign1By(issuerAuth, mso.bytes, key),
+      signedBy: (key) => sign1SignedBy(issuerAuth, mso.bytes, key),
     },
     boundKey: boundKey('deviceKey', () => readPublicJwk(readCoseKey(mso.deviceKeyInfo.get('deviceKey')))),
     disclosuresProblem: problem,
@@ -86,7 +86,7 @@ function readDocument(value: Cbor): CborMap {
 function holderOf(value: Cbor, docType: string, mso: MobileSecurityObject): HolderEvidence {
   const deviceSigned = closedMap(value, 'deviceSigned', ['nameSpaces', 'deviceAuth'])
   const deviceNameSpaces = deviceSigned.get('nameSpaces')
-  const stated = readEmbedded(deviceNameSpaces, 'nameSpaces of deviceSigned').value
+  const stated = readEmbedded(deviceNameSpaces, 'nameSpaces of deviceSigned')
   const auth = closedMap(deviceSigned.get('deviceAuth'), 'deviceAuth', ['deviceSignature', 'deviceMac'])
   const signature = auth.get('deviceSignature')
   const sign1 = signature === undefined ? undefined : readSign1(signature, 'deviceSignature')
@@ -96,7 +96,7 @@ function holderOf(value: Cbor, docType: string, mso: MobileSecurityObject): Hold
     problem: methodProblem(auth) ?? authorizationProblem(stated, mso),
     signedBy: (key, binding) =>
       sign1 !== undefined &&
-      isSign1By(sign1, deviceAuthentication(binding, docType, deviceNameSpaces as Tagged), importPublicKey(key)),
+      sign1SignedBy(sign1, deviceAuthentication(binding, docType, deviceNameSpaces as Tagged), importPublicKey(key)),
     nonce: undefined,
     audience: undefined,
     issuedAt: undefined,

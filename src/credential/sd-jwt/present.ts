@@ -2,10 +2,10 @@
 import { writeJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { asSdJwt, digestOf, type Place, readSdJwt, revealClaims } from '../../codec/sd-jwt.ts'
-import { approvalOf } from '../../codec/transaction-data.ts'
 import { joseAlgorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
+import { approvalOf } from '../../protocol/transaction-data.ts'
 import { firstEnd, inSeconds } from '../evidence.ts'
 import type { Binding, Evidence, HeldCredential } from '../format.ts'
 

@@ -5,9 +5,9 @@
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { digestOf, type Place, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
-import { isApproval } from '../../codec/transaction-data.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
+import { isApproval } from '../../protocol/transaction-data.ts'
 import { numericDate, signedAt } from '../evidence.ts'
 import type { HolderEvidence } from '../format.ts'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { toBase64url } from './base64url.ts'
-import type { JsonObject } from './json.ts'
-import { MalformedError } from './malformed.ts'
+import { toBase64url } from '../codec/base64url.ts'
+import type { JsonObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
 import { approvalHashes, approvalOf, isApproval } from './transaction-data.ts'
 
 const transaction = (members: object = {}) =>

@@ -10,7 +10,7 @@ type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
 type Described = readonly { readonly locale?: string }[]
 
 /** Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere, a claim described twice. */
-export function checkDescribed({ credential_metadata: metadata }: CredentialConfiguration): void {
+export function checkCredentialMetadata({ credential_metadata: metadata }: CredentialConfiguration): void {
   const { display = [], claims = [] } = metadata ?? {}
   refuseLocales(display, 'credential_metadata.display')
   for (const [index, { logo, background_image: background }] of display.entries()) {
