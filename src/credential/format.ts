@@ -1,6 +1,6 @@
 /**
  * What a credential format is: how it is declared, issued, presented and read. One folder per format beside this file;
- * a format knows no protocol, no session and no credential type. `format.contract.ts` holds every format to it.
+ * a format knows no session and no credential type, and of the protocols the queries that are put to it. `format.contract.ts` holds every format to it.
  */
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'

@@ -1,6 +1,6 @@
 /**
- * New certificates, signed by keys of any kind that signs credentials: for `vouchsafe init`, the demonstration, and tests. Randomness and time are the
- * caller's. RFC 5280 section 4.
+ * New certificates, signed by keys of any kind that signs credentials: for `vouchsafe init`, the demonstration, and tests.
+ * Randomness and time are the caller's. RFC 5280 section 4.
  */
 import { createHash, type KeyObject, sign } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'

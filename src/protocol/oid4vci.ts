@@ -80,7 +80,10 @@ export const CredentialOffer = Type.Object({
 })
 export type CredentialOffer = Static<typeof CredentialOffer>
 
-/** Read with care by `issuer/credential-request.ts` and `issuer/proofs.ts`, which answer each mistake with the code the specification has. */
+/**
+ * Read with care by `encryption.ts`, `requested-configuration.ts` and `proofs.ts` of the issuer, which answer each mistake with the
+ * code the specification has.
+ */
 export const CredentialRequest = Type.Object({
   credential_configuration_id: Type.Optional(Type.Unknown({ description: 'A configuration of the offer' })),
   credential_identifier: Type.Optional(

@@ -35,23 +35,26 @@ export const NewSession = Type.Object(
 )
 export type NewSession = Static<typeof NewSession>
 
-/** The form of a response; every member may be missing, and unknown ones are ignored. */
-export const ResponseForm = Type.Object({
-  vp_token: Type.Optional(Type.String({ description: 'JSON object: credential query id to array of presentations' })),
+/** Why a wallet does not present, which it may say in the clear. */
+const WalletErrorMembers = {
   state: Type.Optional(Type.String()),
   error: Type.Optional(Type.String({ description: 'access_denied when the holder declined' })),
   error_description: Type.Optional(Type.String()),
+}
+
+/** The form of a response; every member may be missing, and unknown ones are ignored. */
+export const ResponseForm = Type.Object({
+  vp_token: Type.Optional(Type.String({ description: 'JSON object: credential query id to array of presentations' })),
+  ...WalletErrorMembers,
 })
 export type ResponseForm = Static<typeof ResponseForm>
 
-/** The form of an encrypted response. The wallet's error may come in the clear. */
+/** The form of an encrypted response. */
 export const EncryptedResponseForm = Type.Object({
   response: Type.Optional(
     Type.String({ description: 'JWE of an object with vp_token and state, to the key of the request' }),
   ),
-  state: Type.Optional(Type.String()),
-  error: Type.Optional(Type.String({ description: 'access_denied when the holder declined' })),
-  error_description: Type.Optional(Type.String()),
+  ...WalletErrorMembers,
 })
 export type EncryptedResponseForm = Static<typeof EncryptedResponseForm>
 

@@ -62,6 +62,7 @@ const MAX_WORK = 10_000_000
 /** The same in values, as each claim may look at every value of a credential, however short. At the worst it takes a fifth of a second. */
 const MAX_LOOKS = 300_000
 
+const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'vct', 'doctype']
 /** The member of a description that has the type; in other formats it is `type`. */
 const TYPE_MEMBERS: ReadonlyMap<string, 'vct' | 'doctype'> = new Map([
   ['dc+sd-jwt', 'vct'],
@@ -133,8 +134,6 @@ function readCandidate(posted: PostedCredential, at: string): Candidate {
     return refuse('invalid_request', `${at}.credential: is none of the format ${formatId}: ${held.problem}`)
   return { format, formatId, types: held.types, claims: held.claims, held }
 }
-
-const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'vct', 'doctype']
 
 /** The first format that can read it. */
 function readUnknown(credential: string, at: string): Candidate {
