@@ -113,7 +113,7 @@ function settingRows({ properties = {}, required = [] }: Schema, prefix: string,
 }
 
 function typeText({ type, const: only, items, anyOf, minimum, maximum }: Schema): string {
-  if (only !== undefined) return `\`${String(only)}\``
+  if (only !== undefined) return `\`${JSON.stringify(only)}\``
   if (anyOf) return anyOf.map(typeText).join(' or ')
   if (items) return `array of ${typeText(items)}`
   return minimum === undefined ? (type ?? '') : `${type ?? ''}, ${minimum} to ${maximum ?? '…'}`
