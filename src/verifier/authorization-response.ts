@@ -58,7 +58,7 @@ export async function receiveResponse(
   const query = await getQuery(context, session.queryId)
   const response = await readReceived(received, session)
   refuseForeignState(response, session, query)
-  const outcome = outcomeOf(context, { sessionId, session, query }, response)
+  const outcome = await outcomeOf(context, { sessionId, session, query }, response)
   const refused = 'report' in outcome && !outcome.report.verified
   const redirect =
     refused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
@@ -96,7 +96,7 @@ function refuseForeignState({ state }: WalletResponse, session: VerificationSess
   if (state && state !== session.state) refuse('invalid_request', 'state is not the one of the request')
 }
 
-function outcomeOf(context: VerifierContext, asked: Asked, response: WalletResponse): Outcome {
+async function outcomeOf(context: VerifierContext, asked: Asked, response: WalletResponse): Promise<Outcome> {
   if ('error' in response) return { walletError: walletErrorOf(response) }
   return verifiedOutcome(context, asked, { vpToken: readVpToken(response.vpToken), state: response.state || undefined })
 }
@@ -114,13 +114,13 @@ function walletErrorOf({
   }
 }
 
-function verifiedOutcome(
+async function verifiedOutcome(
   context: VerifierContext,
   { sessionId, session, query }: Asked,
   response: VpResponse,
-): Outcome {
+): Promise<Outcome> {
   const { encryptionKey } = session
-  const report = verify(response, {
+  const report = await verify(response, {
     query,
     state: session.state,
     binding: {

@@ -2,6 +2,7 @@
  * The verification of a response: read each presentation, ask every check, report. It decides nothing that a check does
  * not decide, and it has no effects. OpenID4VP 1.0, VP Token Validation.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence.ts'
@@ -47,16 +48,22 @@ export type VerificationContext = Omit<PresentationContext, 'query' | 'format'> 
   readonly state: string
 }
 
-export function verify(response: VpResponse, context: VerificationContext): Report {
+/** Between two presentations others are served: each may take a while, whoever sent it. */
+export async function verify(response: VpResponse, context: VerificationContext): Promise<Report> {
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = runChecks(responseChecks, { state: response.state, counts }, context)
-  const credentials = context.query.credentials.flatMap((query) => {
+  const credentials: (readonly [string, readonly CredentialReport[]])[] = []
+  for (const query of context.query.credentials) {
     // Where one was asked for, more are wrong already, and only the first is looked at.
     const presentations = response.vpToken.get(query.id)?.slice(0, query.multiple ? undefined : 1)
-    return presentations
-      ? [[query.id, presentations.map((text) => verifyPresentation(text, query, context))] as const]
-      : []
-  })
+    if (presentations === undefined) continue
+    const reports: CredentialReport[] = []
+    for (const text of presentations) {
+      if (credentials.length + reports.length > 0) await setImmediate()
+      reports.push(verifyPresentation(text, query, context))
+    }
+    credentials.push([query.id, reports])
+  }
   const report = { checks, credentials: Object.fromEntries(credentials) }
   return { verified: allHold(checksOf(report)), ...report }
 }

@@ -11,6 +11,7 @@ import { digestOf, readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { verifySignature } from '../../src/keys/certificate-signature.ts'
+import { verify } from '../../src/verifier/verification.ts'
 import { buildCommand, COMMAND, makeDirectory, run } from '../support/process.ts'
 
 describe('what is sent costs little to refuse', () => {
@@ -45,6 +46,29 @@ describe('what is sent costs little to refuse', () => {
     expect(() => readJws(`${part({ x5c: chain })}.e30.AA`)).toThrow('the header: it has more than 1000 values')
     const names = Array.from({ length: 20_000 }, () => '')
     expect(() => readJws(`e30.${part({ aka_vcts: names })}.AA`)).toThrow('the payload: it has more than 20000 values')
+  })
+
+  it('twenty presentations, between which others are served', async () => {
+    let turns = 0
+    let next = setImmediate(function turn() {
+      turns += 1
+      next = setImmediate(turn)
+    })
+    const vpToken = new Map([['card', Array<string>(20).fill('x')]])
+    const query = { credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: {}, multiple: true }] }
+    const binding = {
+      nonce: '',
+      audience: '',
+      responseUri: '',
+      encryptionKeyThumbprint: undefined,
+      transactionData: [],
+    }
+    const now = new Date()
+    const rest = { state: '', binding, sessionStart: now, now, clockSkewSeconds: 0, trustAnchors: [], parseCertificate }
+    const { credentials } = await verify({ vpToken, state: undefined }, { query, ...rest })
+    clearImmediate(next)
+    expect(credentials.card).toHaveLength(20)
+    expect(turns).toBeGreaterThan(15)
   })
 
   it('a certificate larger than any is', () => {

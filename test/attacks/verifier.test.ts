@@ -137,7 +137,7 @@ describe('attacks on the verification service', () => {
   it('a response to another request has the wrong state (presentation.session)', async () => {
     const { request } = await startVerification(usual.services)
     const text = await putTogether(await makeForgery(usual, request))
-    const { checks } = verify(
+    const { checks } = await verify(
       { vpToken: new Map([['card', [text]]]), state: 'the state of another session' },
       {
         ...strangerContext(usual),
