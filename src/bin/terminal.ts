@@ -42,7 +42,7 @@ export function indented(text: string, indent = ''): string {
 
 /** `text` from somebody else, without what moves the cursor, changes colours or turns the direction of writing. */
 export function plain(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
+  return text.replace(/[\p{Cc}\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u206f]/gu, '\ufffd')
 }
 
 /** Two columns, the first as wide as its widest text within reason. */
