@@ -185,6 +185,11 @@ describe('a request object', () => {
     ['with a transaction that is no text', payload({ transaction_data: [{}] }), /\[0\] is not a string/],
     ['with a transaction that cannot be read', payload({ transaction_data: ['+'] }), /\[0\]: it is not base64url/],
     ['with a transaction of no type', payload({ transaction_data: ['e30'] }), /\[0\]: type: must be/],
+    [
+      'with a transaction of more than anybody reads',
+      transactions({ items: Array(1000).fill(0) }),
+      /more than 1000 values/,
+    ],
     ['with a transaction for nobody', transactions({ credential_ids: [] }), /credential_ids: must be/],
     ['with a transaction for what is not asked', transactions({ credential_ids: ['card', 'x'] }), /not asked for/],
     ['made for another wallet', posting('another'), /not made for this wallet \(wallet_nonce\)/],

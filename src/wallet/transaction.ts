@@ -2,7 +2,7 @@
  * Transactions that a verifier wants approved: read, shown in full, and approved by presenting. Their types mean nothing
  * to this wallet, which is why it shows everything. OpenID4VP 1.0, Transaction Data.
  */
-import { type JsonObject, own } from '../codec/json.ts'
+import { type JsonObject, own, refuseMany } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
@@ -14,6 +14,9 @@ import {
   type Transaction,
 } from '../protocol/transaction-data.ts'
 import { refuse } from './error.ts'
+
+/** All of them are shown, and nobody agrees to what takes too long to read. */
+const MAX_VALUES = 1000
 
 /** A transaction, and the credential query whose presentation would approve it. */
 export type Approval = Transaction & { readonly by: string }
@@ -59,6 +62,7 @@ export function approvalsOf(
 function readOne(text: unknown, at: string, query: DcqlQuery): Transaction {
   if (typeof text !== 'string') return invalid(`${at} is not a string`)
   const transaction = orInvalid(at, () => readTransaction(text))
+  orInvalid(at, () => refuseMany(transaction.content, MAX_VALUES))
   for (const id of transaction.credentialIds) {
     const credential = query.credentials.find((each) => each.id === id)
     if (credential === undefined) return invalid(`${at}.credential_ids names a credential that is not asked for`)
