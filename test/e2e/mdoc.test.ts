@@ -102,6 +102,18 @@ describe('a mobile document', () => {
     }
   })
 
+  it('is not said to be bound by a signature that nobody asked for', async () => {
+    const { wallet, link } = await issued()
+    await receive(wallet, link)
+    const { sessionId, plan } = await asked(wallet, { require_cryptographic_holder_binding: false })
+    await present(wallet, plan)
+    const { result } = await statusOf(services, VERIFIER_URL, sessionId)
+    const holder = (result as Report).credentials.licence?.[0]?.checks.filter(({ id }) => /^holder\.[bsnaf]/.test(id))
+    expect(holder?.map(({ outcome, detail }) => [outcome, detail])).toEqual(
+      Array(6).fill(['not_applicable', 'the query does not require holder binding']),
+    )
+  })
+
   it('is not kept when it is not of the type that was offered', async () => {
     const lying = changing(services.fetch, '/.well-known/openid-credential-issuer', async (response) => {
       const text = await response.text()

@@ -25,7 +25,16 @@ export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
 /** For documents and tests: each check with its id, question, citation and level. */
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
 
-/** A format says which questions make no sense of it: what it has no place for, it cannot get wrong. */
+/**
+ * A format says which questions make no sense of it: what it has no place for, it cannot get wrong. First comes what nobody
+ * asked of any format, so that no reason names another check as the one that was asked instead.
+ */
 function unlessUnasked(check: Check<Evidence, PresentationContext>): Check<Evidence, PresentationContext> {
-  return { ...check, applies: (context) => context.format.unasked[check.id] ?? check.applies?.(context) ?? true }
+  return {
+    ...check,
+    applies: (context) => {
+      const applies = check.applies?.(context) ?? true
+      return applies === true ? (context.format.unasked[check.id] ?? true) : applies
+    },
+  }
 }
