@@ -49,6 +49,17 @@ describe('the settings of the issuer alone', () => {
     for (const mistake of mistakes) expect(mistake).toMatch(/^issuer\.identifier: /)
   })
 
+  it('warns when the certificate is made for another name than issuer.id', () => {
+    const warningsOf = (id: string) => {
+      const value = { ...settings('issuer', ISSUER_URL), issuer: { id, display: { name: 'b' } } }
+      const result = readIssuerConfig(value, filesOf(services.files), now)
+      return 'warnings' in result ? result.warnings.filter((warning) => warning.startsWith('issuer.id')) : undefined
+    }
+    expect(warningsOf(ISSUER_URL)).toEqual([])
+    const warning = /^issuer\.id: .*; verifiers that compare the two refuse what it signs$/
+    expect(warningsOf('https://other.example')).toEqual([expect.stringMatching(warning)])
+  })
+
   it('refuses the settings of the verifier', () => {
     const value = { ...settings('issuer', ISSUER_URL), clientMetadata: {}, issuerTrustAnchors: 'anchors' }
     expect([...mistakesOf(readIssuerConfig(value, filesOf(services.files), now))].sort()).toEqual([

@@ -23,7 +23,7 @@ authenticates its client and binds its tokens to a key, and knows the formats \`
 module is therefore played by a test of its name, in every format, against the session's identifier and the base one.`,
   rows: [
     issuerModule('metadata-test', 'The documents of issuer and authorization server, member by member', METADATA),
-    issuerModule('metadata-test-signed', 'The same, signed; skipped where JSON comes back', METADATA),
+    issuerModule('metadata-test-signed', 'The same, signed, where a wallet asks for `application/jwt`', METADATA),
     issuerModule(
       'happy-flow',
       'The whole flow, with members nobody knows in each request; entropy of token and nonce; the credential',
