@@ -95,8 +95,8 @@ describe('a request object', () => {
       client_metadata: {
         client_name: 'Example Shop',
         vp_formats_supported: {
-          'jwt_vc_json-ld': sdJwtAlgs,
-          'vc+sd-jwt': sdJwtAlgs,
+          'jwt_vc_json-ld': { alg_values: algs, ...sdJwtAlgs },
+          'vc+sd-jwt': { alg_values: algs, ...sdJwtAlgs },
           'dc+sd-jwt': sdJwtAlgs,
           jwt_vc_json: { alg_values: algs },
           mso_mdoc: { issuerauth_alg_values: coseAlgs, deviceauth_alg_values: coseAlgs },

@@ -12,7 +12,8 @@ import { checkConfiguration } from './schema.ts'
 
 export const w3cSdJwt: CredentialFormat = {
   ids: IDS,
-  presentationAlgorithms: sdJwtAlgorithms,
+  // A wallet that knows the name of the format from VCI looks for the member that the other JWT formats have.
+  presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
   unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
   signingAlgorithm: (alg) => alg,
   checkConfiguration,
