@@ -293,15 +293,21 @@ describe('presenting', () => {
     expect(made.sent.filter(({ to }) => to.includes(RESPONSE))).toEqual([])
   })
 
-  it('passes on where the verifier wants the person to go', async () => {
+  it.each([
+    ['passes on', 'https://shop.example/done?response_code=1', true],
+    ['passes on', 'http://localhost:8080/done', true],
+    ['keeps to itself', 'http://shop.example/done', false],
+    ['keeps to itself', 'javascript:alert(1)', false],
+    ['keeps to itself', 'file:///etc/passwd', false],
+    ['keeps to itself', 'done', false],
+  ])('%s that the verifier wants the person to go to %s', async (_, next, passedOn) => {
     const made = await holding()
     const { link } = await startVerification(services)
-    const next = 'https://shop.example/done?response_code=1'
     const wallet = {
       ...made.wallet,
       fetch: changing(services.fetch, RESPONSE, () => Response.json({ redirect_uri: next })),
     }
-    expect(await present(wallet, await readRequest(wallet, link))).toEqual({ redirect_uri: next })
+    expect(await present(wallet, await readRequest(wallet, link))).toEqual(passedOn ? { redirect_uri: next } : {})
   })
 
   const refusals: readonly (readonly [string, () => Response, object])[] = [

@@ -5,6 +5,7 @@
 import { own } from '../codec/json.ts'
 import type { Binding } from '../credential/format.ts'
 import { answerClaims, chooseCredentials } from '../protocol/dcql-match.ts'
+import { isSafeAddress } from './address.ts'
 import { type Answered, answerQuery, chosenAnswers, isAnswered, type QueryAnswer } from './answer.ts'
 import type { WalletContext } from './context.ts'
 import { refuse } from './error.ts'
@@ -125,5 +126,6 @@ async function respond(
   const body = new URLSearchParams(form)
   const answer = await exchangeJson(wallet, { ...step, url: responseUri, body, sent: Object.keys(form).join(', ') })
   const redirectUri = own(answer, 'redirect_uri')
-  return typeof redirectUri === 'string' ? { redirect_uri: redirectUri } : {}
+  // The presentation was accepted all the same: an address that leads nowhere good is not passed on.
+  return typeof redirectUri === 'string' && isSafeAddress(redirectUri) ? { redirect_uri: redirectUri } : {}
 }
