@@ -107,6 +107,9 @@ export interface HeldCredential extends Evidence {
   readonly hidable: readonly Place[]
 }
 
+/** How key proofs name the keys that credentials of every format can be bound to. */
+export const bindingMethods: readonly string[] = ['jwk', 'did:jwk', 'did:key']
+
 export interface CredentialFormat {
   /** Every identifier this format answers to. */
   readonly ids: readonly string[]
@@ -116,6 +119,8 @@ export interface CredentialFormat {
   readonly unasked: Readonly<Record<string, string>>
   /** The algorithm of issuer signatures, as this format's metadata names it. OpenID4VCI 1.0, Credential Format Profiles. */
   signingAlgorithm(alg: Algorithm): string | number
+  /** `cryptographic_binding_methods_supported`. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
+  readonly bindingMethods: readonly string[]
   /** Refuses with `invalid_request`, naming the path, a configuration that this format could not issue. */
   checkConfiguration(configuration: JsonObject): void
   /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */

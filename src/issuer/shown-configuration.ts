@@ -21,12 +21,12 @@ const INTERNAL_MEMBERS = [
 export function shownConfiguration(configuration: JsonObject, signer: Signer): JsonObject {
   const posted = Object.entries(configuration).filter(([name]) => !INTERNAL_MEMBERS.includes(name))
   const metadata = own(configuration, 'credential_metadata')
-  const algorithm = formatOfConfiguration(configuration).signingAlgorithm(signer.alg)
+  const format = formatOfConfiguration(configuration)
   return {
     ...Object.fromEntries(posted),
     ...(isObject(metadata) ? { credential_metadata: { ...metadata, ...shownClaims(metadata) } } : {}),
-    ...proofTypes(configuration),
-    credential_signing_alg_values_supported: [algorithm],
+    ...proofTypes(configuration, format),
+    credential_signing_alg_values_supported: [format.signingAlgorithm(signer.alg)],
   }
 }
 

@@ -3,7 +3,7 @@
  */
 import { ownString } from '../../codec/json.ts'
 import { algorithms, coseAlgorithms } from '../../keys/algorithm.ts'
-import type { CredentialFormat } from '../format.ts'
+import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { issue } from './issue.ts'
 import { fulfils, hold, present } from './present.ts'
 import { IDS, read } from './read.ts'
@@ -25,6 +25,7 @@ export const msoMdoc: CredentialFormat = {
     'holder.sd_hash': 'the device signs the session and not the choice of elements; the issuer signed each of them',
   },
   signingAlgorithm: (alg) => algorithms[alg].cose[0],
+  bindingMethods: ['cose_key', ...bindingMethods],
   checkConfiguration,
   checkDataset,
   claimsOf: (dataset) => dataset,

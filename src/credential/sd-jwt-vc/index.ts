@@ -1,7 +1,7 @@
 /** SD-JWT VC: `dc+sd-jwt`. SD-JWT VC draft-19; OpenID4VCI 1.0 and OpenID4VP 1.0, IETF SD-JWT VC. */
 import { type JsonObject, ownString } from '../../codec/json.ts'
 import type { Signer } from '../../keys/signer.ts'
-import type { CredentialFormat, Order } from '../format.ts'
+import { bindingMethods, type CredentialFormat, type Order } from '../format.ts'
 import { issueSdJwt } from '../sd-jwt/issue.ts'
 import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt/present.ts'
 import { fulfils, hold, IDS, matchesMeta, read } from './read.ts'
@@ -12,6 +12,7 @@ export const sdJwtVc: CredentialFormat = {
   presentationAlgorithms: sdJwtAlgorithms,
   unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
   signingAlgorithm: (alg) => alg,
+  bindingMethods,
   checkConfiguration,
   checkDataset,
   claimsOf,

@@ -3,7 +3,7 @@
  * OpenID4VCI 1.0 and OpenID4VP 1.0, VC Signed as a JWT, Not Using JSON-LD.
  */
 import { joseAlgorithms } from '../../keys/algorithm.ts'
-import type { CredentialFormat } from '../format.ts'
+import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { checkW3cDataset, w3cQueryMistakes } from '../w3c/schema.ts'
 import { matchesTypeValues, typeValuesOf } from '../w3c/types.ts'
 import { fulfils, hold, IDS, read } from './read.ts'
@@ -19,6 +19,7 @@ export const w3cJwt: CredentialFormat = {
     'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
   },
   signingAlgorithm: (alg) => alg,
+  bindingMethods,
   checkConfiguration,
   checkDataset: checkW3cDataset,
   claimsOf: (dataset) => dataset,

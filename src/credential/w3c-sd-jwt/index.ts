@@ -2,7 +2,7 @@
  * W3C Verifiable Credentials secured as SD-JWT: `jwt_vc_json-ld`, and its twin `vc+sd-jwt`.
  * VC-JOSE-COSE, Securing JSON-LD Verifiable Credentials with SD-JWT; why SD-JWT: docs/divergences.md.
  */
-import type { CredentialFormat } from '../format.ts'
+import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt/present.ts'
 import { checkW3cDataset, w3cQueryMistakes } from '../w3c/schema.ts'
 import { matchesTypeValues, typeValuesOf } from '../w3c/types.ts'
@@ -16,6 +16,7 @@ export const w3cSdJwt: CredentialFormat = {
   presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
   unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
   signingAlgorithm: (alg) => alg,
+  bindingMethods,
   checkConfiguration,
   checkDataset: checkW3cDataset,
   claimsOf: (dataset) => dataset,
