@@ -1,8 +1,9 @@
 /**
  * Mutation testing: one small thing wrong at a time, in a copy of the sources, and the tests that should notice it.
- * `npm run mutation -- src/protocol src/verifier/checks/holder.ts:54 [--sample 100] [--seed 1] [--limit 60]`: folders,
- * files, or a line of a file; a sample of so many of their mutants; the seconds that a mutant may take. What survives and is
- * not explained in explained.ts is printed at the end, with 1 as the exit code.
+ * `npm run mutation -- src/protocol src/verifier/checks/holder.ts:54 [--sample 100] [--seed 1] [--limit 300]
+ * [--thorough]`: folders, files, or a line of a file; a sample of so many of their mutants; the seconds that a mutant may
+ * take; all tests that reach the file, and not only those that are about it. What survives and is not explained in
+ * explained.ts is printed at the end, with 1 as the exit code.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,8 +30,8 @@ interface Result {
 }
 
 const WORKER = '--worker'
-/** All tests of a file, the modules loaded for the first time. */
-const WITHOUT_MUTANT = 600_000
+/** All tests of all files, the modules loaded for the first time. */
+const WITHOUT_MUTANT = 1_800_000
 const LINE = /:(\d+)$/
 const ROOT = process.cwd()
 
@@ -42,7 +43,7 @@ async function mutate(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { sample: option, seed: option, limit: option },
+    options: { sample: option, seed: option, limit: option, thorough: { type: 'boolean', default: false } },
   })
   const files = [...new Set(positionals.flatMap(filesOf))]
   if (files.length === 0) {
@@ -54,36 +55,25 @@ async function mutate(args: string[]): Promise<number> {
   process.stdout.write(`${places.length} of ${all.length} mutants of ${files.length} files\n`)
   const copy = copyOf(ROOT)
   try {
-    return await run(copy, files, places, Number(values.limit ?? 60) * 1000)
+    return await run(testerOf(copy, Number(values.limit ?? 300) * 1000, values.thorough), files, places)
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
 }
 
-async function run(copy: string, files: readonly string[], places: readonly Place[], limit: number): Promise<number> {
-  const compiles = compilerOf(ROOT)
-  const tester = testerOf(copy, limit)
-  const failing: string[] = []
-  for (const file of files) {
-    const source = readFileSync(join(ROOT, file), 'utf8')
-    for (;;) {
-      const verdict = await tester.test({ file, source, text: source, failing })
-      if (verdict !== undefined && verdict.failed === undefined) break
-      const failed = verdict?.failed ?? 'time is up'
-      process.stderr.write(`${failed}: this is so without a mutant of ${file}; a test file that fails is left out\n`)
-      // What names no test file, or names it again, cannot be left out.
-      if (!failed.endsWith('.ts') || failing.includes(failed)) {
-        await tester.end()
-        return 2
-      }
-      failing.push(failed)
-    }
+async function run(tester: Tester, files: readonly string[], places: readonly Place[]): Promise<number> {
+  const failing = await failingWithout(tester, files)
+  if (failing === undefined) {
+    await tester.end()
+    return 2
   }
+  const compiles = compilerOf(ROOT)
   const results: Result[] = []
   for (const place of places) {
     const { file, source } = place
     const text = source.slice(0, place.start) + place.text + source.slice(place.end)
-    const verdict = compiles(file, text) ? await tester.test({ file, source, text, failing }) : 'refused'
+    const change = { file, source, text }
+    const verdict = compiles(file, text) ? await tester.test({ files: [file], change, failing }) : 'refused'
     const result = { place, outcome: outcomeOf(place, verdict) }
     results.push(result)
     const by = typeof verdict === 'object' && verdict.failed !== undefined ? `  (${verdict.failed})` : ''
@@ -91,6 +81,20 @@ async function run(copy: string, files: readonly string[], places: readonly Plac
   }
   await tester.end()
   return report(results)
+}
+
+/** The test files that fail without a mutant and are left out; undefined when nothing can be said with the others. */
+async function failingWithout(tester: Tester, files: readonly string[]): Promise<readonly string[] | undefined> {
+  const failing: string[] = []
+  for (;;) {
+    const verdict = await tester.test({ files, change: undefined, failing })
+    if (verdict !== undefined && verdict.failed === undefined) return failing
+    const failed = verdict?.failed ?? 'time is up'
+    process.stderr.write(`${failed}: this is so without a mutant; a test file that fails is left out\n`)
+    // What names no test file, or names it again, cannot be left out.
+    if (!failed.endsWith('.ts') || failing.includes(failed)) return undefined
+    failing.push(failed)
+  }
 }
 
 function outcomeOf(place: Place, verdict: Verdict | 'refused' | undefined): Outcome {
@@ -136,12 +140,12 @@ function oneLine(code: string): string {
 
 interface Tester {
   /** The verdict on the job; undefined when it took too long. */
-  test(job: Job): Promise<Verdict | undefined>
+  test(job: Omit<Job, 'thorough'>): Promise<Verdict | undefined>
   end(): Promise<void>
 }
 
 /** A worker, and another one whenever a mutant does not end. */
-function testerOf(copy: string, limit: number): Tester {
+function testerOf(copy: string, limit: number, thorough: boolean): Tester {
   let worker: Promise<ChildProcess> | undefined
   const started = async (): Promise<ChildProcess> => {
     const child = fork(process.argv[1] ?? '', [WORKER, copy], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -153,12 +157,12 @@ function testerOf(copy: string, limit: number): Tester {
     worker = undefined
     if (child?.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit')
   }
-  const test = async (job: Job): Promise<Verdict | undefined> => {
+  const test: Tester['test'] = async (job) => {
     worker ??= started()
     const child = await worker
-    child.send(job)
+    child.send({ ...job, thorough } satisfies Job)
     const settled = new AbortController()
-    const timer = setTimeout(() => child.kill('SIGKILL'), job.text === job.source ? WITHOUT_MUTANT : limit)
+    const timer = setTimeout(() => child.kill('SIGKILL'), job.change ? limit : WITHOUT_MUTANT)
     const { signal } = settled
     const message = await Promise.race([
       once(child, 'message', { signal }),
@@ -168,7 +172,7 @@ function testerOf(copy: string, limit: number): Tester {
     settled.abort()
     if (message !== undefined) return message[0] as Verdict
     worker = undefined
-    writeFileSync(join(copy, job.file), job.source)
+    if (job.change) writeFileSync(join(copy, job.change.file), job.change.source)
     return undefined
   }
   return { test, end }

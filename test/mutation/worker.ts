@@ -3,16 +3,24 @@
  * stays, with every module that did not change; only the mutated file is loaded anew.
  */
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createVitest, type TestSpecification, type Vitest } from 'vitest/node'
 
-/** The file, by its path in the copy, has `text` while its tests run, and `source` again afterwards. */
-export interface Job {
+/** A file, by its path in the copy, that has `text` while its tests run, and `source` again afterwards. */
+export interface Change {
   readonly file: string
   readonly source: string
   readonly text: string
+}
+
+/** The tests that should notice a change in one of `files`, and the change; none to see that they pass without. */
+export interface Job {
+  readonly files: readonly string[]
+  readonly change: Change | undefined
   /** Test files that fail anyway. */
   readonly failing: readonly string[]
+  /** Also the tests that are about something else and only happen to reach the file. */
+  readonly thorough: boolean
 }
 
 /** The test file that failed, or undefined when all passed. */
@@ -24,6 +32,11 @@ export interface Verdict {
 const LEFT_OUT =
   /test\/(interop|fuzz|mutation|docs|architecture)|test\/e2e\/(demo|doctor|init|main|process|wallet)\.|src\/bin\/|resources\./
 
+/** What answers the verifier's questions; the rest is the issuer's. */
+const OF_VERIFIER =
+  /^src\/(codec|keys|credential|verifier|protocol\/(dcql|claim-path|transaction-data|oid4vp)[^/]*)(\/|$)/
+const PATIENCE = 120_000
+
 export async function work(copy: string): Promise<void> {
   const vitest = await createVitest({
     root: copy,
@@ -34,6 +47,9 @@ export async function work(copy: string): Promise<void> {
     isolate: false,
     cache: false,
     reporters: [{}],
+    // A test that other processes hold up has not failed.
+    testTimeout: PATIENCE,
+    hookTimeout: PATIENCE,
   })
   process.on('message', (job: Job) => {
     void verdictOn(vitest, copy, job).then((verdict) => process.send?.(verdict))
@@ -43,18 +59,28 @@ export async function work(copy: string): Promise<void> {
   process.send?.('ready')
 }
 
-async function verdictOn(vitest: Vitest, copy: string, { file, source, text, failing }: Job): Promise<Verdict> {
-  const path = join(copy, file)
-  const write = (content: string): void => {
-    writeFileSync(path, content)
+async function verdictOn(vitest: Vitest, copy: string, { files, change, failing, thorough }: Job): Promise<Verdict> {
+  const write = (content: 'text' | 'source'): void => {
+    if (change === undefined) return
+    const path = join(copy, change.file)
+    writeFileSync(path, change[content])
     vitest.invalidateFile(path)
   }
-  write(text)
-  const stages = await stagesOf(vitest, copy, file)
+  write('text')
+  const stages = await stagesOf(vitest, copy, files, thorough)
   const counted = stages.map((stage) => stage.filter(({ moduleId }) => !failing.includes(nameOf(copy, moduleId))))
-  const verdict = await runStages(vitest, copy, counted)
-  write(source)
+  const verdict = await runStages(vitest, copy, lastKillerFirst(copy, files, counted))
+  write('source')
+  if (verdict.failed !== undefined) lastKiller.set(files.join(), verdict.failed)
   return verdict
+}
+
+/** What noticed the last mutant of a file is the most likely to notice the next. */
+const lastKiller = new Map<string, string>()
+
+function lastKillerFirst(copy: string, files: readonly string[], stages: readonly Stage[]): readonly Stage[] {
+  const isKiller = ({ moduleId }: TestSpecification): boolean => nameOf(copy, moduleId) === lastKiller.get(files.join())
+  return [stages.flat().filter(isKiller), ...stages.map((stage) => stage.filter((each) => !isKiller(each)))]
 }
 
 type Stage = readonly TestSpecification[]
@@ -76,20 +102,38 @@ async function runStages(vitest: Vitest, copy: string, stages: readonly Stage[])
 }
 
 const known = new Map<string, readonly Stage[]>()
+const STAGES = ['beside the file', 'in its folder', 'attacks', 'flows', 'others'] as const
 
-/** The tests that reach the file: those beside it first, then the attacks, then the others. */
-async function stagesOf(vitest: Vitest, copy: string, file: string): Promise<readonly Stage[]> {
-  const cached = known.get(file)
+/** The tests that reach the files, in the order in which they are asked. */
+async function stagesOf(
+  vitest: Vitest,
+  copy: string,
+  files: readonly string[],
+  thorough: boolean,
+): Promise<readonly Stage[]> {
+  const key = files.join()
+  const cached = known.get(key)
   if (cached) return cached
-  vitest.config.related = [join(copy, file)]
-  const all = await vitest.getRelevantTestSpecifications()
-  const specifications = all.filter(({ moduleId }) => !LEFT_OUT.test(moduleId.slice(copy.length)))
-  const folder = file.split('/').slice(0, 2).join('/')
-  const stageOf = ({ moduleId }: TestSpecification): number => {
-    if (moduleId.startsWith(join(copy, folder))) return 0
-    return moduleId.includes('/test/attacks/') ? 1 : 2
+  const stageOf = new Map<string, { readonly stage: (typeof STAGES)[number]; readonly test: TestSpecification }>()
+  for (const file of files) {
+    vitest.config.related = [join(copy, file)]
+    for (const test of await vitest.getRelevantTestSpecifications()) {
+      const name = nameOf(copy, test.moduleId)
+      const stage = stageFor(file, name)
+      const wanted = (thorough || stage !== 'others') && !LEFT_OUT.test(name)
+      if (wanted && !stageOf.has(name)) stageOf.set(name, { stage, test })
+    }
   }
-  const stages = [0, 1, 2].map((stage) => specifications.filter((each) => stageOf(each) === stage))
-  known.set(file, stages)
+  const each = [...stageOf.values()]
+  const stages = STAGES.map((stage) => each.filter((one) => one.stage === stage).map(({ test }) => test))
+  known.set(key, stages)
   return stages
+}
+
+function stageFor(file: string, test: string): (typeof STAGES)[number] {
+  if (dirname(test) === dirname(file)) return 'beside the file'
+  if (test.startsWith(`${file.split('/').slice(0, 2).join('/')}/`)) return 'in its folder'
+  const attacks = OF_VERIFIER.test(file) ? 'test/attacks/verifier' : 'test/attacks/issuer'
+  if (test.startsWith(attacks)) return 'attacks'
+  return /^test\/e2e\/(formats|mdoc)\./.test(test) ? 'flows' : 'others'
 }
