@@ -59,7 +59,8 @@ export async function work(copy: string): Promise<void> {
   process.send?.('ready')
 }
 
-async function verdictOn(vitest: Vitest, copy: string, { files, change, failing, thorough }: Job): Promise<Verdict> {
+async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdict> {
+  const { files, change, failing, thorough } = job
   const write = (content: 'text' | 'source'): void => {
     if (change === undefined) return
     const path = join(copy, change.file)
@@ -69,18 +70,24 @@ async function verdictOn(vitest: Vitest, copy: string, { files, change, failing,
   write('text')
   const stages = await stagesOf(vitest, copy, files, thorough)
   const counted = stages.map((stage) => stage.filter(({ moduleId }) => !failing.includes(nameOf(copy, moduleId))))
-  const verdict = await runStages(vitest, copy, lastKillerFirst(copy, files, counted))
+  const verdict = await runStages(vitest, copy, likeliestFirst(copy, job, counted))
   write('source')
-  if (verdict.failed !== undefined) lastKiller.set(files.join(), verdict.failed)
+  if (verdict.failed !== undefined && change) kills.push({ of: change.file, by: verdict.failed })
   return verdict
 }
 
-/** What noticed the last mutant of a file is the most likely to notice the next. */
-const lastKiller = new Map<string, string>()
+const kills: { readonly of: string; readonly by: string }[] = []
 
-function lastKillerFirst(copy: string, files: readonly string[], stages: readonly Stage[]): readonly Stage[] {
-  const isKiller = ({ moduleId }: TestSpecification): boolean => nameOf(copy, moduleId) === lastKiller.get(files.join())
-  return [stages.flat().filter(isKiller), ...stages.map((stage) => stage.filter((each) => !isKiller(each)))]
+/** What noticed most mutants of a file is the most likely to notice the next. */
+function likeliestFirst(copy: string, { files }: Job, stages: readonly Stage[]): readonly Stage[] {
+  const killsBy = (name: string): number => kills.filter(({ of, by }) => files.includes(of) && by === name).length
+  const [likeliest] = stages
+    .flat()
+    .map((each) => ({ each, count: killsBy(nameOf(copy, each.moduleId)) }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => b.count - a.count)
+  if (likeliest === undefined) return stages
+  return [[likeliest.each], ...stages.map((stage) => stage.filter((each) => each !== likeliest.each))]
 }
 
 type Stage = readonly TestSpecification[]
