@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createVitest, type TestSpecification, type Vitest } from 'vitest/node'
+import { createVitest, type TestSequencerConstructor, type TestSpecification, type Vitest } from 'vitest/node'
 
 /** A file, by its path in the copy, that has `text` while its tests run, and `source` again afterwards. */
 export interface Change {
@@ -47,6 +47,7 @@ export async function work(copy: string): Promise<void> {
     isolate: false,
     cache: false,
     reporters: [{}],
+    sequence: { sequencer: InTheirOrder as unknown as TestSequencerConstructor },
     // A test that other processes hold up has not failed.
     testTimeout: PATIENCE,
     hookTimeout: PATIENCE,
@@ -68,79 +69,86 @@ async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdic
     vitest.invalidateFile(path)
   }
   write('text')
-  const stages = await stagesOf(vitest, copy, files, thorough)
-  const counted = stages.map((stage) => stage.filter(({ moduleId }) => !failing.includes(nameOf(copy, moduleId))))
-  const verdict = await runStages(vitest, copy, likeliestFirst(copy, job, counted))
+  const tests = await testsOf(vitest, copy, files, thorough)
+  const counted = tests.filter(({ name }) => !failing.includes(name))
+  const verdict = await run(vitest, copy, likeliestFirst(counted))
   write('source')
-  if (verdict.failed !== undefined && change) kills.push({ of: change.file, by: verdict.failed })
+  const killer = tests.find(({ name }) => name === verdict.failed)
+  if (killer && change) killer.kills += 1
   return verdict
 }
 
-const kills: { readonly of: string; readonly by: string }[] = []
-
-/** What noticed most mutants of a file is the most likely to notice the next. */
-function likeliestFirst(copy: string, { files }: Job, stages: readonly Stage[]): readonly Stage[] {
-  const killsBy = (name: string): number => kills.filter(({ of, by }) => files.includes(of) && by === name).length
-  const [likeliest] = stages
-    .flat()
-    .map((each) => ({ each, count: killsBy(nameOf(copy, each.moduleId)) }))
-    .filter(({ count }) => count > 0)
-    .sort((a, b) => b.count - a.count)
-  if (likeliest === undefined) return stages
-  return [[likeliest.each], ...stages.map((stage) => stage.filter((each) => each !== likeliest.each))]
+/** A test file that reaches what is mutated. */
+interface Test {
+  readonly name: string
+  readonly specification: TestSpecification
+  /** How many mutants it noticed; before the first, how many it may be expected to. */
+  kills: number
 }
 
-type Stage = readonly TestSpecification[]
+/** What a test file takes, from the last time that all of it ran and passed. */
+const milliseconds = new Map<string, number>()
+const TO_BEGIN = 200
+
+/** The order that finds the one that fails soonest. */
+function likeliestFirst(tests: readonly Test[]): readonly Test[] {
+  const rate = ({ name, kills }: Test): number => kills / ((milliseconds.get(name) ?? 0) + TO_BEGIN)
+  return [...tests].sort((a, b) => rate(b) - rate(a))
+}
+
+/** vitest begins with the largest file unless a sequencer says otherwise. */
+function InTheirOrder(): object {
+  return { sort: (tests: unknown) => tests, shard: (tests: unknown) => tests }
+}
+
+async function run(vitest: Vitest, copy: string, tests: readonly Test[]): Promise<Verdict> {
+  if (tests.length === 0) return { failed: undefined }
+  const names = new Set(tests.map(({ name }) => name))
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(
+    tests.map(({ specification }) => specification),
+    false,
+  )
+  // vitest also gives the modules of earlier runs, as they were then.
+  const ran = testModules.filter(({ moduleId }) => names.has(nameOf(copy, moduleId)))
+  const failed = ran.find((module) => module.state() === 'failed')
+  if (failed) return { failed: nameOf(copy, failed.moduleId) }
+  for (const module of ran) milliseconds.set(nameOf(copy, module.moduleId), module.diagnostic().duration)
+  return { failed: unhandledErrors.length > 0 ? 'an error that nobody caught' : undefined }
+}
 
 function nameOf(copy: string, moduleId: string): string {
   return moduleId.slice(copy.length + 1)
 }
 
-async function runStages(vitest: Vitest, copy: string, stages: readonly Stage[]): Promise<Verdict> {
-  for (const stage of stages.filter(({ length }) => length > 0)) {
-    const { testModules, unhandledErrors } = await vitest.runTestSpecifications([...stage], false)
-    // vitest also gives the modules of earlier runs, as they were then.
-    const ran = testModules.filter(({ moduleId }) => stage.some((each) => each.moduleId === moduleId))
-    const failed = ran.find((module) => module.state() === 'failed')
-    if (failed) return { failed: nameOf(copy, failed.moduleId) }
-    if (unhandledErrors.length > 0) return { failed: 'an error that nobody caught' }
-  }
-  return { failed: undefined }
-}
+const known = new Map<string, readonly Test[]>()
 
-const known = new Map<string, readonly Stage[]>()
-const STAGES = ['beside the file', 'in its folder', 'attacks', 'flows', 'others'] as const
-
-/** The tests that reach the files, in the order in which they are asked. */
-async function stagesOf(
+async function testsOf(
   vitest: Vitest,
   copy: string,
   files: readonly string[],
   thorough: boolean,
-): Promise<readonly Stage[]> {
+): Promise<readonly Test[]> {
   const key = files.join()
   const cached = known.get(key)
   if (cached) return cached
-  const stageOf = new Map<string, { readonly stage: (typeof STAGES)[number]; readonly test: TestSpecification }>()
+  const tests = new Map<string, Test>()
   for (const file of files) {
     vitest.config.related = [join(copy, file)]
-    for (const test of await vitest.getRelevantTestSpecifications()) {
-      const name = nameOf(copy, test.moduleId)
-      const stage = stageFor(file, name)
-      const wanted = (thorough || stage !== 'others') && !LEFT_OUT.test(name)
-      if (wanted && !stageOf.has(name)) stageOf.set(name, { stage, test })
+    for (const specification of await vitest.getRelevantTestSpecifications()) {
+      const name = nameOf(copy, specification.moduleId)
+      const kills = LEFT_OUT.test(name) ? 0 : expectedKills(file, name, thorough)
+      if (kills > 0 && !tests.has(name)) tests.set(name, { name, specification, kills })
     }
   }
-  const each = [...stageOf.values()]
-  const stages = STAGES.map((stage) => each.filter((one) => one.stage === stage).map(({ test }) => test))
-  known.set(key, stages)
-  return stages
+  known.set(key, [...tests.values()])
+  return [...tests.values()]
 }
 
-function stageFor(file: string, test: string): (typeof STAGES)[number] {
-  if (dirname(test) === dirname(file)) return 'beside the file'
-  if (test.startsWith(`${file.split('/').slice(0, 2).join('/')}/`)) return 'in its folder'
-  const attacks = OF_VERIFIER.test(file) ? 'test/attacks/verifier' : 'test/attacks/issuer'
-  if (test.startsWith(attacks)) return 'attacks'
-  return /^test\/e2e\/(formats|mdoc)\./.test(test) ? 'flows' : 'others'
+/** Of the tests beside the file, of those of its folder of src, of the attacks, of flows with every format, of the others. */
+function expectedKills(file: string, test: string, thorough: boolean): number {
+  if (dirname(test) === dirname(file)) return 5
+  if (test.startsWith(`${file.split('/').slice(0, 2).join('/')}/`)) return 2
+  if (test.startsWith(OF_VERIFIER.test(file) ? 'test/attacks/verifier' : 'test/attacks/issuer')) return 2
+  if (/^test\/e2e\/(formats|mdoc)\./.test(test)) return 1
+  return thorough ? 0.1 : 0
 }

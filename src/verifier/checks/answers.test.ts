@@ -1,0 +1,516 @@
+/** What each check says of evidence that is right but for one thing: its outcome, and the sentence for people. */
+import { createHash } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import {
+  certificateName,
+  certify,
+  makeForgery,
+  putTogether,
+  startWorld,
+  type World,
+} from '../../../test/support/forge.ts'
+import { makeKey } from '../../../test/support/services.ts'
+import { bindingTo, dcqlQuery, startVerification } from '../../../test/support/wire.ts'
+import type { Evidence, HolderEvidence } from '../../credential/format.ts'
+import { formatOf } from '../../credential/formats.ts'
+import { parseCertificate } from '../../keys/certificate.ts'
+import { readDcqlQuery } from '../../protocol/dcql.ts'
+import { runChecks } from './check.ts'
+import { evidenceChecks, readingChecks, responseChecks } from './index.ts'
+import type { PresentationContext } from './presentation.ts'
+import type { ResponseContext, ResponseEvidence } from './response.ts'
+
+type Changed<T> = (good: T) => Partial<T>
+type Row = readonly [
+  what: string,
+  check: string,
+  answer: string | RegExp,
+  evidence: Changed<Evidence> | undefined,
+  context?: Changed<PresentationContext>,
+]
+
+const SKEW = 60
+let world: World
+let evidence: Evidence
+let context: PresentationContext
+beforeAll(async () => {
+  world = await startWorld()
+  const { services, ca } = world
+  const { request } = await startVerification(services)
+  const [query] = readDcqlQuery(dcqlQuery).credentials
+  const format = formatOf(query?.format ?? '')
+  if (query === undefined || format === undefined) throw new Error('no query')
+  const { now } = services.clock
+  evidence = format.read(await putTogether(await makeForgery(world, request)))
+  context = {
+    query,
+    format,
+    binding: { ...bindingTo(request.nonce, request.client_id, now) },
+    sessionStart: now,
+    now,
+    clockSkewSeconds: SKEW,
+    trustAnchors: [parseCertificate(ca.der)],
+    parseCertificate,
+  }
+  return () => services.close()
+})
+
+function answerOf(id: string, changed: Partial<Evidence> | undefined, asked: Partial<PresentationContext>): string {
+  const results = runChecks(evidenceChecks, changed && { ...evidence, ...changed }, { ...context, ...asked })
+  const { outcome, detail } = results.find((each) => each.id === id) ?? { outcome: 'no such check' }
+  return detail === undefined ? outcome : `${outcome}: ${detail}`
+}
+
+const same = () => ({})
+const at = (seconds: number): Date => new Date(context.now.getTime() + seconds * 1000)
+const proof =
+  (change: () => Partial<HolderEvidence>): Changed<Evidence> =>
+  ({ holder }) => {
+    if (holder === undefined) throw new Error('no holder')
+    return { holder: { ...holder, ...change() } }
+  }
+const issuedBy =
+  (change: (world: World) => Partial<Evidence['issuer']>): Changed<Evidence> =>
+  ({ issuer }) => ({
+    issuer: { ...issuer, ...change(world) },
+  })
+const asked =
+  (change: object): Changed<PresentationContext> =>
+  ({ query }) => ({ query: { ...query, ...change } })
+const startedAt =
+  (offset: number): Changed<PresentationContext> =>
+  () => ({
+    sessionStart: new Date(Math.floor(context.now.getTime() / 1000) * 1000 + offset),
+  })
+const limits = (notBefore: number[], notAfter: number[]) => () => ({
+  validity: {
+    notBefore: notBefore.map((seconds) => ({ member: 'nbf', at: Number.isNaN(seconds) ? undefined : at(seconds) })),
+    notAfter: notAfter.map((seconds) => ({ member: 'exp', at: Number.isNaN(seconds) ? undefined : at(seconds) })),
+  },
+})
+const bare = () => ({ trustAnchors: [] })
+const NOT_NOW = 'failed: the key binding is not valid now, by its own exp or nbf'
+const OLD = 'failed: the key binding is older than the session'
+const FUTURE = 'failed: the key binding is from the future; check the clocks'
+
+const holder: readonly Row[] = [
+  ['a bound key and a proof', 'holder.binding', 'passed', same],
+  ['no usable key', 'holder.binding', 'failed: no key', () => ({ boundKey: { problem: 'no key' } })],
+  ['no proof', 'holder.binding', 'failed: the presentation has no key binding', () => ({ holder: undefined })],
+  ['a proof of another kind', 'holder.binding', 'failed: no type', proof(() => ({ problem: 'no type' }))],
+  ['no proof', 'holder.signature', 'not_run: it depends on holder.binding', () => ({ holder: undefined })],
+  ['no proof', 'holder.nonce', 'not_run: it depends on holder.binding', () => ({ holder: undefined })],
+  ['no proof', 'holder.audience', 'not_run: it depends on holder.binding', () => ({ holder: undefined })],
+  ['no proof', 'holder.fresh', 'not_run: it depends on holder.binding', () => ({ holder: undefined })],
+  ['no proof', 'holder.sd_hash', 'not_run: it depends on holder.binding', () => ({ holder: undefined })],
+  ['the signature of the bound key', 'holder.signature', 'passed', same],
+  [
+    'another signature',
+    'holder.signature',
+    'failed: the signature of the key binding is not by the bound key, or its algorithm is not supported',
+    proof(() => ({ signedBy: () => false })),
+  ],
+  ['our nonce', 'holder.nonce', 'passed', same],
+  [
+    'another nonce',
+    'holder.nonce',
+    'failed: the nonce of the key binding is not the one of the request',
+    proof(() => ({ nonce: 'other' })),
+  ],
+  ['our name', 'holder.audience', 'passed', same],
+  [
+    'another audience',
+    'holder.audience',
+    'failed: the audience of the key binding is not us',
+    proof(() => ({ audience: 'other' })),
+    ({ binding }) => ({ binding: { ...binding, audience: 'us' } }),
+  ],
+  ['the hash of the disclosures', 'holder.sd_hash', 'passed', same],
+  [
+    'another hash',
+    'holder.sd_hash',
+    'failed: sd_hash of the key binding is not the hash of the presentation',
+    proof(() => ({ coversPresentation: false })),
+  ],
+  ['nothing to approve', 'holder.transaction_data', 'not_applicable: no transaction was to be approved with it', same],
+  [
+    'what was to be approved',
+    'holder.transaction_data',
+    'passed',
+    proof(() => ({ approves: ([text]) => text === 'a transaction' })),
+    ({ binding }) => ({ binding: { ...binding, transactionData: ['a transaction'] } }),
+  ],
+  [
+    'something else approved',
+    'holder.transaction_data',
+    'failed: the key binding does not approve the transactions of the request, all of them and no others',
+    proof(() => ({ approves: () => false })),
+    ({ binding }) => ({ binding: { ...binding, transactionData: ['a transaction'] } }),
+  ],
+  ['a time of this moment', 'holder.fresh', 'passed', proof(() => ({ issuedAt: at(0) }))],
+  [
+    'no time, where none need be',
+    'holder.fresh',
+    'passed: it does not say when, and need not: its nonce is taken once',
+    proof(() => ({ issuedAt: undefined })),
+  ],
+  [
+    'no time that is one',
+    'holder.fresh',
+    'failed: the key binding does not say when it was made (iat)',
+    proof(() => ({ issuedAt: new Date(Number.NaN) })),
+  ],
+  [
+    'a time just before the session began',
+    'holder.fresh',
+    'passed',
+    proof(() => ({ issuedAt: new Date(Math.floor(context.now.getTime() / 1000) * 1000 - SKEW * 1000) })),
+    startedAt(999),
+  ],
+  [
+    'a time before the session',
+    'holder.fresh',
+    OLD,
+    proof(() => ({ issuedAt: new Date(Math.floor(context.now.getTime() / 1000) * 1000 - SKEW * 1000 - 1) })),
+    startedAt(999),
+  ],
+  ['a time just after now', 'holder.fresh', 'passed', proof(() => ({ issuedAt: at(SKEW) }))],
+  ['a time after now', 'holder.fresh', FUTURE, proof(() => ({ issuedAt: at(SKEW + 0.001) }))],
+  ['an end just now', 'holder.fresh', 'passed', proof(limits([], [-SKEW + 0.001]))],
+  ['an end before', 'holder.fresh', NOT_NOW, proof(limits([], [-SKEW]))],
+  ['two ends, one before', 'holder.fresh', NOT_NOW, proof(limits([], [-SKEW, 1]))],
+  ['an end that is no time', 'holder.fresh', NOT_NOW, proof(limits([], [Number.NaN]))],
+  ['a beginning just now', 'holder.fresh', 'passed', proof(limits([SKEW], []))],
+  ['a beginning later', 'holder.fresh', NOT_NOW, proof(limits([SKEW + 0.001], []))],
+  ['two beginnings, one later', 'holder.fresh', NOT_NOW, proof(limits([0, SKEW + 1], []))],
+  ['a beginning that is no time', 'holder.fresh', NOT_NOW, proof(limits([Number.NaN], []))],
+  ...['binding', 'signature', 'nonce', 'audience', 'fresh', 'sd_hash'].map(
+    (id): Row => [
+      'nobody asking for the holder',
+      `holder.${id}`,
+      'not_applicable: the query does not require holder binding',
+      () => ({ holder: undefined }),
+      asked({ require_cryptographic_holder_binding: false }),
+    ],
+  ),
+]
+
+const long = (length: number) =>
+  issuedBy(() => ({ chain: Array<Uint8Array>(length).fill(evidence.issuer.chain[0] ?? new Uint8Array()) }))
+const noNames = issuedBy(({ ca, issuerKey }) => ({ chain: [certify(ca, issuerKey, { dnsNames: [] })] }))
+/** A chain whose certificates are by another authority, which is sent along. */
+let strangers: readonly Uint8Array[]
+beforeAll(async () => {
+  const key = await makeKey()
+  const other = certify({ name: certificateName, key }, key, { isCa: true, usages: ['keyCertSign'] })
+  strangers = [certify({ name: certificateName, key }, world.issuerKey), other]
+})
+const fingerprintOfFirst = () =>
+  createHash('sha256')
+    .update(strangers[0] ?? '')
+    .digest('hex')
+
+const issuer: readonly Row[] = [
+  ['the signature of the issuer', 'issuer.signature', 'passed', same],
+  [
+    'another signature',
+    'issuer.signature',
+    'failed: the signature is not by the key of CN=issuer.localhost, or its algorithm is not supported',
+    issuedBy(() => ({ signedBy: () => false })),
+  ],
+  [
+    'no certificate',
+    'issuer.signature',
+    'not_run: there is no issuer certificate to take the key from',
+    issuedBy(() => ({ chain: [] })),
+  ],
+  ['a good certificate', 'issuer.certificate', 'passed', same],
+  [
+    'no certificate',
+    'issuer.certificate',
+    'failed: the credential comes with no certificate (x5c)',
+    issuedBy(() => ({ chain: [] })),
+  ],
+  ['ten certificates', 'issuer.certificate', 'passed', long(10)],
+  [
+    'eleven certificates',
+    'issuer.certificate',
+    'failed: the credential comes with more than 10 certificates',
+    long(11),
+  ],
+  ['a path to an anchor', 'issuer.trusted', 'passed: by way of CN=issuer.localhost, CN=Example CA', same],
+  ['no anchors', 'issuer.trusted', 'not_applicable: no trust anchors are configured (issuerTrustAnchors)', same, bare],
+  [
+    'another signature',
+    'issuer.trusted',
+    'not_run: it depends on issuer.signature',
+    issuedBy(() => ({ signedBy: () => false })),
+  ],
+  ['another name', 'issuer.identifier', 'passed', same],
+  [
+    'no name beside the certificate',
+    'issuer.identifier',
+    'passed: the credential names no issuer beside its certificate',
+    issuedBy(() => ({ identifiers: [] })),
+  ],
+  [
+    'a name that is no text',
+    'issuer.identifier',
+    'failed: the credential names no issuer',
+    issuedBy(() => ({ identifiers: [''] })),
+  ],
+  [
+    'two names',
+    'issuer.identifier',
+    'failed: iss and issuer of the credential differ',
+    ({ issuer: good }) => ({ issuer: { ...good, identifiers: [...good.identifiers.slice(0, 1), 'other'] } }),
+  ],
+  [
+    'no certificate',
+    'issuer.identifier',
+    'not_run: there is no issuer certificate to compare with',
+    issuedBy(() => ({ chain: [] })),
+  ],
+  [
+    'a certificate without names',
+    'issuer.identifier',
+    'passed: the certificate has no subject alternative name to compare with',
+    noNames,
+  ],
+  [
+    'a signing time outside the certificate',
+    'issuer.certificate',
+    "failed: the credential says that it was signed when the certificate 'CN=issuer.localhost' was not valid",
+    issuedBy(() => ({ signedAt: { member: 'signed', at: at(-366 * 86_400) } })),
+  ],
+  [
+    'a signing time within',
+    'issuer.certificate',
+    'passed',
+    issuedBy(() => ({ signedAt: { member: 'signed', at: at(0) } })),
+  ],
+  [
+    'a signing time at the end',
+    'issuer.certificate',
+    'passed',
+    (good) => ({ issuer: { ...good.issuer, signedAt: { member: 'signed', at: leafOf(good).notAfter } } }),
+  ],
+  [
+    'a signing time at the beginning',
+    'issuer.certificate',
+    'passed',
+    (good) => ({ issuer: { ...good.issuer, signedAt: { member: 'signed', at: leafOf(good).notBefore } } }),
+  ],
+]
+
+function leafOf(good: Evidence) {
+  return parseCertificate(good.issuer.chain[0] ?? new Uint8Array())
+}
+
+const AUTHORITIES = { trusted_authorities: [{ type: 'aki', values: ['cm9vdA'] }] }
+const underAuthority = issuedBy(({ ca, issuerKey }) => ({
+  chain: [certify(ca, issuerKey, { authorityKeyId: 'cm9vdA' })],
+}))
+
+const others: readonly Row[] = [
+  ['disclosures that fit', 'disclosures.valid', 'passed', same],
+  ['disclosures that do not', 'disclosures.valid', 'failed: twice', () => ({ disclosuresProblem: 'twice' })],
+  ['no stated type', 'credential.doc_type', 'passed', () => ({ statedTypes: undefined }) as never, withAllAsked],
+  ['the stated type', 'credential.doc_type', 'passed', () => ({ types: ['a', 'b'], statedTypes: ['b'] }), withAllAsked],
+  [
+    'another stated type',
+    'credential.doc_type',
+    'failed: the docType of the document is not the one that the issuer signed',
+    () => ({ types: ['a'], statedTypes: ['a', 'b'] }),
+    withAllAsked,
+  ],
+  ['no limits', 'validity.not_before', 'passed: the credential sets no such limit', limits([], [])],
+  ['no limits', 'validity.not_expired', 'passed: the credential sets no such limit', limits([], [])],
+  ['a beginning just now', 'validity.not_before', 'passed', limits([SKEW], [])],
+  [
+    'a beginning later',
+    'validity.not_before',
+    /^failed: the credential is not valid before .*Z \(nbf\)$/,
+    limits([0, SKEW + 0.001], []),
+  ],
+  ['a beginning that is no time', 'validity.not_before', 'failed: nbf is not a time', limits([Number.NaN], [])],
+  ['an end just now', 'validity.not_expired', 'passed', limits([], [-SKEW + 0.001])],
+  ['an end before', 'validity.not_expired', /^failed: the credential expired on .*Z \(exp\)$/, limits([], [0, -SKEW])],
+  ['an end that is no time', 'validity.not_expired', 'failed: exp is not a time', limits([], [Number.NaN])],
+  ['no status', 'status.valid', 'passed: the credential carries no status', () => ({ status: undefined })],
+  [
+    'a status',
+    'status.valid',
+    'failed: the credential carries a status, and this release cannot look it up',
+    () => ({ status: {} }),
+  ],
+  [
+    'a status without anchors',
+    'status.valid',
+    'not_applicable: no trust anchors are configured, so that no status is fetched',
+    () => ({ status: {} }),
+    bare,
+  ],
+  ['the format', 'query.format', 'passed', same],
+  ['another format', 'query.format', /^failed: the type header is not that of \S+$/, () => ({ formats: ['other'] })],
+  ['the type', 'query.type', 'passed', same],
+  [
+    'another type',
+    'query.type',
+    'failed: the credential is of none of the types that meta asks for',
+    () => ({ types: ['Other'] }),
+  ],
+  [
+    'nobody asking for authorities',
+    'query.trusted_authorities',
+    'not_applicable: the query names no authorities (trusted_authorities)',
+    same,
+  ],
+  [
+    'another signature',
+    'query.trusted_authorities',
+    'not_run: it depends on issuer.signature',
+    issuedBy(() => ({ signedBy: () => false })),
+    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: [] }),
+  ],
+  [
+    'an issuer that is not trusted',
+    'query.trusted_authorities',
+    'not_run: it depends on issuer.trusted',
+    issuedBy(() => ({ chain: strangers })),
+    asked(AUTHORITIES),
+  ],
+  [
+    'an issuer that is not trusted',
+    'status.valid',
+    'not_run: it depends on issuer.trusted',
+    issuedBy(() => ({ chain: strangers })),
+  ],
+  ['the authority', 'query.trusted_authorities', 'passed', underAuthority, asked(AUTHORITIES)],
+  [
+    'the authority, and nobody trusted',
+    'query.trusted_authorities',
+    'passed: its certificates say so; without trust anchors (issuerTrustAnchors) nobody vouches for them',
+    underAuthority,
+    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: [] }),
+  ],
+  [
+    'another authority',
+    'query.trusted_authorities',
+    'failed: no certificate by which the issuer is known names an authority of trusted_authorities',
+    same,
+    asked(AUTHORITIES),
+  ],
+  ['the claims', 'query.claims', 'passed', same],
+  ['no claims', 'query.claims', /^failed: \S/, () => ({ claims: {} })],
+  ['no claims', 'query.values', 'not_run: it depends on query.claims', () => ({ claims: {} })],
+  [
+    'wrong disclosures',
+    'query.claims',
+    'not_run: it depends on disclosures.valid',
+    () => ({ disclosuresProblem: 'twice' }),
+  ],
+  ['the values', 'query.values', 'passed', same],
+]
+
+/** The context, for a format in which every question makes sense. */
+function withAllAsked({ format }: PresentationContext): Partial<PresentationContext> {
+  return { format: { ...format, unasked: {} } }
+}
+
+describe('of a presentation', () => {
+  const rows = [...holder, ...issuer, ...others].map(([what, id, answer, changed, asking = same]) => ({
+    what,
+    id,
+    answer,
+    changed,
+    asking,
+  }))
+  it.each(rows)('$what: $id says $answer', ({ id, answer, changed, asking }) => {
+    const said = answerOf(id, changed?.(evidence), asking(context))
+    if (typeof answer === 'string') expect(said).toBe(answer)
+    else expect(said).toMatch(answer)
+  })
+
+  it('an issuer that is not trusted, with what can be done about it', () => {
+    const said = answerOf('issuer.trusted', { issuer: { ...evidence.issuer, chain: strangers } }, {})
+    expect(said).toMatch(
+      /^failed: \S.*\. To trust this issuer, put its certificate \(SHA-256 [0-9a-f]{64}\) or that of its CA/,
+    )
+    expect(said).toContain(fingerprintOfFirst())
+  })
+
+  it('that cannot be read, why', () => {
+    const [{ outcome, detail } = {}] = runChecks(readingChecks, { problem: 'it is cut off' }, context)
+    expect([outcome, detail]).toEqual(['failed', 'it is cut off'])
+    expect(runChecks(readingChecks, { evidence }, context)[0]?.outcome).toBe('passed')
+  })
+})
+
+describe('of a response', () => {
+  const asked = (change: object): ResponseContext => ({
+    query: readDcqlQuery({
+      credentials: [
+        { ...dcqlQuery.credentials[0], id: 'one' },
+        { ...dcqlQuery.credentials[0], id: 'more', multiple: true },
+      ],
+      credential_sets: [{ options: [['one']] }, { options: [['more']], required: false }],
+    }),
+    state: 'state',
+    binding: { transactionData: [] },
+    ...change,
+  })
+  const approving = (id: string) => ({
+    binding: {
+      transactionData: [Buffer.from(JSON.stringify({ type: 'payment', credential_ids: [id] })).toString('base64url')],
+    },
+  })
+  const presented = (counts: Readonly<Record<string, number>>): Partial<ResponseEvidence> => ({
+    counts: new Map(Object.entries(counts)),
+  })
+  it.each<readonly [string, string, string, Partial<ResponseEvidence>, object]>([
+    ['the state', 'presentation.session', 'passed', {}, {}],
+    [
+      'no state',
+      'presentation.session',
+      'passed: the response carries no state; its nonce ties it to the session',
+      { state: undefined },
+      {},
+    ],
+    ['another state', 'presentation.session', 'failed: state is not the one of the request', { state: 'other' }, {}],
+    ['one of each', 'query.count', 'passed', presented({ one: 1, more: 1 }), {}],
+    ['more where more were asked for', 'query.count', 'passed', presented({ one: 1, more: 2 }), {}],
+    ['none where none need be', 'query.count', 'passed', presented({ one: 1 }), {}],
+    [
+      'too many and too few',
+      'query.count',
+      'failed: one has 2 presentations, and exactly one was asked for; more has 0 presentations, and at least one was asked for',
+      presented({ one: 2, more: 0 }),
+      {},
+    ],
+    ['all that are needed', 'query.complete', 'passed', presented({ one: 1 }), {}],
+    ['nothing', 'query.complete', 'failed: the response presents nothing', presented({}), {}],
+    [
+      'what nobody asked for',
+      'query.complete',
+      'failed: the response has 1 presentations that no credential query asks for',
+      presented({ one: 1, other: 1 }),
+      {},
+    ],
+    ['not what is needed', 'query.complete', 'failed', presented({ more: 1 }), {}],
+    ['what approves', 'query.complete', 'passed', presented({ one: 1, more: 1 }), approving('more')],
+    [
+      'not what approves',
+      'query.complete',
+      'failed: more was to approve a transaction, and is not there',
+      presented({ one: 1 }),
+      approving('more'),
+    ],
+  ])('%s: %s says %s', (_, id, answer, changed, context) => {
+    const evidence: ResponseEvidence = { state: 'state', counts: new Map([['one', 1]]), ...changed }
+    const { outcome, detail } = runChecks(responseChecks, evidence, asked(context)).find((each) => each.id === id) ?? {}
+    const said = detail === undefined ? `${outcome}` : `${outcome}: ${detail}`
+    if (answer === 'failed') expect(said).toMatch(/^failed: \S/)
+    else expect(said).toBe(answer)
+  })
+})
