@@ -278,10 +278,16 @@ const issuer: readonly Row[] = [
     noNames,
   ],
   [
-    'a signing time outside the certificate',
+    'a signing time before the certificate',
     'issuer.certificate',
     "failed: the credential says that it was signed when the certificate 'CN=issuer.localhost' was not valid",
     issuedBy(() => ({ signedAt: { member: 'signed', at: at(-366 * 86_400) } })),
+  ],
+  [
+    'a signing time after the certificate',
+    'issuer.certificate',
+    "failed: the credential says that it was signed when the certificate 'CN=issuer.localhost' was not valid",
+    issuedBy(() => ({ signedAt: { member: 'signed', at: at(3_660 * 86_400) } })),
   ],
   [
     'a signing time within',
