@@ -129,6 +129,14 @@ describe('mobile documents', () => {
       expect(orders.size).toBeGreaterThan(3)
     })
 
+    it('has up to 32 namespaces and 1,000 elements', async () => {
+      const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`e${at}`, at]))
+      const spaces = Array.from({ length: 32 }, (_, at) => [`org.example.${at}`, named(at === 0 ? 969 : 1)] as const)
+      const dataset = Object.fromEntries(spaces)
+      expect(() => msoMdoc.checkDataset(dataset, configuration)).not.toThrow()
+      expect(partsOf(await issue(dataset)).items).toHaveLength(1000)
+    })
+
     it('is what was ordered, however dates and bytes were written, and nothing else', async () => {
       const credential = await issue()
       const portrait = '_9j_4A'
