@@ -148,6 +148,7 @@ async function testsOf(
 function expectedKills(file: string, test: string, thorough: boolean): number {
   if (dirname(test) === dirname(file)) return 5
   if (test.startsWith(`${file.split('/').slice(0, 2).join('/')}/`)) return 2
+  if (test.startsWith('src/verifier/') && OF_VERIFIER.test(file)) return 1
   if (test.startsWith(OF_VERIFIER.test(file) ? 'test/attacks/verifier' : 'test/attacks/issuer')) return 2
   if (/^test\/e2e\/(formats|mdoc|verification)\./.test(test)) return 1
   return thorough ? 0.1 : 0
