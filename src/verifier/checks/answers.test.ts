@@ -401,6 +401,15 @@ const others: readonly Row[] = [
     (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: [] }),
   ],
   [
+    'the authority, and a certificate that is merely sent along',
+    'query.trusted_authorities',
+    /^passed: its certificates say so/,
+    issuedBy(({ ca, issuerKey }) => ({
+      chain: [certify(ca, issuerKey, { authorityKeyId: 'cm9vdA' }), strangers[1] ?? new Uint8Array()],
+    })),
+    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: [] }),
+  ],
+  [
     'another authority',
     'query.trusted_authorities',
     'failed: no certificate by which the issuer is known names an authority of trusted_authorities',
