@@ -4,6 +4,8 @@ interface Explained {
   /** What was replaced and by what, with every white space as one. */
   readonly before: string
   readonly after: string
+  /** What else its line says, where `before` by itself would be too many places. */
+  readonly within?: string
   readonly why: string
 }
 
@@ -13,5 +15,12 @@ export const explained: readonly Explained[] = [
     before: 'outer.length <= inner.length && outer.every((step, at) => step === inner[at])',
     after: 'outer.every((step, at) => step === inner[at])',
     why: 'a longer path has a step where the shorter has none, and no step is undefined',
+  },
+  {
+    file: 'src/verifier/checks/issuer.ts',
+    before: "''",
+    after: "'mutated'",
+    within: 'leaf?.fingerprint ??',
+    why: 'a chain without a certificate fails issuer.certificate, and then nobody asks for its path',
   },
 ]

@@ -131,7 +131,10 @@ function described({ place: { file, source, start, end, text }, outcome }: Resul
 /** Why no test can tell the mutant from the source, where somebody has found out. */
 function explanationOf({ file, source, start, end, text }: Place): string | undefined {
   const [before, after] = [oneLine(source.slice(start, end)), oneLine(text)]
-  return explained.find((each) => each.file === file && each.before === before && each.after === after)?.why
+  const line = source.slice(source.lastIndexOf('\n', start) + 1).split('\n', 1)[0] ?? ''
+  return explained
+    .filter(({ within = '' }) => line.includes(within))
+    .find((each) => each.file === file && each.before === before && each.after === after)?.why
 }
 
 function oneLine(code: string): string {
