@@ -158,6 +158,15 @@ describe('mobile documents', () => {
       expect(Object.keys(msoMdoc.read(presentation).claims[NAMESPACE] as JsonObject)).toEqual(['driving_privileges'])
     })
 
+    it('is presented with a proof that says nothing of what the device did not sign by itself', async () => {
+      const { holder } = msoMdoc.read(await msoMdoc.present(await issue(), [[]], binding, signer))
+      expect(holder).toMatchObject({
+        ...{ problem: undefined, nonce: undefined, audience: undefined, issuedAt: undefined },
+        ...{ validity: { notBefore: [], notAfter: [] }, coversPresentation: false },
+      })
+      expect([holder?.approves([]), holder?.approves(['a transaction'])]).toEqual([true, false])
+    })
+
     it('is not held when an element was changed, or its version is another', async () => {
       const whole = new Map(asMap(decodeCbor(fromBase64url(await issue())), 'it'))
       whole.set('nameSpaces', new Map([[NAMESPACE, [tagged(TAG.encoded, encodeCbor(new Map([['digestID', 0]])))]]]))
