@@ -23,4 +23,11 @@ export const explained: readonly Explained[] = [
     within: 'leaf?.fingerprint ??',
     why: 'a chain without a certificate fails issuer.certificate, and then nobody asks for its path',
   },
+  {
+    file: 'src/verifier/checks/response.ts',
+    before: '>',
+    after: '>=',
+    within: 'count > 1 && multiple === true',
+    why: 'one presentation is right whatever multiple says, by the condition before',
+  },
 ]
