@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { type ClaimPath, pathText, selectClaims } from './claim-path.ts'
 import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
-import { answerClaims, answerCredentials, chooseCredentials } from './dcql-match.ts'
+import { answerClaims, answerCredentials, chooseCredentials, chosenClaims } from './dcql-match.ts'
 
 const student: JsonObject = {
   name: 'Anna',
@@ -382,4 +382,18 @@ it('paths are shown as people write them', () => {
   expect(pathText([])).toBe('the credential')
   expect(pathText(['@context', 0])).toBe('@context[0]')
   expect(pathText(['a.b', null, 'c'])).toBe('["a.b"][*].c')
+})
+
+describe('the claims that are shown', () => {
+  const claims = ['a', 'b', 'c'].map((id) => ({ id, path: [id] }))
+  const shown = (query: Partial<CredentialQuery>, held: JsonObject): readonly unknown[] => {
+    const credential: CredentialQuery = { id: 'card', format: 'dc+sd-jwt', meta: {}, ...query }
+    return chosenClaims(credential, answerClaims(credential, held)).map(({ path }) => path.join('.'))
+  }
+  it.each<readonly [string, Partial<CredentialQuery>, JsonObject, readonly string[]]>([
+    ['all, without sets', { claims }, { a: 1 }, ['a', 'b', 'c']],
+    ['the first set of which every claim is there', { claims, claim_sets: [['a', 'b'], ['c']] }, { a: 1, c: 1 }, ['c']],
+    ['the first of two', { claims, claim_sets: [['a', 'b'], ['c']] }, { a: 1, b: 1, c: 1 }, ['a', 'b']],
+    ['all, where no set is complete', { claims, claim_sets: [['a', 'b'], ['c']] }, { a: 1 }, ['a', 'b', 'c']],
+  ])('are %s', (_, query, held, expected) => expect(shown(query, held)).toEqual(expected))
 })
