@@ -81,3 +81,9 @@ it('what is not refused is in some credential, unless null stands where an index
   )
   expect(refused).toBeGreaterThan(200)
 })
+
+it('what only an SD-JWT has is no claim of one, and may be an element of a mobile document', () => {
+  const mistakes = (format: string) => [...unanswerable({ format, claims: [{ path: ['org.example', '_sd'] }] }, 'q')]
+  expect(mistakes('dc+sd-jwt')).toEqual(['q.claims[0].path[1]: is a member of SD-JWT itself, never a claim'])
+  expect(mistakes('mso_mdoc')).toEqual([])
+})
