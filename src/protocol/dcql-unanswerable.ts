@@ -49,7 +49,7 @@ function* inSets(sets: readonly Json[], claims: Claims, at: string): Mistakes {
   if (clashing.length === 0) return
   for (const [i, set] of sets.entries()) {
     const wanted = new Set<unknown>(Array.isArray(set) ? set : [])
-    const pair = clashing.find((each) => each.every((index) => ids[index] !== undefined && wanted.has(ids[index])))
+    const pair = clashing.find((each) => each.every((index) => wanted.has(ids[index])))
     if (pair === undefined) continue
     const [one, other] = pair.map((index) => `claims[${index}]`)
     yield `${at}.claim_sets[${i}]: ${one} contradicts ${other}, so that no credential can have both; take one out`
