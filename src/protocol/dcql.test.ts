@@ -217,6 +217,11 @@ describe('a mistake is refused with its path', () => {
   it.each<[Json, Json, string]>([
     [{ path: ['a'] }, { path: ['a'] }, `${second}: addresses the same claim as ${claim}; ask for it once`],
     [
+      { path: many(32, () => 'a') },
+      { path: many(32, () => 'a') },
+      `${second}: addresses the same claim as ${claim}; ask for it once`,
+    ],
+    [
       { path: ['a', null] },
       { path: ['a', null], values: [1] },
       `${second}: addresses the same claim as ${claim}; ask for it once`,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { approvalHashes, approvalOf, isApproval } from './transaction-data.ts'
+import { approvalHashes, approvalOf, isApproval, readContent } from './transaction-data.ts'
 
 const transaction = (members: object = {}) =>
   toBase64url(JSON.stringify({ type: 'payment', credential_ids: ['card'], amount: '12.00', ...members }))
@@ -79,4 +79,18 @@ describe('the approval of transactions', () => {
       expect(() => approvalOf([text])).toThrow(MalformedError)
     },
   )
+})
+
+describe('a transaction', () => {
+  const content = { type: 'payment', credential_ids: ['card'] }
+
+  it('says its type and who approves it', () => {
+    expect(readContent(content)).toEqual({ type: 'payment', credentialIds: ['card'] })
+  })
+
+  it.each([['sha-256'], [[]], [[256]], [null], [{}]])('is refused when its hashes are %j', (hashes) => {
+    expect(() => readContent({ ...content, transaction_data_hashes_alg: hashes })).toThrow(
+      /^transaction_data_hashes_alg: /,
+    )
+  })
 })

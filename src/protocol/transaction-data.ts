@@ -38,7 +38,8 @@ export function readContent(content: Json | undefined): Pick<Transaction, 'type'
   if (!isObject(content)) return malformed('must be an object')
   const type = own(content, 'type')
   if (typeof type !== 'string' || type === '') return malformed('type: must be a non-empty string')
-  wantNames(own(content, 'transaction_data_hashes_alg') ?? [DEFAULT], 'transaction_data_hashes_alg')
+  const hashes = own(content, 'transaction_data_hashes_alg')
+  if (hashes !== undefined) wantNames(hashes, 'transaction_data_hashes_alg')
   return { type, credentialIds: wantNames(own(content, 'credential_ids'), 'credential_ids') }
 }
 
