@@ -18,8 +18,9 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
   database.exec(`pragma busy_timeout = ${OPENING_TIMEOUT_MS}`)
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
-  // What is forgotten (the key of a response, say) does not stay in free space of the file.
-  database.exec('pragma secure_delete = on')
+  // What is forgotten (the key of a response, say) does not stay in free space of its page. A page that is freed as a whole
+  // is overwritten when it is used again: to do that at once costs a tenth of an issuance.
+  database.exec('pragma secure_delete = fast')
   migrate(database, migrations)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return createStore<C>(database)
