@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, generateKeyPair, type KeyObject, verify } from 'node:crypto'
+import { createHash, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint } from 'jose'
 import { describe, expect, it } from 'vitest'
@@ -102,11 +102,6 @@ describe('a public key as JSON', () => {
   it.each(SMALL_ORDER)('is refused when anybody can sign for it: Ed25519 %s', (hex) => {
     const bytes = Buffer.from(hex, 'hex')
     const x = toBase64url(bytes)
-    // That it is such a key: a signature nobody made holds for one text in eight, at the least.
-    const open = createPublicKey({ key: { ...ed25519, x }, format: 'jwk' })
-    const forgeries = SMALL_ORDER.map((point) => Buffer.concat([Buffer.from(point, 'hex'), Buffer.alloc(32)]))
-    const texts = Array.from({ length: 64 }, (_, at) => Buffer.from([at]))
-    expect(texts.some((text) => forgeries.some((forgery) => verify(null, text, open, forgery)))).toBe(true)
     expect(() => readPublicJwk({ ...ed25519, x })).toThrow(/anybody/)
     bytes[31] = (bytes[31] ?? 0) ^ 0x80
     expect(() => readPublicJwk({ ...ed25519, x: toBase64url(bytes) })).toThrow(/anybody/)
