@@ -16,6 +16,8 @@ export interface IssuerContext {
   readonly secrets: { readonly code: KeyObject; readonly nonce: KeyObject }
   /** A configuration as it was posted, removed or not. It never changes, so the ones used last are kept in memory. */
   readonly configuration: (id: string) => Promise<JsonObject | undefined>
+  /** The same as wallets see it. */
+  readonly shownConfiguration: (id: string) => Promise<JsonObject | undefined>
   /** Every configuration that new sessions may name, as wallets see it, by id. Another process may be a second ahead. */
   readonly offeredConfigurations: Kept<Record<string, JsonObject>>
   /** Wallets encrypt their requests to it. */

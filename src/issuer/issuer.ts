@@ -12,6 +12,7 @@ import type { IssuerContext } from './context.ts'
 import { deriveEncryptionKey } from './encryption-key.ts'
 import { offeredConfigurations } from './metadata.ts'
 import { issuerRoutes } from './routes.ts'
+import { shownConfiguration } from './shown-configuration.ts'
 
 export interface IssuerEffects {
   readonly store: IssuerStore
@@ -25,12 +26,17 @@ const REMEMBERED_CONFIGURATIONS = 1000
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
   const { store } = effects
   const signer = keySigner(config.signingKey, config.chain)
+  const configuration = remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
+    return (await store.get('credential_configuration', id))?.value.configuration
+  })
   const context: IssuerContext = {
     config,
     ...effects,
     signer,
-    configuration: remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
-      return (await store.get('credential_configuration', id))?.value.configuration
+    configuration,
+    shownConfiguration: remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
+      const posted = await configuration(id)
+      return posted && shownConfiguration(posted, signer)
     }),
     offeredConfigurations: kept(1000, effects.now, () => offeredConfigurations(store, signer)),
     encryptionKey: deriveEncryptionKey(config.signingKey),

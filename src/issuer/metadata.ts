@@ -83,17 +83,15 @@ async function shownConfigurations(
   shape: Shape,
 ): Promise<Record<string, JsonObject>> {
   const { configurationIds } = await findSession(context.store, sessionId)
-  const configurations = await Promise.all(configurationIds.map((id) => context.configuration(id)))
-  const show = (configuration: JsonObject): JsonObject =>
-    shape === 'final'
-      ? shownConfiguration(configuration, context.signer)
-      : olderConfiguration(configuration, context.signer, context.config.draft13)
-  return Object.fromEntries(
-    configurationIds.flatMap((id, index) => {
-      const configuration = configurations[index]
-      return configuration === undefined ? [] : [[id, show(configuration)]]
-    }),
+  const shown = await Promise.all(
+    configurationIds.map((id) => (shape === 'final' ? context.shownConfiguration(id) : shownAsBefore(context, id))),
   )
+  return Object.fromEntries(configurationIds.flatMap((id, index) => (shown[index] ? [[id, shown[index]]] : [])))
+}
+
+async function shownAsBefore({ configuration, signer, config }: IssuerContext, id: string) {
+  const posted = await configuration(id)
+  return posted && olderConfiguration(posted, signer, config.draft13)
 }
 
 function endpoint(baseUrl: string, path: string, sessionId: string | undefined): string {
