@@ -12,12 +12,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   keys: ['codec'],
   credential: ['keys', 'protocol', 'codec'],
   store: ['codec'],
+  event: ['store', 'codec'],
   config: ['keys', 'protocol', 'codec'],
   http: ['protocol', 'codec'],
   wallet: ['credential', 'keys', 'protocol', 'codec'],
-  issuer: ['http', 'config', 'credential', 'store', 'keys', 'protocol', 'codec'],
-  verifier: ['http', 'config', 'credential', 'store', 'keys', 'protocol', 'codec'],
-  bin: ['issuer', 'verifier', 'wallet', 'http', 'config', 'credential', 'store', 'keys', 'protocol', 'codec'],
+  issuer: ['http', 'config', 'credential', 'event', 'store', 'keys', 'protocol', 'codec'],
+  verifier: ['http', 'config', 'credential', 'event', 'store', 'keys', 'protocol', 'codec'],
+  bin: ['issuer', 'verifier', 'wallet', 'http', 'config', 'credential', 'event', 'store', 'keys', 'protocol', 'codec'],
 }
 
 /** Parts of Node that reach outside the process, and the only files that may have them. */

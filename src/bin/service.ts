@@ -2,13 +2,13 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { App } from '../http/app-type.ts'
-import type { Store } from '../store/store.ts'
 import { otherServiceMistake, placeHint, readConfigFile } from './config-file.ts'
-import { createLog, files, now, openDatabase, random } from './effects.ts'
+import { createLog, files, now, openDatabase, outbound, random } from './effects.ts'
 import { defaultHost } from './network.ts'
 import { watchConnections } from './quiet-connections.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
 import { plain } from './terminal.ts'
+import { keepUp } from './upkeep.ts'
 
 /** A server that does not listen yet, and what to do after it has closed. */
 export interface Service {
@@ -16,7 +16,6 @@ export interface Service {
   close(): Promise<void>
 }
 
-const PURGE_INTERVAL_MS = 60_000
 /** For what runs when a signal comes; then for closing what did not finish. */
 const GRACE_MS = 10_000
 const LAST_WAIT_MS = 2_000
@@ -44,33 +43,24 @@ export async function buildService<Name extends ServiceName>(
   store: StoreOf<Name>,
   log: Logger,
 ): Promise<Service> {
-  const { create, purged } = services[name]
+  const { create, upkeep } = services[name]
+  const effects = { store, outbound, now, random, log }
   let app: App
   try {
-    app = await create(config, { store, now, random, log })
+    app = await create(config, effects)
   } catch (error) {
     await store.close()
     throw error
   }
-  const stopPurging = keepPurging(store, purged, log)
+  const stopUpkeep = keepUp(upkeep(config, effects), log)
   return {
     app,
     close: async () => {
-      stopPurging()
       await app.close()
+      await stopUpkeep()
       await store.close()
     },
   }
-}
-
-function keepPurging<C>(store: Store<C>, collections: readonly (keyof C & string)[], log: Logger): () => void {
-  const purge = (): void => {
-    for (const each of collections) {
-      store.purge(each, now()).catch((err: unknown) => log.error({ event: 'purge_failed', err }, 'next time'))
-    }
-  }
-  const timer = setInterval(purge, PURGE_INTERVAL_MS).unref()
-  return () => clearInterval(timer)
 }
 
 async function serve(name: ServiceName, configFile: string, log: Logger): Promise<void> {

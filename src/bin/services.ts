@@ -3,9 +3,12 @@ import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult, readShape, ServiceDefaults } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { App } from '../http/app-type.ts'
+import type { Outbound } from '../http/outbound.ts'
 import { type IssuerCollections, issuerMigrations } from '../issuer/collections.ts'
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
+import { issuerUpkeep } from '../issuer/upkeep.ts'
 import type { Migration, Store } from '../store/store.ts'
+import type { Task } from '../store/upkeep.ts'
 import { type VerifierCollections, verifierMigrations } from '../verifier/collections.ts'
 import {
   readVerifierConfig,
@@ -14,6 +17,7 @@ import {
   verifierDefaults,
   verifierTitle,
 } from '../verifier/config.ts'
+import { verifierUpkeep } from '../verifier/upkeep.ts'
 
 interface Configs {
   readonly issuer: IssuerConfig
@@ -36,14 +40,15 @@ interface Kind<Config extends CommonConfig, C> {
   /** Of its OpenAPI document. */
   readonly title: string
   readonly migrations: readonly Migration[]
-  /** Collections whose rows are of no use once they have expired. */
-  readonly purged: readonly (keyof C & string)[]
+  /** What it does by itself while it runs. */
+  readonly upkeep: (config: Config, effects: Effects<C>) => readonly Task[]
   /** A server that does not listen yet. Its code is loaded with the first. */
   readonly create: (config: Config, effects: Effects<C>) => Promise<App>
 }
 
 interface Effects<C> {
   readonly store: Store<C>
+  readonly outbound: Outbound
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
@@ -56,7 +61,7 @@ export const services: { readonly [Name in ServiceName]: Kind<Configs[Name], Col
     defaults: issuerDefaults,
     title: issuerTitle,
     migrations: issuerMigrations,
-    purged: ['spent_nonce'],
+    upkeep: issuerUpkeep,
     create: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
   },
   verifier: {
@@ -65,7 +70,7 @@ export const services: { readonly [Name in ServiceName]: Kind<Configs[Name], Col
     defaults: verifierDefaults,
     title: verifierTitle,
     migrations: verifierMigrations,
-    purged: [],
+    upkeep: verifierUpkeep,
     create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
   },
 }

@@ -1,7 +1,8 @@
 /** What the issuance service stores, and the schema it is stored in. */
 import type { JsonObject } from '../codec/json.ts'
+import type { EventCollections } from '../event/event.ts'
 import { refuse } from '../protocol/error.ts'
-import { createCollection, type Migration, type Store } from '../store/store.ts'
+import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
 
 export interface StoredConfiguration {
@@ -11,7 +12,7 @@ export interface StoredConfiguration {
   readonly removed: boolean
 }
 
-export type IssuerCollections = {
+export type IssuerCollections = EventCollections & {
   credential_configuration: StoredConfiguration
   issuance_session: IssuanceSession
   /** By session: what its credentials are filled with. Apart, since only the credential request reads it, and nothing changes it. */
@@ -22,13 +23,12 @@ export type IssuerCollections = {
 
 export type IssuerStore = Store<IssuerCollections>
 
+const FIRST = ['credential_configuration', 'issuance_session', 'issuance_dataset', 'spent_nonce']
+
 export const issuerMigrations: readonly Migration[] = [
-  {
-    id: 'issuer-0001',
-    statements: ['credential_configuration', 'issuance_session', 'issuance_dataset', 'spent_nonce'].flatMap(
-      createCollection,
-    ),
-  },
+  { id: 'issuer-0001', statements: FIRST.flatMap(createExpiringCollection) },
+  { id: 'issuer-0002', statements: FIRST.flatMap(renameExpiry) },
+  { id: 'issuer-0003', statements: createCollection('event') },
 ]
 
 /** Refuses with `not_found`. */

@@ -3,16 +3,21 @@ import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, ownString } from '../codec/json.ts'
 import type { CredentialFormat } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
+import { recorded } from '../event/event.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
-import { update } from '../store/store.ts'
+import { updateWith } from '../store/store.ts'
 import type { StoredConfiguration } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { checkCredentialMetadata } from './credential-metadata.ts'
 import { refuseUnattestable } from './proof-types.ts'
 
 /** Stores the configuration as it was posted and gives its id. Refuses with `invalid_request`, naming the path. */
-export async function createConfiguration(context: IssuerContext, posted: CredentialConfiguration): Promise<string> {
+export async function createConfiguration(
+  context: IssuerContext,
+  posted: CredentialConfiguration,
+  caller: string,
+): Promise<string> {
   const { format, batch_size: batchSize, revocable } = posted
   formatOrRefuse(format).checkConfiguration(posted as JsonObject)
   if (batchSize !== undefined && batchSize > 1)
@@ -22,7 +27,10 @@ export async function createConfiguration(context: IssuerContext, posted: Creden
   refuseUnattestable(posted, context.config)
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted as JsonObject, removed: false }
-  await context.store.commit([{ insert: 'credential_configuration', id, value }])
+  await context.store.commit([
+    { insert: 'credential_configuration', id, value },
+    recorded({ type: 'configuration.created', at: context.now().getTime(), subject: id, caller }, context.random),
+  ])
   context.offeredConfigurations.forget()
   return id
 }
@@ -39,9 +47,11 @@ export async function offeredConfiguration({ store }: IssuerContext, id: string)
 }
 
 /** Takes the configuration away from new sessions; those that name it keep working. Refuses with `not_found`. */
-export async function removeConfiguration(context: IssuerContext, id: string): Promise<void> {
-  const known = await update(context.store, 'credential_configuration', id, (stored) =>
-    stored.removed ? refuseUnknown(id) : { ...stored, removed: true },
+export async function removeConfiguration(context: IssuerContext, id: string, caller: string): Promise<void> {
+  const at = context.now().getTime()
+  const also = [recorded({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
+  const known = await updateWith(context.store, 'credential_configuration', id, (stored) =>
+    stored.removed ? refuseUnknown(id) : { value: { ...stored, removed: true }, also },
   )
   if (known === undefined) refuseUnknown(id)
   context.offeredConfigurations.forget()

@@ -2,6 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { JsonObject } from '../codec/json.ts'
+import type { Outbound } from '../http/outbound.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { Kept } from '../store/kept.ts'
 import type { IssuerStore } from './collections.ts'
@@ -11,6 +12,7 @@ import type { EncryptionKeyPair } from './encryption-key.ts'
 export interface IssuerContext {
   readonly config: IssuerConfig
   readonly store: IssuerStore
+  readonly outbound: Outbound
   readonly signer: Signer
   /** Derived from the signing key, so that every process of the service and every restart has the same. */
   readonly secrets: { readonly code: KeyObject; readonly nonce: KeyObject }

@@ -1,6 +1,7 @@
 /** The credential request: parse, decide, issue, store, answer. OpenID4VCI 1.0, Credential Endpoint. */
 import { type JsonObject, own } from '../codec/json.ts'
 import type { Order } from '../credential/format.ts'
+import { recorded } from '../event/event.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
 import type { OpenSession } from './access-token.ts'
@@ -10,7 +11,8 @@ import { draft13Nonce, inDraft13 } from './draft13.ts'
 import { nonceExpiry } from './nonce.ts'
 import { provedKey } from './proofs.ts'
 import { asksByFormat, requestedConfiguration } from './requested-configuration.ts'
-import { recordIssued } from './session.ts'
+import { type IssuanceSession, recordIssued } from './session.ts'
+import { statusBody } from './session-status.ts'
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
@@ -99,23 +101,27 @@ async function spendAndRecord(
   open: OpenSession,
   made: { readonly configurationId: string; readonly nonce: string; readonly spentUntil: Date; readonly now: Date },
 ): Promise<void> {
+  const id = open.sessionId
   let { session, version } = open
   for (;;) {
+    const value = recordIssued(session, made.configurationId, made.now)
     const failed = await context.store.commit([
-      { insert: 'spent_nonce', id: made.nonce, value: {}, expiresAt: made.spentUntil },
-      {
-        update: 'issuance_session',
-        id: open.sessionId,
-        version,
-        value: recordIssued(session, made.configurationId, made.now),
-      },
+      { insert: 'spent_nonce', id: made.nonce, value: {}, dueAt: made.spentUntil },
+      { update: 'issuance_session', id, version, value },
+      ...(session.issued.length === 0 ? [succeeded(context, id, value, made.now)] : []),
     ])
     if (failed === undefined) return
     if (failed === 0) refuseNonce()
-    const row = await context.store.get('issuance_session', open.sessionId)
+    const row = await context.store.get('issuance_session', id)
     if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
     ;({ value: session, version } = row)
   }
+}
+
+/** The session has given out its first credential. */
+function succeeded({ random }: IssuerContext, sessionId: string, session: IssuanceSession, now: Date) {
+  const data = statusBody(sessionId, session, now) as unknown as JsonObject
+  return recorded({ type: 'issuance.succeeded', at: now.getTime(), sessionId, data }, random)
 }
 
 function refuseNonce(): never {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
+import type { Outbound } from '../http/outbound.ts'
 import { deriveSecret, keySigner } from '../keys/file-signer.ts'
 import { kept } from '../store/kept.ts'
 import { remembered } from '../store/remembered.ts'
@@ -16,6 +17,7 @@ import { shownConfiguration } from './shown-configuration.ts'
 
 export interface IssuerEffects {
   readonly store: IssuerStore
+  readonly outbound: Outbound
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger

@@ -2,6 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { countValues, type JsonObject } from '../codec/json.ts'
 import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
+import { recorded } from '../event/event.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
@@ -16,7 +17,7 @@ const LIFETIME_SECONDS = 600
  * Starts a session for the dataset. Refuses with `invalid_request`, naming the path, an unknown configuration and
  * a dataset that one of them cannot be filled with.
  */
-export async function startSession(context: IssuerContext, request: NewSession) {
+export async function startSession(context: IssuerContext, request: NewSession, caller: string) {
   const { credential_configurations: configurationIds } = request
   const dataset = request.credential_dataset as JsonObject
   refuseTooMany(dataset)
@@ -39,6 +40,7 @@ export async function startSession(context: IssuerContext, request: NewSession) 
   await context.store.commit([
     { insert: 'issuance_session', id: sessionId, value },
     { insert: 'issuance_dataset', id: sessionId, value: dataset },
+    recorded({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
   ])
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   return {

@@ -40,8 +40,8 @@ function configurationRoutes(app: App, context: IssuerContext): void {
   app.post(
     '/credential-configuration/create',
     { ...admin, schema: schemas.createConfiguration },
-    async ({ body }, reply) => {
-      const id = await createConfiguration(context, body)
+    async ({ body, apiKeyLabel }, reply) => {
+      const id = await createConfiguration(context, body, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
     },
   )
@@ -54,8 +54,8 @@ function configurationRoutes(app: App, context: IssuerContext): void {
     scope.post(
       '/credential-configuration/remove/:credential_configuration_id',
       { ...admin, schema: schemas.removeConfiguration },
-      async ({ params }) => {
-        await removeConfiguration(context, params.credential_configuration_id)
+      async ({ params, apiKeyLabel }) => {
+        await removeConfiguration(context, params.credential_configuration_id, apiKeyLabel)
         return {}
       },
     )
@@ -63,9 +63,10 @@ function configurationRoutes(app: App, context: IssuerContext): void {
 }
 
 function sessionRoutes(app: App, context: IssuerContext): void {
-  app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async ({ body, headers }) => {
+  app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
+    const { body, headers, apiKeyLabel } = request
     refuseLater({ ...body, 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
-    return startSession(context, body)
+    return startSession(context, body, apiKeyLabel)
   })
   app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params }) =>
     getStatus(context, params.session_id),

@@ -35,9 +35,9 @@ describe('SQLite', () => {
     const migrations = [{ id: '1', statements: createCollection('thing') }]
     const store = await openSqlite<{ thing: { secret?: string } }>(file, migrations)
     const secrets = ['first-', 'second-']
-    const [expiresAt, later] = [new Date(0), new Date(1)]
+    const [dueAt, later] = [new Date(0), new Date(1)]
     for (const [n, secret] of secrets.entries())
-      await store.commit([{ insert: 'thing', id: String(n), value: { secret: secret.repeat(50) }, expiresAt }])
+      await store.commit([{ insert: 'thing', id: String(n), value: { secret: secret.repeat(50) }, dueAt }])
     // Other rows, so that the page stays in use.
     await store.commit([{ insert: 'thing', id: 'kept', value: {} }])
     await store.commit([{ update: 'thing', id: '0', version: 1, value: {} }])

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { groupCommit } from './group-commit.ts'
-import type { Change, Migration, Row, Store } from './store.ts'
+import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
 /** For other processes: generous while the schema is brought up to date, short once a wait holds up every request. */
 const OPENING_TIMEOUT_MS = 5000
@@ -43,8 +43,13 @@ function createStore<C>(database: DatabaseSync): Store<C> {
       return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
     }),
     commit: (changes) => commit(changes),
+    due: promised((collection: string, now: Date, limit: number) => {
+      const sql = `select id, value, version from ${collection} where due_at <= ? order by due_at, id limit ?`
+      const rows = statement(sql).all(now.getTime(), limit)
+      return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
+    }),
     purge: promised((collection: string, now: Date) => {
-      const { changes } = statement(`delete from ${collection} where expires_at <= ?`).run(now.getTime())
+      const { changes } = statement(`delete from ${collection} where due_at <= ?`).run(now.getTime())
       return Number(changes)
     }),
     close: promised(() => {
@@ -91,13 +96,23 @@ function applyBatch<C>(
 }
 
 function applyChange<C>(statement: (sql: string) => StatementSync, change: Change<C>): boolean {
-  const value = JSON.stringify(change.value)
+  const [sql, ...values] = statementOf(change)
+  return statement(sql).run(...values).changes === 1
+}
+
+/** The text of a change, and what stands in it. */
+function statementOf<C>(change: Change<C>): readonly [sql: string, ...values: (string | number | null)[]] {
+  const { id } = change
   if ('insert' in change) {
-    const sql = `insert into ${change.insert} (id, value, version, expires_at) values (?, ?, 0, ?) on conflict (id) do nothing`
-    return statement(sql).run(change.id, value, change.expiresAt?.getTime() ?? null).changes === 1
+    const sql = `insert into ${change.insert} (id, value, version, due_at) values (?, ?, 0, ?) on conflict (id) do nothing`
+    return [sql, id, JSON.stringify(change.value), change.dueAt?.getTime() ?? null]
   }
-  const sql = `update ${change.update} set value = ?, version = version + 1 where id = ? and version = ?`
-  return statement(sql).run(value, change.id, change.version).changes === 1
+  if ('touch' in change) return [`update ${change.touch} set version = version + 1 where id = ?`, id]
+  if ('delete' in change) return [`delete from ${change.delete} where id = ? and version = ?`, id, change.version]
+  const value = JSON.stringify(change.value)
+  const set = `update ${change.update} set value = ?, version = version + 1`
+  if (change.dueAt === undefined) return [`${set} where id = ? and version = ?`, value, id, change.version]
+  return [`${set}, due_at = ? where id = ? and version = ?`, value, change.dueAt?.getTime() ?? null, id, change.version]
 }
 
 function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {

@@ -96,12 +96,53 @@ export function storeContract<Place>(
     expect(await store.list('thing')).toHaveLength(2)
   })
 
-  it('purges what has expired and nothing else', async () => {
-    await store.commit([{ insert: 'spent', id: 'old', value: {}, expiresAt: new Date(1000) }])
-    await store.commit([{ insert: 'spent', id: 'new', value: {}, expiresAt: new Date(3000) }])
+  it('purges what is due and nothing else', async () => {
+    await store.commit([{ insert: 'spent', id: 'old', value: {}, dueAt: new Date(1000) }])
+    await store.commit([{ insert: 'spent', id: 'new', value: {}, dueAt: new Date(3000) }])
     await store.commit([{ insert: 'spent', id: 'for ever', value: {} }])
     expect(await store.purge('spent', new Date(2000))).toBe(1)
     expect((await store.list('spent')).map(({ id }) => id)).toEqual(['for ever', 'new'])
+  })
+
+  it('finds what is due, longest first, and no more than was asked for', async () => {
+    const inserts = [5, 1, 3].map((n) => ({ ...insert(`due ${n}`, n), dueAt: new Date(n * 1000) }))
+    await store.commit([...inserts, insert('never', 0)])
+    expect(await store.due('thing', new Date(999), 9)).toEqual([])
+    expect(await store.due('thing', new Date(3000), 9)).toEqual([
+      { id: 'due 1', value: { n: 1 }, version: 0 },
+      { id: 'due 3', value: { n: 3 }, version: 0 },
+    ])
+    expect((await store.due('thing', new Date(9000), 1)).map(({ id }) => id)).toEqual(['due 1'])
+  })
+
+  it('moves what is due with an update, or takes it away, or leaves it', async () => {
+    const at = (ms: number) => store.due('thing', new Date(ms), 9).then((rows) => rows.map(({ id }) => id))
+    await store.commit(['a', 'b', 'c'].map((id) => ({ ...insert(id, 0), dueAt: new Date(1000) })))
+    const next = (id: string) => ({ update: 'thing', id, version: 0, value: { n: 1 } }) as const
+    await store.commit([{ ...next('a'), dueAt: new Date(2000) }, { ...next('b'), dueAt: null }, next('c')])
+    expect(await at(1000)).toEqual(['c'])
+    expect(await at(2000)).toEqual(['c', 'a'])
+    expect(await store.purge('thing', new Date(9000))).toBe(2)
+    expect((await store.list('thing')).map(({ id }) => id)).toEqual(['b'])
+  })
+
+  it('deletes only the version that was read', async () => {
+    await store.commit([insert('a', 0)])
+    await update(store, 'thing', 'a', () => ({ n: 1 }))
+    expect(await store.commit([{ delete: 'thing', id: 'a', version: 0 }])).toBe(0)
+    expect(await store.get('thing', 'a')).toMatchObject({ value: { n: 1 } })
+    const results = await parallel(50, () => store.commit([{ delete: 'thing', id: 'a', version: 1 }]))
+    expect(results.filter((failed) => failed === undefined)).toHaveLength(1)
+    expect(await store.get('thing', 'a')).toBe(undefined)
+  })
+
+  it('counts every touch of a row, however many come at once, and none of a row that is not there', async () => {
+    await store.commit([insert('a', 7)])
+    const results = await parallel(50, () => store.commit([{ touch: 'thing', id: 'a' }]))
+    expect(results).toEqual(Array(50).fill(undefined))
+    expect(await store.get('thing', 'a')).toEqual({ value: { n: 7 }, version: 50 })
+    expect(await store.commit([insert('b', 1), { touch: 'thing', id: 'missing' }])).toBe(1)
+    expect(await store.get('thing', 'b')).toBe(undefined)
   })
 
   it('finds everything again after it was closed and opened, and applies each migration once', async () => {

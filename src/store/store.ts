@@ -1,5 +1,6 @@
 /**
- * The storage port: collections of JSON values by id, changed in batches that apply whole or not at all.
+ * The storage port: collections of JSON values by id, changed in batches that apply whole or not at all, and found again
+ * when something is to be done about them.
  * `store.contract.ts` is its definition; `sqlite.ts` implements it. Why so little: docs/decisions/0003-storage.md.
  */
 
@@ -9,14 +10,29 @@ export interface Row<T> {
   readonly version: number
 }
 
+/** A row that `due` found. */
+export interface DueRow<T> extends Row<T> {
+  readonly id: string
+}
+
 /**
- * One conditional statement. An insert holds when the id is free; an update holds when the version is still the one
- * that was read. `expiresAt` is when `purge` may delete the row; without it the row stays.
+ * One conditional statement. An insert holds when the id is free; an update and a delete hold when the version is still
+ * the one that was read; a touch, which counts the version up and leaves the value, holds when the row is there.
+ * `dueAt` is when something is to be done about the row: `due` finds it then, or `purge` deletes it. A row without one
+ * stays; an update without one leaves it as it was, and one with null takes it away.
  */
 export type Change<C, K extends keyof C & string = keyof C & string> = {
   [Name in K]:
-    | { readonly insert: Name; readonly id: string; readonly value: C[Name]; readonly expiresAt?: Date }
-    | { readonly update: Name; readonly id: string; readonly version: number; readonly value: C[Name] }
+    | { readonly insert: Name; readonly id: string; readonly value: C[Name]; readonly dueAt?: Date }
+    | {
+        readonly update: Name
+        readonly id: string
+        readonly version: number
+        readonly value: C[Name]
+        readonly dueAt?: Date | null
+      }
+    | { readonly delete: Name; readonly id: string; readonly version: number }
+    | { readonly touch: Name; readonly id: string }
 }[K]
 
 /** `C` maps the name of each collection to the type of its values. */
@@ -29,7 +45,9 @@ export interface Store<C> {
    * are on disk. Rejects when the database cannot say that they are.
    */
   commit(changes: readonly Change<C>[]): Promise<number | undefined>
-  /** Deletes the rows of a collection that expired before `now`, and says how many. */
+  /** The rows of a collection that are due, longest first, and no more than `limit`. */
+  due<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
+  /** Deletes the rows of a collection that are due, and says how many. */
   purge(collection: keyof C & string, now: Date): Promise<number>
   close(): Promise<void>
 }
@@ -43,26 +61,45 @@ export interface Migration {
 /** The statements that make a collection. The same text serves SQLite and PostgreSQL. */
 export function createCollection(name: string): readonly string[] {
   return [
-    `create table ${name} (id text primary key, value text not null, version integer not null, expires_at bigint)`,
-    `create index ${name}_expires_at on ${name} (expires_at) where expires_at is not null`,
+    `create table ${name} (id text primary key, value text not null, version integer not null, due_at bigint)`,
+    `create index ${name}_due_at on ${name} (due_at) where due_at is not null`,
   ]
+}
+
+/** The statements that made a collection when rows could only be purged; {@link renameExpiry} follows them. */
+export function createExpiringCollection(name: string): readonly string[] {
+  return createCollection(name).map((statement) => statement.replaceAll('due_at', 'expires_at'))
+}
+
+export function renameExpiry(name: string): readonly string[] {
+  return [`alter table ${name} rename column expires_at to due_at`]
 }
 
 /**
  * Reads a value, changes it and writes it back, again if somebody else was first. `change` is pure and may refuse by
  * throwing. Gives the value as it now stands, or undefined when the id is unknown.
  */
-export async function update<C, K extends keyof C & string>(
+export function update<C, K extends keyof C & string>(
   store: Store<C>,
   collection: K,
   id: string,
   change: (value: C[K]) => C[K],
 ): Promise<C[K] | undefined> {
+  return updateWith(store, collection, id, (value) => ({ value: change(value), also: [] }))
+}
+
+/** The same, with other changes in the same batch: theirs have no conditions that could fail. */
+export async function updateWith<C, K extends keyof C & string>(
+  store: Store<C>,
+  collection: K,
+  id: string,
+  change: (value: C[K]) => { readonly value: C[K]; readonly also: readonly Change<C>[] },
+): Promise<C[K] | undefined> {
   for (;;) {
     const row = await store.get(collection, id)
     if (row === undefined) return undefined
-    const value = change(row.value)
+    const { value, also } = change(row.value)
     const next = { update: collection, id, version: row.version, value } as unknown as Change<C>
-    if ((await store.commit([next])) === undefined) return value
+    if ((await store.commit([next, ...also])) === undefined) return value
   }
 }

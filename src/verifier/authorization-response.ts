@@ -2,6 +2,7 @@
  * The wallet's response: parse, decide, store, answer. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; how
  * each is read is in `response-form.ts`.
  */
+import { recorded } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
@@ -14,6 +15,7 @@ import { thumbprintOf } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
 import type { EncryptedResponseForm, ResponseForm } from './schemas.ts'
 import {
+  eventTypeOf,
   finish,
   modeOf,
   type Outcome,
@@ -64,7 +66,10 @@ export async function receiveResponse(
     refused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
   const code = redirect && { responseCodeDigest: redirect.digest }
   const value = { ...finish(session, outcome, context.now()), ...code }
-  const failed = await context.store.commit([{ update: 'verification_session', id: sessionId, version, value }])
+  const failed = await context.store.commit([
+    { update: 'verification_session', id: sessionId, version, value },
+    finished(context, sessionId, value),
+  ])
   // A session changes once, so that whoever was faster has finished it.
   if (failed !== undefined) refuseFinished()
   context.log.info(
@@ -73,6 +78,11 @@ export async function receiveResponse(
   )
   if (refused) refuse('invalid_request', 'the presentation was not accepted')
   return redirect ? { redirect_uri: redirect.uri } : {}
+}
+
+function finished({ now, random }: VerifierContext, sessionId: string, session: VerificationSession) {
+  const at = now()
+  return recorded({ type: eventTypeOf[statusOf(session, at)], at: at.getTime(), sessionId }, random)
 }
 
 /** OpenID4VP 1.0, Response Mode: who asked for an encrypted response takes no other, and the other way about. */

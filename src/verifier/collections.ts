@@ -1,10 +1,19 @@
 /** What the verification service stores, and the schema it is stored in. */
+
+import type { EventCollections } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
-import { createCollection, type Migration, type Row, type Store } from '../store/store.ts'
+import {
+  createCollection,
+  createExpiringCollection,
+  type Migration,
+  type Row,
+  renameExpiry,
+  type Store,
+} from '../store/store.ts'
 import type { VerificationSession } from './session.ts'
 
-export type VerifierCollections = {
+export type VerifierCollections = EventCollections & {
   /** As it was posted; a query never changes. */
   verification_query: { readonly dcqlQuery: DcqlQuery }
   verification_session: VerificationSession
@@ -12,8 +21,12 @@ export type VerifierCollections = {
 
 export type VerifierStore = Store<VerifierCollections>
 
+const FIRST = ['verification_query', 'verification_session']
+
 export const verifierMigrations: readonly Migration[] = [
-  { id: 'verifier-0001', statements: ['verification_query', 'verification_session'].flatMap(createCollection) },
+  { id: 'verifier-0001', statements: FIRST.flatMap(createExpiringCollection) },
+  { id: 'verifier-0002', statements: FIRST.flatMap(renameExpiry) },
+  { id: 'verifier-0003', statements: createCollection('event') },
 ]
 
 /** Refuses with `not_found`. */

@@ -1,5 +1,6 @@
 /** What the verification service works with: everything it does not decide itself comes in here. */
 import type { Logger } from 'pino'
+import type { Outbound } from '../http/outbound.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
@@ -9,6 +10,7 @@ import type { VerifierConfig } from './config.ts'
 export interface VerifierContext {
   readonly config: VerifierConfig
   readonly store: VerifierStore
+  readonly outbound: Outbound
   readonly signer: Signer
   /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
   readonly clientId: string

@@ -1,6 +1,7 @@
 /** Starting a verification session. The link is what a wallet scans; its client_id is kept with the session. */
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
+import { recorded } from '../event/event.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import type { VerifierContext } from './context.ts'
@@ -12,7 +13,7 @@ import type { VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
 
 /** Refuses an unknown query with `not_found`, and what cannot be done with this one with `invalid_request`. */
-export async function startSession(context: VerifierContext, request: NewSession) {
+export async function startSession(context: VerifierContext, request: NewSession, caller: string) {
   const { config, clientId, random, store } = context
   const query = await getQuery(context, request.verification_query_id)
   const sessionId = toBase64url(random(24))
@@ -27,7 +28,10 @@ export async function startSession(context: VerifierContext, request: NewSession
     ...responseParts(context, query),
     ...requestedParts(request, query),
   }
-  await store.commit([{ insert: 'verification_session', id: sessionId, value }])
+  await store.commit([
+    { insert: 'verification_session', id: sessionId, value },
+    recorded({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
+  ])
   const requestUri = `${config.baseUrl}/presentation/oid4vp/authorization-request/${sessionId}`
   const link = `haip-vp://?request_uri=${encodeURIComponent(requestUri)}&client_id=${encodeURIComponent(clientId)}`
   const method = request.request_uri_method === undefined ? '' : `&request_uri_method=${request.request_uri_method}`

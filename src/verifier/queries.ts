@@ -2,6 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
+import { recorded } from '../event/event.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { uncheckable } from '../protocol/dcql-authorities.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
@@ -10,10 +11,17 @@ import { refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
 
 /** Validates and stores a DCQL query as it was posted, and gives its id. Refuses like {@link readNewQuery}. */
-export async function createQuery({ store, random }: VerifierContext, posted: unknown): Promise<string> {
+export async function createQuery(
+  { store, random, now }: VerifierContext,
+  posted: unknown,
+  caller: string,
+): Promise<string> {
   const dcqlQuery = readNewQuery(posted)
   const id = toBase64url(random(16))
-  await store.commit([{ insert: 'verification_query', id, value: { dcqlQuery } }])
+  await store.commit([
+    { insert: 'verification_query', id, value: { dcqlQuery } },
+    recorded({ type: 'query.created', at: now().getTime(), subject: id, caller }, random),
+  ])
   return id
 }
 

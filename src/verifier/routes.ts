@@ -24,14 +24,22 @@ export function verifierRoutes(app: App, context: VerifierContext): void {
 }
 
 function queryRoutes(app: App, context: VerifierContext): void {
-  app.post('/verification-query/create', { ...admin, schema: schemas.createQuery }, async ({ body }, reply) => {
-    const id = await createQuery(context, body.dcql_query)
-    return reply.code(201).type('text/plain').send(id)
-  })
-  app.post('/dcql-query/create', { ...admin, schema: schemas.createBareQuery }, async ({ body }, reply) => {
-    const id = await createQuery(context, body)
-    return reply.code(201).type('text/plain').send(id)
-  })
+  app.post(
+    '/verification-query/create',
+    { ...admin, schema: schemas.createQuery },
+    async ({ body, apiKeyLabel }, reply) => {
+      const id = await createQuery(context, body.dcql_query, apiKeyLabel)
+      return reply.code(201).type('text/plain').send(id)
+    },
+  )
+  app.post(
+    '/dcql-query/create',
+    { ...admin, schema: schemas.createBareQuery },
+    async ({ body, apiKeyLabel }, reply) => {
+      const id = await createQuery(context, body, apiKeyLabel)
+      return reply.code(201).type('text/plain').send(id)
+    },
+  )
   app.post('/verification-query/simulate', { ...admin, schema: schemas.simulateQuery }, ({ body }, reply) =>
     reply.send(simulate(body)),
   )
@@ -42,9 +50,10 @@ function queryRoutes(app: App, context: VerifierContext): void {
 }
 
 function sessionRoutes(app: App, context: VerifierContext): void {
-  app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSession }, async ({ body, headers }) => {
+  app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
+    const { body, headers, apiKeyLabel } = request
     refuseLater({ 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
-    return startSession(context, body)
+    return startSession(context, body, apiKeyLabel)
   })
   app.get('/presentation/oid4vp/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params, query }) =>
     getStatus(context, params.session_id, query.response_code),

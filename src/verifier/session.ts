@@ -1,4 +1,5 @@
 /** The verification session: data, and the one transition it makes, to a final state. */
+import type { EventType } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
@@ -35,6 +36,15 @@ export interface WalletError {
 }
 
 export type SessionStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
+
+/** What is recorded when a session comes into a state. */
+export const eventTypeOf: Readonly<Record<SessionStatus, EventType>> = {
+  STARTED: 'verification.started',
+  VERIFICATION_SUCCEEDED: 'verification.succeeded',
+  VERIFICATION_FAILED: 'verification.failed',
+  DECLINED: 'verification.declined',
+  EXPIRED: 'verification.expired',
+}
 
 export function modeOf({ responseMode }: VerificationSession): ResponseMode {
   return responseMode ?? 'direct_post'

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
+import type { Outbound } from '../http/outbound.ts'
 import { type Certificate, certificateCache } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
@@ -14,6 +15,7 @@ import { verifierRoutes } from './routes.ts'
 
 export interface VerifierEffects {
   readonly store: VerifierStore
+  readonly outbound: Outbound
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger

@@ -124,7 +124,7 @@ describe('a database with many sessions in it', () => {
     for (const collection of collections) {
       expect(plan(`select value, version from ${collection} where id = 'a'`)).toMatch(/^SEARCH .* USING .*INDEX/)
       expect(plan(`update ${collection} set version = 1 where id = 'a' and version = 0`)).toMatch(/^SEARCH/)
-      expect(plan(`delete from ${collection} where expires_at <= 1`)).toMatch(/^SEARCH/)
+      expect(plan(`delete from ${collection} where due_at <= 1`)).toMatch(/^SEARCH/)
     }
     database.close()
   })

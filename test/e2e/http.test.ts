@@ -493,7 +493,8 @@ describe('every endpoint', () => {
 
 describe('when the database fails', () => {
   const log = pino({ level: 'silent' })
-  const effects = { now: () => new Date(), random: (bytes: number) => new Uint8Array(bytes), log }
+  const outbound = () => Promise.reject(new Error('no other server is asked'))
+  const effects = { outbound, now: () => new Date(), random: (bytes: number) => new Uint8Array(bytes), log }
   const rejecting = new Proxy({}, { get: () => () => Promise.reject(new Error('disk /dev/secret is gone')) })
   let services: Services
   beforeAll(async () => {

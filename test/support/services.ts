@@ -10,15 +10,18 @@ import { promisify } from 'node:util'
 import { pino } from 'pino'
 import type { Files } from '../../src/config/files.ts'
 import type { App } from '../../src/http/app-type.ts'
+import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
+import { issuerUpkeep } from '../../src/issuer/upkeep.ts'
 import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
+import { verifierUpkeep } from '../../src/verifier/upkeep.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
 
 export const API_KEY = 'k'.repeat(64)
@@ -47,6 +50,8 @@ export interface Services {
   readonly files: ReadonlyMap<string, string>
   readonly fetch: typeof globalThis.fetch
   readonly logLines: readonly string[]
+  /** One round of everything that the services do by themselves. */
+  upkeep(): Promise<void>
   close(): Promise<void>
 }
 
@@ -61,6 +66,8 @@ export interface ServiceOptions {
   /** The kind of the signing key of either. */
   readonly issuerAlgorithm?: Algorithm
   readonly verifierAlgorithm?: Algorithm
+  /** How the services ask other servers; there is none when absent. */
+  readonly outbound?: Outbound
   /** More files that the services can read, by path. */
   readonly files?: Readonly<Record<string, string>>
 }
@@ -87,19 +94,23 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   for (const [index, pem] of anchors.entries()) files.set(`anchors/${index}.pem`, pem)
   const logLines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
-  const effects = { now: () => clock.now, random: randomBytes, log }
+  const outbound = options.outbound ?? (() => Promise.reject(new OutboundError('no other server is there')))
+  const effects = { outbound, now: () => clock.now, random: randomBytes, log }
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-'))
 
   const issuerStore = await openSqlite<IssuerCollections>(join(directory, 'issuer.db'), issuerMigrations)
-  const issuer = await createIssuer(
-    configOf(readIssuerConfig(settings('issuer', ISSUER_URL, options.issuer), filesOf(files), clock.now)),
-    { ...effects, store: issuerStore },
+  const issuerConfig = configOf(
+    readIssuerConfig(settings('issuer', ISSUER_URL, options.issuer), filesOf(files), clock.now),
   )
+  const issuerEffects = { ...effects, store: issuerStore }
+  const issuer = await createIssuer(issuerConfig, issuerEffects)
   const verifierStore = await openSqlite<VerifierCollections>(join(directory, 'verifier.db'), verifierMigrations)
-  const verifier = await createVerifier(
-    configOf(readVerifierConfig(settings('verifier', VERIFIER_URL, options.verifier), filesOf(files), clock.now)),
-    { ...effects, store: verifierStore },
+  const verifierConfig = configOf(
+    readVerifierConfig(settings('verifier', VERIFIER_URL, options.verifier), filesOf(files), clock.now),
   )
+  const verifierEffects = { ...effects, store: verifierStore }
+  const verifier = await createVerifier(verifierConfig, verifierEffects)
+  const tasks = [...issuerUpkeep(issuerConfig, issuerEffects), ...verifierUpkeep()]
   return {
     clock,
     issuer,
@@ -115,6 +126,9 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
         [VERIFIER_URL, verifier],
       ]),
     ),
+    upkeep: async () => {
+      for (const task of tasks) await task.run()
+    },
     close: async () => {
       await Promise.all([issuer.close(), verifier.close()])
       await Promise.all([issuerStore.close(), verifierStore.close()])

@@ -1,0 +1,8 @@
+/** What a service does by itself while it runs: it sweeps up what has expired, and delivers what waits to be delivered. */
+export interface Task {
+  /** For the log. */
+  readonly name: string
+  readonly everyMs: number
+  /** One round. It may reject: the next comes all the same, and begins only after this has ended. */
+  readonly run: () => Promise<void>
+}
