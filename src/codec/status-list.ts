@@ -1,0 +1,32 @@
+/**
+ * The bits of a status list. Token Status List draft-20, Compressed Byte Array: entries of 1, 2, 4 or 8 bits, the first in
+ * the least significant bits of the first byte.
+ */
+
+export type StatusWidth = 1 | 2 | 4 | 8
+
+/** How many entries the bytes hold. */
+export function capacityOf(bytes: Uint8Array, width: StatusWidth): number {
+  return (bytes.length * 8) / width
+}
+
+/** The entry at `index`, which is within {@link capacityOf}. */
+export function statusAt(bytes: Uint8Array, width: StatusWidth, index: number): number {
+  const [byte, shift] = placeOf(width, index)
+  return ((bytes[byte] as number) >> shift) & maskOf(width)
+}
+
+/** Writes the entry at `index`, in place. */
+export function setStatus(bytes: Uint8Array, width: StatusWidth, index: number, status: number): void {
+  const [byte, shift] = placeOf(width, index)
+  const mask = maskOf(width)
+  bytes[byte] = ((bytes[byte] as number) & ~(mask << shift)) | ((status & mask) << shift)
+}
+
+function placeOf(width: StatusWidth, index: number): readonly [byte: number, shift: number] {
+  return [Math.floor((index * width) / 8), (index * width) % 8]
+}
+
+function maskOf(width: StatusWidth): number {
+  return (1 << width) - 1
+}
