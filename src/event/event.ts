@@ -14,6 +14,7 @@ export type EventType =
   | 'issuance.expired'
   | 'query.created'
   | 'verification.started'
+  | 'presentation.verified'
   | 'verification.succeeded'
   | 'verification.failed'
   | 'verification.declined'

@@ -10,6 +10,7 @@ import { getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 import { simulate } from './simulation.ts'
+import { verifyStatic } from './static-presentation.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
@@ -55,6 +56,11 @@ function sessionRoutes(app: App, context: VerifierContext): void {
     refuseLater({ 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
     return startSession(context, body, apiKeyLabel)
   })
+  app.post(
+    '/presentation/oid4vp/static-presentation',
+    { ...admin, schema: schemas.staticPresentation },
+    ({ body, apiKeyLabel }) => verifyStatic(context, body, apiKeyLabel),
+  )
   app.get('/presentation/oid4vp/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params, query }) =>
     getStatus(context, params.session_id, query.response_code),
   )

@@ -91,6 +91,12 @@ const CredentialReport = Type.Object({
   checks: Checks,
 })
 
+const Result = Type.Object({
+  verified: Type.Boolean(),
+  checks: Checks,
+  credentials: Type.Record(Type.String(), Type.Array(CredentialReport)),
+})
+
 const statuses = ['STARTED', 'VERIFICATION_SUCCEEDED', 'VERIFICATION_FAILED', 'DECLINED', 'EXPIRED']
 
 const SessionStatus = Type.Object({
@@ -99,13 +105,7 @@ const SessionStatus = Type.Object({
   verification_query_id: Type.String(),
   created_at: Seconds,
   expires_at: Seconds,
-  result: Type.Optional(
-    Type.Object({
-      verified: Type.Boolean(),
-      checks: Checks,
-      credentials: Type.Record(Type.String(), Type.Array(CredentialReport)),
-    }),
-  ),
+  result: Type.Optional(Result),
   wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),
 })
 
@@ -222,6 +222,36 @@ export const postedRequestObject = {
   summary: 'The signed request object, for this wallet',
   consumes: ['application/x-www-form-urlencoded'],
   body: RequestObjectForm,
+}
+
+export const StaticPresentation = Type.Object(
+  {
+    verification_query_id: Type.Optional(Type.String({ description: 'Either this or dcql_query' })),
+    dcql_query: Type.Optional(DcqlQuery),
+    vp_token: Type.Object({}, { description: 'Credential query id to array of presentations' }),
+    nonce: Type.Optional(Type.String({ minLength: 1, description: 'Not compared when absent' })),
+    audience: Type.Optional(
+      Type.String({ minLength: 1, description: 'The client_id of the request; not compared when absent' }),
+    ),
+    response_uri: Type.Optional(
+      Type.String({ minLength: 1, description: 'Of the request; an mso_mdoc is signed over it' }),
+    ),
+    encryption_jwk_thumbprint: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9_-]{43}$',
+        description: 'RFC 7638, of the key that the response was encrypted to; an mso_mdoc is signed over it',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type StaticPresentation = Static<typeof StaticPresentation>
+
+export const staticPresentation = {
+  ...byApplication,
+  summary: 'Verify a presentation that the application has; nothing of it is kept',
+  body: StaticPresentation,
+  response: answers(200, Result),
 }
 
 const Accepted = Type.Object({

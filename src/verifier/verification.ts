@@ -45,7 +45,8 @@ export interface VpResponse {
 
 export type VerificationContext = Omit<PresentationContext, 'query' | 'format'> & {
   readonly query: DcqlQuery
-  readonly state: string
+  /** Undefined when there was no session. */
+  readonly state: string | undefined
 }
 
 /** Between two presentations others are served: each may take a while, whoever sent it. */

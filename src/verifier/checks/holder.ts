@@ -32,7 +32,8 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     applies,
     run({ holder: proof, boundKey }, { binding }) {
       if (proof === undefined || 'problem' in boundKey) return cannotAsk('there is no key binding')
-      return proof.signedBy(boundKey.jwk, binding)
+      const { nonce = '', audience = '' } = binding
+      return proof.signedBy(boundKey.jwk, { ...binding, nonce, audience })
         ? pass()
         : fail('the signature of the key binding is not by the bound key, or its algorithm is not supported')
     },
@@ -43,7 +44,7 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Preventing Replay',
     level: 'MUST',
     needs: NEEDS,
-    applies,
+    applies: (context) => (context.binding.nonce === undefined ? 'no nonce was given to compare' : applies(context)),
     run: ({ holder: proof }, { binding }) =>
       proof?.nonce === binding.nonce ? pass() : fail('the nonce of the key binding is not the one of the request'),
   },
@@ -53,11 +54,12 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Preventing Replay (aud is the client identifier)',
     level: 'MUST',
     needs: NEEDS,
-    applies,
+    applies: (context) =>
+      context.binding.audience === undefined ? 'no audience was given to compare' : applies(context),
     run: ({ holder: proof }, { binding }) =>
       proof?.audience === binding.audience
         ? pass()
-        : fail(`the audience of the key binding is not ${binding.audience}`),
+        : fail(`the audience of the key binding is not ${String(binding.audience)}`),
   },
   {
     id: 'holder.fresh',
@@ -71,14 +73,15 @@ export const holder: readonly Check<Evidence, PresentationContext>[] = [
       if (Number.isNaN(at)) return fail('the key binding does not say when it was made (iat)')
       const skew = clockSkewSeconds * 1000
       // iat has whole seconds: a presentation of the session's first second may say its beginning.
-      if (at !== undefined && at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
+      if (at !== undefined && sessionStart && at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
         return fail('the key binding is older than the session')
       if (at !== undefined && at > now.getTime() + skew)
         return fail('the key binding is from the future; check the clocks')
       const ended = proof?.validity.notAfter.some((end) => !end.at || now.getTime() >= end.at.getTime() + skew)
       const begun = proof?.validity.notBefore.every((start) => start.at && start.at.getTime() <= now.getTime() + skew)
       if (!begun || ended) return fail('the key binding is not valid now, by its own exp or nbf')
-      return at === undefined ? pass('it does not say when, and need not: its nonce is taken once') : pass()
+      if (at === undefined) return pass('it does not say when, and need not: its nonce is taken once')
+      return pass(sessionStart ? undefined : 'there is no session; it is not from the future, and not over')
     },
   },
   {

@@ -4,12 +4,19 @@ import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
 import { type Check, fail, pass } from './check.ts'
 
+/** What the presentation has to be bound to. Where we did not make the request, nobody may have told us all of it. */
+export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
+  readonly nonce: string | undefined
+  readonly audience: string | undefined
+}
+
 /** What was asked for, and what is trusted. Nothing in here comes from the wallet. */
 export interface PresentationContext {
   readonly query: CredentialQuery
   readonly format: CredentialFormat
-  readonly binding: Binding
-  readonly sessionStart: Date
+  readonly binding: ExpectedBinding
+  /** Undefined when there was no session. */
+  readonly sessionStart: Date | undefined
   readonly now: Date
   readonly clockSkewSeconds: number
   readonly trustAnchors: readonly Certificate[]

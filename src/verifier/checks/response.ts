@@ -8,7 +8,8 @@ import { type Check, fail, pass } from './check.ts'
 
 export interface ResponseContext {
   readonly query: DcqlQuery
-  readonly state: string
+  /** Undefined when there was no session. */
+  readonly state: string | undefined
   readonly binding: Pick<Binding, 'transactionData'>
 }
 
@@ -24,6 +25,7 @@ export const response: readonly Check<ResponseEvidence, ResponseContext>[] = [
     asks: 'Is the response to the request of this session?',
     spec: 'OpenID4VP 1.0, Response Parameters; RFC 6749 section 4.1.2',
     level: 'MUST',
+    applies: ({ state }) => state !== undefined || 'there is no session',
     run({ state }, context) {
       if (state === undefined) return pass('the response carries no state; its nonce ties it to the session')
       return state === context.state ? pass() : fail('state is not the one of the request')

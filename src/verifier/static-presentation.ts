@@ -1,0 +1,79 @@
+/**
+ * A presentation that the application already holds: verified against a query by the same checks, without a session. What
+ * only a session would know is compared when the application says it, and is `not_applicable` when it does not.
+ */
+import { fromBase64url } from '../codec/base64url.ts'
+import type { JsonObject } from '../codec/json.ts'
+import { formatOf } from '../credential/formats.ts'
+import { recorded } from '../event/event.ts'
+import type { DcqlQuery } from '../protocol/dcql.ts'
+import { orRefuse, refuse } from '../protocol/error.ts'
+import type { VerifierContext } from './context.ts'
+import { getQuery, readNewQuery } from './queries.ts'
+import { readVpToken } from './response-form.ts'
+import type { StaticPresentation } from './schemas.ts'
+import { type Report, verify } from './verification.ts'
+
+/**
+ * The report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a body with
+ * both queries or none, a `vp_token` that cannot be read, and an mdoc without all that its signature covers.
+ */
+export async function verifyStatic(
+  context: VerifierContext,
+  request: StaticPresentation,
+  caller: string,
+): Promise<Report> {
+  const query = await queryOf(context, request)
+  const vpToken = readVpToken(request.vp_token as JsonObject)
+  const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
+  refuseUnlessTold(query, { nonce, audience, response_uri: responseUri })
+  const { config, store, random, parseCertificate } = context
+  const now = context.now()
+  const report = await verify(
+    { vpToken, state: undefined },
+    {
+      query,
+      state: undefined,
+      binding: {
+        nonce,
+        audience,
+        responseUri: responseUri ?? '',
+        encryptionKeyThumbprint: thumbprint === undefined ? undefined : thumbprintOf(thumbprint),
+        transactionData: [],
+      },
+      sessionStart: undefined,
+      now,
+      clockSkewSeconds: config.clockSkewSeconds,
+      trustAnchors: config.trustAnchors,
+      parseCertificate,
+    },
+  )
+  const subject = request.verification_query_id
+  const event = { type: 'presentation.verified', at: now.getTime(), caller, ...(subject && { subject }) } as const
+  await store.commit([recorded(event, random)])
+  return report
+}
+
+function thumbprintOf(text: string): Uint8Array {
+  return orRefuse('invalid_request', 'encryption_jwk_thumbprint', () => fromBase64url(text))
+}
+
+function queryOf(context: VerifierContext, request: StaticPresentation): Promise<DcqlQuery> | DcqlQuery {
+  const { verification_query_id: id, dcql_query: posted } = request
+  if ((id === undefined) === (posted === undefined)) {
+    return refuse('invalid_request', 'send either verification_query_id or dcql_query')
+  }
+  return id === undefined ? readNewQuery(posted) : getQuery(context, id)
+}
+
+/** Some formats (mdoc) sign what both sides know and neither sends: without it, nobody can tell who presented. */
+function refuseUnlessTold(query: DcqlQuery, told: Readonly<Record<string, string | undefined>>): void {
+  const covered = query.credentials.find(
+    ({ format, require_cryptographic_holder_binding: bound }) =>
+      bound !== false && formatOf(format)?.unasked['holder.nonce'] !== undefined,
+  )
+  const missing = Object.keys(told).filter((name) => told[name] === undefined)
+  if (covered !== undefined && missing.length > 0) {
+    refuse('invalid_request', `${missing.join(', ')}: needed for ${covered.format}, whose signature covers it`)
+  }
+}
