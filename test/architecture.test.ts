@@ -14,7 +14,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   store: ['codec'],
   event: ['store', 'codec'],
   config: ['keys', 'protocol', 'codec'],
-  http: ['protocol', 'codec'],
+  http: ['store', 'protocol', 'codec'],
   wallet: ['credential', 'keys', 'protocol', 'codec'],
   issuer: ['http', 'config', 'credential', 'event', 'store', 'keys', 'protocol', 'codec'],
   verifier: ['http', 'config', 'credential', 'event', 'store', 'keys', 'protocol', 'codec'],

@@ -38,3 +38,9 @@ export const SessionParams = Type.Object({ session_id: Type.String() })
 
 /** Seconds since the epoch. */
 export const Seconds = Type.Integer({ description: 'Seconds since the epoch' })
+
+export const IdempotencyHeader = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({ description: 'A repeated request with the same key and body gets the first answer, for 24 hours' }),
+  ),
+})

@@ -1,6 +1,7 @@
 /** What the issuance service stores, and the schema it is stored in. */
 import type { JsonObject } from '../codec/json.ts'
 import type { EventCollections } from '../event/event.ts'
+import type { IdempotencyCollections } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
@@ -12,14 +13,15 @@ export interface StoredConfiguration {
   readonly removed: boolean
 }
 
-export type IssuerCollections = EventCollections & {
-  credential_configuration: StoredConfiguration
-  issuance_session: IssuanceSession
-  /** By session: what its credentials are filled with. Apart, since only the credential request reads it, and nothing changes it. */
-  issuance_dataset: JsonObject
-  /** By nonce; kept until the nonce would have expired anyway. */
-  spent_nonce: Record<string, never>
-}
+export type IssuerCollections = EventCollections &
+  IdempotencyCollections & {
+    credential_configuration: StoredConfiguration
+    issuance_session: IssuanceSession
+    /** By session: what its credentials are filled with. Apart, since only the credential request reads it, and nothing changes it. */
+    issuance_dataset: JsonObject
+    /** By nonce; kept until the nonce would have expired anyway. */
+    spent_nonce: Record<string, never>
+  }
 
 export type IssuerStore = Store<IssuerCollections>
 
@@ -29,6 +31,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0001', statements: FIRST.flatMap(createExpiringCollection) },
   { id: 'issuer-0002', statements: FIRST.flatMap(renameExpiry) },
   { id: 'issuer-0003', statements: createCollection('event') },
+  { id: 'issuer-0004', statements: createCollection('idempotent_answer') },
 ]
 
 /** Refuses with `not_found`. */

@@ -3,6 +3,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import { countValues, type JsonObject } from '../codec/json.ts'
 import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
 import { recorded } from '../event/event.ts'
+import type { Remember } from '../http/idempotency.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
@@ -15,9 +16,13 @@ const LIFETIME_SECONDS = 600
 
 /**
  * Starts a session for the dataset. Refuses with `invalid_request`, naming the path, an unknown configuration and
- * a dataset that one of them cannot be filled with.
+ * a dataset that one of them cannot be filled with. Undefined when a request with the same idempotency key was faster.
  */
-export async function startSession(context: IssuerContext, request: NewSession, caller: string) {
+export async function startSession(
+  context: IssuerContext,
+  request: NewSession,
+  { caller, remember }: { readonly caller: string; readonly remember: Remember },
+) {
   const { credential_configurations: configurationIds } = request
   const dataset = request.credential_dataset as JsonObject
   refuseTooMany(dataset)
@@ -37,16 +42,18 @@ export async function startSession(context: IssuerContext, request: NewSession, 
   const createdAt = context.now().getTime()
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const value: IssuanceSession = { configurationIds, createdAt, expiresAt, issued: [] }
-  await context.store.commit([
-    { insert: 'issuance_session', id: sessionId, value },
-    { insert: 'issuance_dataset', id: sessionId, value: dataset },
-    recorded({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
-  ])
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
-  return {
+  const answer = {
     session_id: sessionId,
     credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
   }
+  const failed = await context.store.commit([
+    { insert: 'issuance_session', id: sessionId, value },
+    { insert: 'issuance_dataset', id: sessionId, value: dataset },
+    recorded({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
+    ...remember(answer),
+  ])
+  return failed === undefined ? answer : undefined
 }
 
 /** Each may become a disclosure, and a reader of SD-JWTs takes no more of them. */

@@ -5,6 +5,7 @@ import { preferredType } from '../http/accept.ts'
 import { JSON_TYPE, JWT_TYPE, SessionParams } from '../http/answers.ts'
 import { bodylessRoutes, formRoutes, jwtRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
+import { answerOnce } from '../http/idempotency.ts'
 import { refuseLater } from '../protocol/later.ts'
 import { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import { type CredentialRequest, IssuerMetadata } from '../protocol/oid4vci.ts'
@@ -25,7 +26,7 @@ import { signMetadata } from './signed-metadata.ts'
 const admin = { config: { admin: true } } as const
 /** A code and a grant type are short, and reading a form costs more than it costs to send. */
 const TOKEN_BODY_LIMIT = 16 * 1024
-const LATER_FIELDS = ['pre-authorized_code', 'tx_code', 'Idempotency-Key']
+const LATER_FIELDS = ['pre-authorized_code', 'tx_code']
 
 export function issuerRoutes(app: App, context: IssuerContext): void {
   configurationRoutes(app, context)
@@ -65,8 +66,11 @@ function configurationRoutes(app: App, context: IssuerContext): void {
 function sessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
     const { body, headers, apiKeyLabel } = request
-    refuseLater({ ...body, 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
-    return startSession(context, body, apiKeyLabel)
+    refuseLater(body, LATER_FIELDS)
+    const asked = { key: headers['idempotency-key'], route: 'issuance', caller: apiKeyLabel, body, now: context.now() }
+    return answerOnce(context.store, asked, (remember) =>
+      startSession(context, body, { caller: apiKeyLabel, remember }),
+    )
   })
   app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params }) =>
     getStatus(context, params.session_id),

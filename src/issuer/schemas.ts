@@ -7,6 +7,7 @@ import {
   byApplication,
   byType,
   byWallet,
+  IdempotencyHeader,
   JSON_TYPE,
   JWT_TYPE,
   Seconds,
@@ -86,6 +87,7 @@ export const removeConfiguration = {
 export const newSession = {
   ...byApplication,
   summary: 'Start an issuance session',
+  headers: IdempotencyHeader,
   body: NewSession,
   response: answers(200, Type.Object({ session_id: Type.String(), credential_offer_uri: Type.String() })),
 }

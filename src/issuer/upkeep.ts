@@ -5,7 +5,7 @@ import type { IssuerEffects } from './issuer.ts'
 
 export function issuerUpkeep(_config: IssuerConfig, { store, now }: IssuerEffects): readonly Task[] {
   const purge = async (): Promise<void> => {
-    await store.purge('spent_nonce', now())
+    for (const collection of ['spent_nonce', 'idempotent_answer'] as const) await store.purge(collection, now())
   }
   return [{ name: 'purge', everyMs: 60_000, run: purge }]
 }

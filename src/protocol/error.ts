@@ -28,6 +28,7 @@ export const statusOf = {
   unauthorized: 401,
   not_found: 404,
   method_not_allowed: 405,
+  idempotency_conflict: 409,
   gone: 410,
   request_too_large: 413,
   unsupported_media_type: 415,

@@ -1,6 +1,7 @@
 /** What the verification service stores, and the schema it is stored in. */
 
 import type { EventCollections } from '../event/event.ts'
+import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import {
@@ -13,11 +14,12 @@ import {
 } from '../store/store.ts'
 import type { VerificationSession } from './session.ts'
 
-export type VerifierCollections = EventCollections & {
-  /** As it was posted; a query never changes. */
-  verification_query: { readonly dcqlQuery: DcqlQuery }
-  verification_session: VerificationSession
-}
+export type VerifierCollections = EventCollections &
+  IdempotencyCollections & {
+    /** As it was posted; a query never changes. */
+    verification_query: { readonly dcqlQuery: DcqlQuery }
+    verification_session: VerificationSession
+  }
 
 export type VerifierStore = Store<VerifierCollections>
 
@@ -27,6 +29,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0001', statements: FIRST.flatMap(createExpiringCollection) },
   { id: 'verifier-0002', statements: FIRST.flatMap(renameExpiry) },
   { id: 'verifier-0003', statements: createCollection('event') },
+  { id: 'verifier-0004', statements: createCollection('idempotent_answer') },
 ]
 
 /** Refuses with `not_found`. */

@@ -2,6 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { recorded } from '../event/event.ts'
+import type { Remember } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import type { VerifierContext } from './context.ts'
@@ -12,8 +13,15 @@ import type { NewSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
 
-/** Refuses an unknown query with `not_found`, and what cannot be done with this one with `invalid_request`. */
-export async function startSession(context: VerifierContext, request: NewSession, caller: string) {
+/**
+ * Refuses an unknown query with `not_found`, and what cannot be done with this one with `invalid_request`. Undefined when a
+ * request with the same idempotency key was faster.
+ */
+export async function startSession(
+  context: VerifierContext,
+  request: NewSession,
+  { caller, remember }: { readonly caller: string; readonly remember: Remember },
+) {
   const { config, clientId, random, store } = context
   const query = await getQuery(context, request.verification_query_id)
   const sessionId = toBase64url(random(24))
@@ -28,14 +36,19 @@ export async function startSession(context: VerifierContext, request: NewSession
     ...responseParts(context, query),
     ...requestedParts(request, query),
   }
-  await store.commit([
+  const answer = { session_id: sessionId, request_uri: linkTo(context, sessionId, request.request_uri_method) }
+  const failed = await store.commit([
     { insert: 'verification_session', id: sessionId, value },
     recorded({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
+    ...remember(answer),
   ])
+  return failed === undefined ? answer : undefined
+}
+
+function linkTo({ config, clientId }: VerifierContext, sessionId: string, method: string | undefined): string {
   const requestUri = `${config.baseUrl}/presentation/oid4vp/authorization-request/${sessionId}`
   const link = `haip-vp://?request_uri=${encodeURIComponent(requestUri)}&client_id=${encodeURIComponent(clientId)}`
-  const method = request.request_uri_method === undefined ? '' : `&request_uri_method=${request.request_uri_method}`
-  return { session_id: sessionId, request_uri: link + method }
+  return method === undefined ? link : `${link}&request_uri_method=${method}`
 }
 
 /** How the response comes. Each session has a key of its own, so that no two responses can be told to go together. */

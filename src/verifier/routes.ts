@@ -1,7 +1,7 @@
 /** Every path of the verification service, who may call it, and the function that answers. */
 import { BODY_LIMIT, formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
-import { refuseLater } from '../protocol/later.ts'
+import { answerOnce } from '../http/idempotency.ts'
 import { receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
 import { startSession } from './new-session.ts'
@@ -14,7 +14,6 @@ import { verifyStatic } from './static-presentation.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
-const LATER_FIELDS = ['Idempotency-Key']
 /** For the metadata of a wallet, and its nonce. */
 const WALLET_REQUEST_LIMIT = 65_536
 
@@ -53,8 +52,16 @@ function queryRoutes(app: App, context: VerifierContext): void {
 function sessionRoutes(app: App, context: VerifierContext): void {
   app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
     const { body, headers, apiKeyLabel } = request
-    refuseLater({ 'Idempotency-Key': headers['idempotency-key'] }, LATER_FIELDS)
-    return startSession(context, body, apiKeyLabel)
+    const asked = {
+      key: headers['idempotency-key'],
+      route: 'verification',
+      caller: apiKeyLabel,
+      body,
+      now: context.now(),
+    }
+    return answerOnce(context.store, asked, (remember) =>
+      startSession(context, body, { caller: apiKeyLabel, remember }),
+    )
   })
   app.post(
     '/presentation/oid4vp/static-presentation',

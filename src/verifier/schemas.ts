@@ -1,7 +1,7 @@
 /** What each operation of the verification service takes and gives: the schemas that validate, and the OpenAPI document. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, byApplication, byWallet, Seconds, SessionParams } from '../http/answers.ts'
+import { answers, byApplication, byWallet, IdempotencyHeader, Seconds, SessionParams } from '../http/answers.ts'
 import { MAX_TRANSACTIONS } from '../protocol/transaction-data.ts'
 
 const DcqlQuery = Type.Object({}, { description: 'OpenID4VP 1.0, Digital Credentials Query Language' })
@@ -192,6 +192,7 @@ export const getQuery = {
 export const newSession = {
   ...byApplication,
   summary: 'Start a verification session',
+  headers: IdempotencyHeader,
   body: NewSession,
   response: answers(200, Type.Object({ session_id: Type.String(), request_uri: Type.String() })),
 }

@@ -325,13 +325,6 @@ describe('a mistake of the integrating application', () => {
     expect(await dump(services)).toBe(before)
   })
 
-  it('refuses Idempotency-Key by name', async () => {
-    const before = await dump(services)
-    const response = await newSession({}, { 'idempotency-key': 'a' })
-    await expectRefusal(response, { status: 400, error: 'invalid_request', why: /Idempotency-Key: not yet supported/ })
-    expect(await dump(services)).toBe(before)
-  })
-
   it('refuses a second configuration that is unknown, and names its place', async () => {
     const response = await newSession({ credential_configurations: [id, 'nobody'] })
     await expectRefusal(response, {

@@ -64,6 +64,7 @@ const verifierOperations: typeof issuerOperations = {
   'GET /verification-query/{verification_query_id}': KEY,
   'POST /presentation/oid4vp/new-session': KEY,
   'GET /presentation/oid4vp/status/{session_id}': KEY,
+  'POST /presentation/oid4vp/static-presentation': KEY,
   'GET /presentation/oid4vp/authorization-request/{session_id}': [],
   'POST /presentation/oid4vp/authorization-request/{session_id}': [],
   'POST /presentation/oid4vp/authorization-response/{session_id}': [],
@@ -125,7 +126,7 @@ describe('the OpenAPI document', () => {
       for (const [method, each] of Object.entries(operations)) {
         expect(['get', 'post']).toContain(method)
         expect(each.summary).toMatch(/^[A-Z]/)
-        const parameters = (each.parameters ?? []).filter((parameter) => parameter.in !== 'query')
+        const parameters = (each.parameters ?? []).filter((parameter) => !['query', 'header'].includes(parameter.in))
         expect(parameters.map(({ name }) => name).sort()).toEqual([...names].sort())
         for (const parameter of parameters) expect(parameter).toMatchObject({ in: 'path', required: true })
         for (const requirement of each.security) {

@@ -363,6 +363,20 @@ export const targets: readonly Target[] = [
   },
   newVerification,
   {
+    name: 'verifier POST /presentation/oid4vp/static-presentation',
+    make: async (services) => {
+      const [holder, now] = [await holderSigner(), services.clock.now]
+      const credential = await issueCredential(services, holder)
+      const request = { nonce: 'n', client_id: 'a', state: '', response_uri: '' }
+      return post('verifier', '/presentation/oid4vp/static-presentation', {
+        dcql_query: dcqlQuery,
+        vp_token: { card: [await presentationOf(credential, holder, request, { now })] },
+        nonce: 'n',
+        audience: 'a',
+      })
+    },
+  },
+  {
     name: 'verifier GET /presentation/oid4vp/status/{session_id}',
     make: async (services) =>
       get('verifier', `/presentation/oid4vp/status/${(await startVerification(services)).sessionId}`, authorization),

@@ -110,7 +110,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   )
   const verifierEffects = { ...effects, store: verifierStore }
   const verifier = await createVerifier(verifierConfig, verifierEffects)
-  const tasks = [...issuerUpkeep(issuerConfig, issuerEffects), ...verifierUpkeep()]
+  const tasks = [...issuerUpkeep(issuerConfig, issuerEffects), ...verifierUpkeep(verifierConfig, verifierEffects)]
   return {
     clock,
     issuer,
