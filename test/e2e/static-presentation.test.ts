@@ -97,7 +97,11 @@ describe('static-presentation', () => {
   })
 
   it.each<[string, (good: JsonObject) => JsonObject, RegExp]>([
-    ['no query', ({ dcql_query: _, ...rest }) => rest, /either verification_query_id or dcql_query/],
+    [
+      'no query',
+      (good) => ({ ...good, dcql_query: undefined }) as unknown as JsonObject,
+      /either verification_query_id or dcql_query/,
+    ],
     ['both queries', (good) => ({ ...good, verification_query_id: 'a' }), /either verification_query_id or dcql_query/],
     [
       'a query that cannot be asked',
