@@ -7,10 +7,11 @@ import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Logger, pino } from 'pino'
 import type { Files } from '../config/files.ts'
-import { type Outbound, OutboundError } from '../http/outbound.ts'
+import type { Outbound } from '../http/outbound.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { makeDirectory } from './directory.ts'
+import { createOutbound } from './outbound.ts'
 
 const STDOUT = 1
 /** Of a millisecond each. */
@@ -65,8 +66,8 @@ function writeLine(descriptor: number, line: string): void {
   }
 }
 
-/** Not yet: nothing asks for it. */
-export const outbound: Outbound = () => Promise.reject(new OutboundError('no other server is asked'))
+/** Shared by whatever runs in this process, with its connections. */
+export const outbound: Outbound = createOutbound()
 
 /** Opens the embedded database, making its directory for this user alone. */
 export function openDatabase<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {

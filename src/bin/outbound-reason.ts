@@ -1,0 +1,28 @@
+/** Why another server could not be asked, in words for an operator. */
+
+const SYSTEM: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'has no address: look for a mistake in the name, and at the DNS of this machine',
+  EAI_AGAIN: 'could not be resolved: look at the DNS of this machine',
+  ECONNREFUSED: 'takes no connections: nobody listens there, or a firewall is in between',
+  EHOSTUNREACH: 'cannot be reached from this machine: look at its routes and firewalls',
+  ENETUNREACH: 'cannot be reached from this machine: look at its routes and firewalls',
+  ETIMEDOUT: 'does not answer: it is down, or a firewall is in between',
+  ECONNRESET: 'ended the connection before its answer was whole',
+  EPIPE: 'ended the connection before its answer was whole',
+  EPROTO: 'does not speak TLS there',
+}
+
+const CERTIFICATE = /CERT|SIGNATURE|UNABLE_TO|SELF_SIGNED|CRL|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH/
+
+/** `host` with its port; no more of the address is told, for paths may be secrets. */
+export function reasonOf(error: unknown, host: string): string {
+  const { code = '' } = error as NodeJS.ErrnoException
+  const known = Object.hasOwn(SYSTEM, code) ? SYSTEM[code] : undefined
+  if (known !== undefined) return `${host} ${known}`
+  if (CERTIFICATE.test(code)) {
+    return `the TLS certificate of ${host} is not accepted (${code}); an authority of your own is told by NODE_EXTRA_CA_CERTS`
+  }
+  if (code.startsWith('ERR_SSL')) return `${host} does not speak TLS there (${code})`
+  if (code.startsWith('HPE_')) return `the answer of ${host} is not HTTP (${code})`
+  return `${host} could not be asked${code === '' ? '' : ` (${code})`}`
+}

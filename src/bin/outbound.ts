@@ -1,0 +1,179 @@
+/**
+ * Asks other servers, as `http/outbound.ts` says. A name is resolved once, and the connection goes to an address that was
+ * looked at: whoever owns the name cannot lead us into our own network, not even by changing it in between.
+ */
+import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { type Outbound, OutboundError, type OutboundRequest, type OutboundResponse } from '../http/outbound.ts'
+import { isPublicAddress } from '../protocol/private-host.ts'
+import { reasonOf } from './outbound-reason.ts'
+
+/** Every address of a name. */
+export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
+
+interface Options {
+  readonly resolve?: Resolve
+  /** Authorities for TLS, PEM; those of Node when absent. */
+  readonly ca?: string
+}
+
+/** To one host and port: callbacks all go to a single receiver. */
+const MAX_SOCKETS = 32
+const MAX_IDLE_SOCKETS = 8
+const IDLE_MS = 15_000
+
+/**
+ * Connections are kept and used again. Those to private addresses are apart, so that nobody who may not make one gets one
+ * that somebody else made.
+ */
+export function createOutbound({ resolve = resolveBySystem, ca }: Options = {}): Outbound {
+  const pool = { keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS }
+  const http = new HttpAgent(pool)
+  const secure = { public: new HttpsAgent({ ...pool, ca }), any: new HttpsAgent({ ...pool, ca }) }
+  return async (asked) => {
+    const url = addressOf(asked)
+    const lookup = lookupBy(resolve, asked)
+    const send = (): ClientRequest => {
+      const options = { method: asked.method ?? 'GET', headers: headersOf(asked), lookup }
+      if (url.protocol === 'http:') return requestHttp(url, { ...options, agent: http })
+      return requestHttps(url, { ...options, agent: asked.allowPrivateAddresses ? secure.any : secure.public })
+    }
+    const deadline = Date.now() + asked.timeoutMs
+    try {
+      return await exchange(send, asked, deadline).catch((error: unknown) => {
+        // The other side closed a connection that had been kept, just when it was used again. RFC 9112 section 9.3.1.
+        if (error instanceof StaleConnection) return exchange(send, asked, deadline)
+        throw error
+      })
+    } catch (error) {
+      if (error instanceof OutboundError) throw error
+      throw new OutboundError(reasonOf(error, url.host))
+    }
+  }
+}
+
+class StaleConnection extends Error {
+  readonly code = 'ECONNRESET'
+}
+
+/** Refuses what need not be resolved to be refused. */
+function addressOf({ url: text, allowPrivateAddresses }: OutboundRequest): URL {
+  if (!URL.canParse(text)) throw new OutboundError('the address is no URL')
+  const url = new URL(text)
+  const { protocol, username, password } = url
+  if (protocol !== 'https:' && protocol !== 'http:') throw new OutboundError('the address is neither https nor http')
+  if (username !== '' || password !== '') throw new OutboundError('the address has a user name or a password in it')
+  if (protocol === 'http:' && !allowPrivateAddresses) throw new OutboundError('the address is not https')
+  const literal = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(literal) !== 0 && !mayConnect(literal, protocol, allowPrivateAddresses)) throw refusal(url)
+  return url
+}
+
+function mayConnect(address: string, protocol: string, allowPrivateAddresses: boolean): boolean {
+  // In the clear to this network alone.
+  return isPublicAddress(address) ? protocol === 'https:' : allowPrivateAddresses
+}
+
+function refusal({ protocol, hostname }: URL): OutboundError {
+  const why =
+    protocol === 'https:'
+      ? 'is an address of this machine or its network, or of nobody, and those are not asked'
+      : 'is no address of this network, and others are asked by https only'
+  return new OutboundError(`${hostname} ${why}`)
+}
+
+/** Gives the connection those addresses alone that it may go to. */
+function lookupBy(resolve: Resolve, { url, allowPrivateAddresses }: OutboundRequest): LookupFunction {
+  const { protocol } = new URL(url)
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (all) => {
+        const allowed = all.filter(({ address }) => mayConnect(address, protocol, allowPrivateAddresses))
+        const [first] = allowed
+        if (first === undefined) callback(refusal(new URL(url)), '')
+        else if (options.all === true) callback(null, allowed)
+        else callback(null, first.address, first.family)
+      },
+      (error: unknown) => callback(error as NodeJS.ErrnoException, ''),
+    )
+  }
+}
+
+function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
+  return promisify(systemLookup)(hostname, { all: true })
+}
+
+function headersOf({ headers, body }: OutboundRequest): Record<string, string | number> {
+  return {
+    'accept-encoding': 'gzip',
+    'user-agent': 'vouchsafe',
+    ...headers,
+    ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+  }
+}
+
+/** One request and its answer, over before the deadline. */
+function exchange(
+  send: () => ClientRequest,
+  { body, maxBytes, timeoutMs }: OutboundRequest,
+  deadline: number,
+): Promise<OutboundResponse> {
+  return new Promise((resolve, reject) => {
+    const request = send()
+    const end = (error: Error): void => {
+      clearTimeout(timer)
+      request.destroy()
+      reject(error)
+    }
+    const timer = setTimeout(
+      () => end(new OutboundError(`${request.host} gave no whole answer within ${timeoutMs / 1000} s`)),
+      Math.max(0, deadline - Date.now()),
+    )
+    let answered = false
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      end(request.reusedSocket && !answered && error.code === 'ECONNRESET' ? new StaleConnection() : error)
+    })
+    request.on('response', (response) => {
+      answered = true
+      readBody(response, maxBytes, request.host).then((whole) => {
+        clearTimeout(timer)
+        resolve({ status: response.statusCode ?? 0, headers: headersFrom(response), body: whole })
+      }, end)
+    })
+    request.end(body)
+  })
+}
+
+function headersFrom({ headers }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value = '']) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  )
+}
+
+/** No more than `maxBytes` are taken, and no more are made of them. */
+async function readBody(response: IncomingMessage, maxBytes: number, host: string): Promise<Uint8Array> {
+  const tooLarge = (): never => {
+    throw new OutboundError(`the answer of ${host} is larger than ${maxBytes} bytes`)
+  }
+  if (Number(response.headers['content-length']) > maxBytes) tooLarge()
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of response as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size > maxBytes) tooLarge()
+    parts.push(part)
+  }
+  const body = Buffer.concat(parts)
+  const encoding = response.headers['content-encoding']?.toLowerCase() ?? 'identity'
+  if (encoding === 'identity' || size === 0) return body
+  if (encoding !== 'gzip')
+    throw new OutboundError(`the answer of ${host} has a content encoding that was not asked for`)
+  return promisify(gunzip)(body, { maxOutputLength: maxBytes }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') tooLarge()
+    throw new OutboundError(`the answer of ${host} is not the gzip that it says it is`)
+  })
+}
