@@ -186,7 +186,6 @@ describe.each([
     'sessionCallback',
     'management',
     'retention',
-    'rateLimits',
     ...(service === 'issuer' ? [] : ['compatibility']),
     'authorizationServer',
     'status',
@@ -194,6 +193,17 @@ describe.each([
     for (const value of [{}, null, 'haip', 1]) {
       expect(mistakesOf({ [name]: value })).toEqual([`${name}: not yet supported; remove it`])
     }
+  })
+
+  it.each([
+    ['an address or a network of each kind', ['10.0.0.1', '10.0.0.0/8', '::1', '2001:db8::/32'], []],
+    ['no name', ['proxy.example'], [0]],
+    ['no prefix that is too long', ['10.0.0.1', '10.0.0.0/33', '::/129', '10.0.0.0/'], [1, 2, 3]],
+  ])('takes as a trusted proxy %s', (_, trustedProxies, wrong) => {
+    const text = 'it must be an IP address, or a network such as 10.0.0.0/8'
+    expect(mistakesOf({ rateLimits: { trustedProxies } })).toEqual(
+      wrong.map((index) => `rateLimits.trustedProxies[${index}]: ${text}`),
+    )
   })
 
   it('tells every mistake at once, those of the shape and those of files, each with its path', () => {

@@ -14,6 +14,7 @@ import { apiKeyMistakes, apiKeyWarnings } from './api-keys.ts'
 import { certificateWarnings } from './certificate-warnings.ts'
 import { Database, databaseFile, databaseMistakes } from './database.ts'
 import type { Files } from './files.ts'
+import { proxyMistakes, RateLimits } from './rate-limits.ts'
 import { KeyAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
@@ -34,6 +35,7 @@ export const commonSettings = {
     { authentication: Type.Record(Type.String(), Type.String(), { description: 'API key to label' }) },
     { additionalProperties: false },
   ),
+  rateLimits: Type.Optional(RateLimits),
   clockSkewSeconds: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 600, description: 'How far clocks may differ; 60 when absent' }),
   ),
@@ -45,7 +47,6 @@ const LATER = [
   'sessionCallback',
   'management',
   'retention',
-  'rateLimits',
   'compatibility',
   'authorizationServer',
   'profile',
@@ -70,6 +71,7 @@ export interface CommonConfig {
   readonly tls: { readonly key: string; readonly cert: string } | undefined
   readonly apiKeys: Readonly<Record<string, string>>
   readonly clockSkewSeconds: number
+  readonly rateLimits: RateLimits
 }
 
 /** A configuration, or everything that is wrong with it. Warnings are for the log; they stop nothing. */
@@ -122,6 +124,7 @@ export function readCommon(
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : addressMistakes(settings.baseUrl)),
     ...databaseMistakes(settings.database),
+    ...proxyMistakes(settings.rateLimits),
     ...(settings.integrations ? apiKeyMistakes(settings.integrations.authentication) : []),
     ...(signing && 'mistakes' in signing ? signing.mistakes : []),
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),
@@ -147,6 +150,7 @@ function complete(
       tls: tls && { key: tls.keyPem, cert: tls.certificatePem },
       apiKeys: settings.integrations.authentication,
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,
+      rateLimits: settings.rateLimits ?? {},
     },
     warnings: [
       ...addressWarnings(settings.baseUrl),

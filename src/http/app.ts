@@ -17,6 +17,7 @@ import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { parseJsonBody } from './json-body.ts'
+import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
 
 export interface AppOptions {
@@ -27,15 +28,25 @@ export interface AppOptions {
   readonly ready: () => Promise<unknown>
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
+  readonly now: () => Date
+  readonly rateLimits: RateLimits
   readonly tls?: { readonly key: string; readonly cert: string } | undefined
 }
 
+/** The label of the API key of an administrative request; refuses one without. */
+type Gate = (request: FastifyRequest, reply: FastifyReply) => string
+
+const OPERATION = 'operation'
 export const BODY_LIMIT = 1024 * 1024
 
 /** A server that does not listen yet. `addRoutes` declares what it serves. */
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
+  const { rateLimits, now } = options
+  const { failedApiKeysPerMinute: limit } = rateLimits
+  const authenticate = limitGuesses(options.authenticate, limit === undefined ? undefined : allowance(limit, now))
   const app = Fastify({
     bodyLimit: BODY_LIMIT,
+    trustProxy: rateLimits.trustedProxies ? [...rateLimits.trustedProxies] : false,
     requestTimeout: 30_000,
     keepAliveTimeout: 65_000,
     // A connection on which nothing moves at all, also when it is the client that does not read.
@@ -55,7 +66,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     clientErrorHandler: answerBrokenRequest,
     // An address that cannot be decoded, or with a longer id than we give; no hook runs for it.
     frameworkErrors: (_error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
-      answerUnreadable(routes, options, request, reply),
+      answerUnreadable(routes, authenticate, { log: options.log, request, reply }),
     ...(options.tls ? { https: options.tls } : {}),
   } as Parameters<typeof Fastify>[0]).withTypeProvider<TypeBoxTypeProvider>() as unknown as App
 
@@ -63,7 +74,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   app.addContentTypeParser('application/json', { parseAs: 'string' }, parseJsonBody)
   app.decorateRequest('apiKeyLabel', '')
   const routes = collectRoutes(app)
-  addHooks(app, options, routes)
+  addHooks(app, options, { routes, authenticate })
   limitPipelining(app)
   await app.register(swagger, { openapi: openApiOf(options) })
   // Encapsulated, so that the routes come after the plug-in that collects them.
@@ -118,7 +129,13 @@ function limitPipelining(app: App): void {
   })
 }
 
-function addHooks(app: App, { authenticate, log }: AppOptions, routes: Routes): void {
+function addHooks(
+  app: App,
+  { log, rateLimits, now }: AppOptions,
+  { routes, authenticate }: { readonly routes: Routes; readonly authenticate: Gate },
+): void {
+  const { walletRequestsPerMinute: limit } = rateLimits
+  const visits = limit === undefined ? undefined : allowance(limit, now)
   app.addHook('onRequest', (request, reply, done) => {
     // What was read together with the request for which the connection was ended.
     if (request.raw.socket.destroyed) {
@@ -131,8 +148,11 @@ function addHooks(app: App, { authenticate, log }: AppOptions, routes: Routes): 
       answerUnrouted(routes, authenticate, request, reply)
       return
     }
-    if (request.routeOptions.config.admin) request.apiKeyLabel = authenticate(request.headers.authorization)
-    else reply.headers(CORS_HEADERS)
+    if (request.routeOptions.config.admin) request.apiKeyLabel = authenticate(request, reply)
+    else {
+      reply.headers(CORS_HEADERS)
+      if (visits !== undefined && isForWallets(request)) refuseWhileWaiting(visits.take(request.ip), reply)
+    }
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
@@ -165,11 +185,15 @@ function answerError(thrown: unknown, log: Logger, request: FastifyRequest, repl
   sendError(error, request, reply)
 }
 
+/** What may be called as often as anybody likes tells how the service is. */
+function isForWallets({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.schema?.tags?.includes(OPERATION) !== true
+}
+
 function answerUnreadable(
   routes: Routes,
-  { authenticate, log }: AppOptions,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  authenticate: Gate,
+  { log, request, reply }: { readonly log: Logger; readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): void {
   addHeaders(request, reply)
   try {
@@ -180,7 +204,7 @@ function answerUnreadable(
 }
 
 function addCommonRoutes(app: App, { ready }: AppOptions): void {
-  const operation = { security: [], tags: ['operation'] }
+  const operation = { security: [], tags: [OPERATION] }
   app.get('/openapi', { schema: { ...operation, summary: 'This document' } }, () => app.swagger())
   app.get('/health/live', { schema: { ...operation, summary: 'Whether the process runs' } }, () => ({
     status: 'ok',

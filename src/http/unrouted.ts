@@ -4,7 +4,6 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../protocol/error.ts'
-import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
 
 export const CORS_HEADERS = {
@@ -36,14 +35,14 @@ export function collectRoutes(app: App): Routes {
 /** 401 before anything else on an administrative path; then 204 for a preflight, 405 with `Allow`, or 404. */
 export function answerUnrouted(
   routes: Routes,
-  authenticate: Authenticate,
+  authenticate: (request: FastifyRequest, reply: FastifyReply) => string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   const path = pathOf(request.url)
   const found = [...routes.values()].filter(({ pattern }) => pattern.test(path))
   const admin = found.some((route) => route.admin)
-  if (admin) authenticate(request.headers.authorization)
+  if (admin) authenticate(request, reply)
   else reply.headers(CORS_HEADERS)
   const methods = new Set(found.flatMap((route) => [...route.methods]))
   // A method that it takes and no route all the same: what stands in the place of the id can be none.

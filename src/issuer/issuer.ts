@@ -55,6 +55,8 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
       ready: () => store.get('credential_configuration', '-'),
       random: effects.random,
       log: effects.log,
+      now: effects.now,
+      rateLimits: config.rateLimits,
       tls: config.tls,
     },
     (app) => issuerRoutes(app, context),

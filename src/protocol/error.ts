@@ -32,6 +32,7 @@ export const statusOf = {
   gone: 410,
   request_too_large: 413,
   unsupported_media_type: 415,
+  too_many_requests: 429,
   server_error: 500,
   temporarily_unavailable: 503,
 } as const

@@ -43,6 +43,8 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       ready: () => store.get('verification_query', '-'),
       random: effects.random,
       log: effects.log,
+      now: effects.now,
+      rateLimits: config.rateLimits,
       tls: config.tls,
     },
     (app) => verifierRoutes(app, context),

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { allowance } from './rate-limit.ts'
+
+describe('an allowance', () => {
+  const of = (perMinute: number) => {
+    const clock = { at: 0 }
+    return { clock, limit: allowance(perMinute, () => new Date(clock.at)) }
+  }
+
+  it('gives so many at once, and then as many in the course of a minute', () => {
+    const { limit, clock } = of(3)
+    expect([limit.take('a'), limit.take('a'), limit.take('a'), limit.take('a'), limit.wait('a')]).toEqual([
+      0, 0, 0, 20, 20,
+    ])
+    clock.at = 19_999
+    expect(limit.take('a')).toBe(1)
+    clock.at = 20_000
+    expect([limit.take('a'), limit.take('a')]).toEqual([0, 20])
+    clock.at = 10 * 60_000
+    expect([limit.take('a'), limit.take('a'), limit.take('a'), limit.take('a')]).toEqual([0, 0, 0, 20])
+  })
+
+  it('uses nothing up when it is only asked how long to wait, or has none to give', () => {
+    const { limit, clock } = of(1)
+    expect([limit.wait('a'), limit.wait('a'), limit.take('a')]).toEqual([0, 0, 0])
+    for (let i = 0; i < 100; i++) limit.take('a')
+    clock.at = 60_000
+    expect(limit.take('a')).toBe(0)
+  })
+
+  it.each([
+    ['192.0.2.1', '192.0.2.2', false],
+    ['::ffff:192.0.2.1', '::ffff:192.0.2.2', false],
+    ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', true],
+    ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
+    ['2001:db8::1', '2001:db8:0:0:5::', true],
+    ['::1', '::2', true],
+  ])('counts for %s and %s together: %s', (one, other, together) => {
+    const { limit } = of(1)
+    expect([limit.take(one), limit.take(other) > 0]).toEqual([0, together])
+  })
+
+  it('does not run backwards with a clock that is set back', () => {
+    const { limit, clock } = of(1)
+    clock.at = 60_000
+    expect(limit.take('a')).toBe(0)
+    clock.at = 0
+    expect(limit.take('a')).toBe(60)
+  })
+
+  it('forgets whoever was not seen for long, so that its memory is bounded', () => {
+    const { limit } = of(1)
+    expect(limit.take('a')).toBe(0)
+    for (let n = 0; n < 10_000; n++) limit.take(`10.0.${n >> 8}.${n & 255}`)
+    expect(limit.take('a')).toBe(0)
+  })
+})
