@@ -33,8 +33,8 @@ export interface Sign1 {
   readonly signature: Uint8Array
 }
 
-/** Labels of headers: RFC 9052 section 3.1, RFC 9360 section 2. */
-const HEADER = { alg: 1, crit: 2, x5chain: 33 } as const
+/** Labels of headers: RFC 9052 section 3.1, RFC 9360 section 2, RFC 9596. */
+const HEADER = { alg: 1, crit: 2, kid: 4, typ: 16, x5chain: 33 } as const
 /** Labels and values of keys: RFC 9053 section 7. */
 const KEY = { kty: 1, crv: -1, x: -2, y: -3, d: -4 } as const
 const OKP = 1
@@ -77,6 +77,10 @@ export function signedBytes(protectedBytes: Uint8Array, payload: Uint8Array): Ui
 
 export interface Sign1Content {
   readonly alg: number
+  /** What it is, in the protected header. RFC 9596. */
+  readonly typ?: string
+  /** Names the key, in the unprotected header. */
+  readonly kid?: string
   readonly x5chain?: readonly Uint8Array[]
   readonly payload: Uint8Array
   /** Whether the receiver has the payload from elsewhere. */
@@ -85,14 +89,22 @@ export interface Sign1Content {
 
 /** An untagged COSE_Sign1; `sign` takes the bytes to sign and gives the raw signature (r and s, for ECDSA). */
 export async function writeSign1(
-  { alg, x5chain = [], payload, detached }: Sign1Content,
+  { alg, typ, kid, x5chain = [], payload, detached }: Sign1Content,
   sign: (data: Uint8Array) => Promise<Uint8Array>,
 ): Promise<Cbor> {
-  const protectedBytes = encodeCbor(new Map([[HEADER.alg, alg]]))
+  const protectedBytes = encodeCbor(
+    headerOf([
+      [HEADER.alg, alg],
+      [HEADER.typ, typ],
+    ]),
+  )
   const [leaf] = x5chain
   // RFC 9360 section 2: one certificate stands alone.
   const chain = x5chain.length === 1 ? leaf : x5chain
-  const unprotected = new Map<CborKey, Cbor>(leaf === undefined || chain === undefined ? [] : [[HEADER.x5chain, chain]])
+  const unprotected = headerOf([
+    [HEADER.kid, kid === undefined ? undefined : Buffer.from(kid)],
+    [HEADER.x5chain, leaf === undefined ? undefined : chain],
+  ])
   const signature = await sign(signedBytes(protectedBytes, payload))
   return [protectedBytes, unprotected, detached ? null : payload, signature]
 }
@@ -125,6 +137,11 @@ export function writeCoseKey(jwk: { readonly crv: string; readonly x: string; re
     [KEY.x, bytes(jwk.x)],
     ...(jwk.y === undefined ? [] : [[KEY.y, bytes(jwk.y)] as const]),
   ])
+}
+
+/** The members that there are. */
+function headerOf(members: readonly (readonly [CborKey, Cbor | undefined])[]): CborMap {
+  return new Map(members.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const])))
 }
 
 /** RFC 9052 section 3: a header without members may be no bytes at all. */

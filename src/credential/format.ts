@@ -21,6 +21,16 @@ export interface Order {
   readonly holderKey: PublicJwk
   readonly issuedAt: Date
   readonly expiresAt: Date
+  /** Where its status will be published; absent when it has none. */
+  readonly status?: OrderedStatus
+}
+
+/** The entry of a credential in a status list. */
+export interface OrderedStatus {
+  readonly index: number
+  readonly uri: string
+  /** The same entry in the lists of the W3C, where the credential is to name those too. */
+  readonly bitstrings?: readonly { readonly purpose: string; readonly uri: string }[]
 }
 
 /** What a presentation is bound to. OpenID4VP 1.0, Preventing Replay, and the sections of the formats. */

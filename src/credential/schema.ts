@@ -33,6 +33,13 @@ export function refuseForeignTypes(configuration: JsonObject, known: string): vo
   }
 }
 
+/** Refuses with `invalid_request` a `status`, which names the lists of the W3C: only its own formats have a member for them. */
+export function refuseBitstring(configuration: JsonObject): void {
+  if (own(configuration, 'status') !== undefined) {
+    refuse('invalid_request', 'status: this format names status list tokens and nothing else; leave it out')
+  }
+}
+
 /** Refuses with `invalid_request` what is not a non-empty array of texts. */
 export function refuseUnlessStrings(value: Json | undefined, path: string): readonly string[] {
   const strings = Array.isArray(value) ? value.filter((element) => typeof element === 'string' && element !== '') : []

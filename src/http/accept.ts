@@ -1,4 +1,4 @@
-/** Which of the media types we have a client prefers. RFC 9110 section 12.5.1. */
+/** What a client would rather have: which of the media types we have, and whether gzipped. RFC 9110 section 12.5. */
 
 interface Range {
   readonly type: string
@@ -20,6 +20,13 @@ export function preferredType<T extends string>(accept: string | undefined, type
       best = { type, range }
   }
   return best?.type ?? types[0]
+}
+
+/** Whether the client takes what is gzipped. RFC 9110 section 12.5.3. */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  const codings = (acceptEncoding ?? '').split(',').map(readRange)
+  const coding = codings.find(({ type }) => type === 'gzip') ?? codings.find(({ type }) => type === '*')
+  return coding !== undefined && coding.quality > 0
 }
 
 function readRange(text: string, place: number): Range {

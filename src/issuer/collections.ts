@@ -5,6 +5,7 @@ import type { IdempotencyCollections } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
+import type { StatusCollections } from './status-list/rows.ts'
 
 export interface StoredConfiguration {
   /** As it was posted. */
@@ -14,7 +15,8 @@ export interface StoredConfiguration {
 }
 
 export type IssuerCollections = EventCollections &
-  IdempotencyCollections & {
+  IdempotencyCollections &
+  StatusCollections & {
     credential_configuration: StoredConfiguration
     issuance_session: IssuanceSession
     /** By session: what its credentials are filled with. Apart, since only the credential request reads it, and nothing changes it. */
@@ -25,6 +27,7 @@ export type IssuerCollections = EventCollections &
 
 export type IssuerStore = Store<IssuerCollections>
 
+const STATUS = ['credential_status', 'status_list', 'status_chunk', 'status_space']
 const FIRST = ['credential_configuration', 'issuance_session', 'issuance_dataset', 'spent_nonce']
 
 export const issuerMigrations: readonly Migration[] = [
@@ -32,6 +35,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0002', statements: FIRST.flatMap(renameExpiry) },
   { id: 'issuer-0003', statements: createCollection('event') },
   { id: 'issuer-0004', statements: createCollection('idempotent_answer') },
+  { id: 'issuer-0005', statements: STATUS.flatMap(createCollection) },
 ]
 
 /** Refuses with `not_found`. */

@@ -14,6 +14,27 @@ import type { Files } from '../config/files.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { identifierProblem } from '../keys/identifier.ts'
 
+const ENTRIES = { least: 2 ** 10, most: 2 ** 20, default: 2 ** 17 }
+const TTL_SECONDS = 300
+
+const StatusListSettings = Type.Object(
+  {
+    entries: Type.Optional(
+      Type.Integer({
+        description: `Credentials for each status list, a power of two from ${ENTRIES.least} to ${ENTRIES.most}; ${ENTRIES.default} when absent`,
+      }),
+    ),
+    ttlSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 86_400,
+        description: `How long others may keep a status list before they look again; ${TTL_SECONDS} when absent`,
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
 export const IssuerSettings = Type.Object(
   {
     ...commonSettings,
@@ -43,6 +64,7 @@ export const IssuerSettings = Type.Object(
         description: 'Whether credential requests and responses must be encrypted; each wallet may when absent',
       }),
     ),
+    statusList: Type.Optional(StatusListSettings),
     compatibility: Type.Optional(
       Type.Array(Type.Union([Type.Literal('draft13')]), {
         uniqueItems: true,
@@ -64,6 +86,7 @@ export interface IssuerConfig extends CommonConfig {
   }
   /** Requests and responses of the credential endpoint come encrypted or not at all; otherwise as the wallet likes. */
   readonly encryptionRequired: boolean
+  readonly statusList: { readonly entries: number; readonly ttlSeconds: number }
   /** `c_nonce` stands in token responses, and answers to requests of draft 13 are in its words. */
   readonly draft13: boolean
 }
@@ -78,17 +101,26 @@ export const issuerDefaults: ServiceDefaults = { port: 8079, databaseFile: 'data
 /** The configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
   const shape = readShape(IssuerSettings, value)
-  const common = readCommon(shape, files, issuerDefaults, now)
+  const common = readCommon(
+    { ...shape, mistakes: [...shape.mistakes, ...entriesMistakes(shape.settings.statusList?.entries)] },
+    files,
+    issuerDefaults,
+    now,
+  )
   const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files)
   if ('mistakes' in common || 'mistakes' in anchors) {
     return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
   }
-  const { issuer, credentialEncryption, compatibility } = shape.settings as Static<typeof IssuerSettings>
+  const { issuer, credentialEncryption, compatibility, statusList } = shape.settings as Static<typeof IssuerSettings>
   return {
     config: {
       ...common.config,
       issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
       keyAttestationTrustAnchors: anchors.certificates,
+      statusList: {
+        entries: statusList?.entries ?? ENTRIES.default,
+        ttlSeconds: statusList?.ttlSeconds ?? TTL_SECONDS,
+      },
       encryptionRequired: credentialEncryption === 'required',
       draft13: compatibility?.includes('draft13') ?? false,
     },
@@ -98,6 +130,11 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
       ...anchorWarnings(ATTESTERS, anchors.certificates, now),
     ],
   }
+}
+
+function entriesMistakes(entries: number = ENTRIES.default): string[] {
+  const fits = entries >= ENTRIES.least && entries <= ENTRIES.most && Number.isInteger(Math.log2(entries))
+  return fits ? [] : [`statusList.entries: must be a power of two from ${ENTRIES.least} to ${ENTRIES.most}`]
 }
 
 /** Verifiers compare the two, when the certificate has names at all. */

@@ -18,11 +18,13 @@ export async function createConfiguration(
   posted: CredentialConfiguration,
   caller: string,
 ): Promise<string> {
-  const { format, batch_size: batchSize, revocable } = posted
+  const { format, batch_size: batchSize, revocable, status } = posted
   formatOrRefuse(format).checkConfiguration(posted as JsonObject)
   if (batchSize !== undefined && batchSize > 1)
     refuse('invalid_request', 'batch_size: more than 1 is not yet supported')
-  if (revocable === true) refuse('invalid_request', 'revocable: revocation is not yet supported')
+  if (revocable === false && status !== undefined) {
+    refuse('invalid_request', 'status: credentials that are not revocable have none; leave one of the two out')
+  }
   checkCredentialMetadata(posted)
   refuseUnattestable(posted, context.config)
   const id = toBase64url(context.random(16))

@@ -8,6 +8,7 @@ import type { Kept } from '../store/kept.ts'
 import type { IssuerStore } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { EncryptionKeyPair } from './encryption-key.ts'
+import type { AllocateEntries } from './status-list/allocation.ts'
 
 export interface IssuerContext {
   readonly config: IssuerConfig
@@ -24,6 +25,7 @@ export interface IssuerContext {
   readonly offeredConfigurations: Kept<Record<string, JsonObject>>
   /** Wallets encrypt their requests to it. */
   readonly encryptionKey: EncryptionKeyPair
+  readonly allocateEntries: AllocateEntries
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger

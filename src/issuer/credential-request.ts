@@ -13,6 +13,7 @@ import { provedKey } from './proofs.ts'
 import { asksByFormat, requestedConfiguration } from './requested-configuration.ts'
 import { type IssuanceSession, recordIssued } from './session.ts'
 import { statusBody } from './session-status.ts'
+import { entriesFor, type IssuedEntries, keptEntries, statusOfEntry } from './status-list/issued.ts'
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
@@ -55,9 +56,11 @@ async function issueRequested(context: IssuerContext, open: OpenSession, request
   // Refuses before anything is signed; what it gives is made again with the session as it is then.
   recordIssued(open.session, configurationId, now)
   const dataset = await datasetOf(context, sessionId)
-  const order = orderOf(context, { configuration, dataset, holderKey, now })
+  const entries = await entriesFor(context, configuration, 1)
+  const status = statusOfEntry(context, configuration, entries[0])
+  const order = orderOf(context, { configuration, dataset, holderKey, now, ...status })
   const credential = await issueChecked(context, order)
-  await spendAndRecord(context, open, { configurationId, nonce, spentUntil, now })
+  await spendAndRecord(context, open, { configurationId, entries, nonce, spentUntil, now })
   return credential
 }
 
@@ -73,7 +76,7 @@ async function datasetOf({ store }: IssuerContext, sessionId: string): Promise<J
  */
 function orderOf(
   { config }: IssuerContext,
-  made: Pick<Order, 'configuration' | 'dataset' | 'holderKey'> & { readonly now: Date },
+  made: Pick<Order, 'configuration' | 'dataset' | 'holderKey' | 'status'> & { readonly now: Date },
 ): Order {
   const validity = (own(made.configuration, 'validity_seconds') as number | undefined) ?? YEAR_SECONDS
   const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 3600 ? 60 : 1)
@@ -99,16 +102,18 @@ async function issueChecked({ signer, random }: IssuerContext, order: Order): Pr
 async function spendAndRecord(
   context: IssuerContext,
   open: OpenSession,
-  made: { readonly configurationId: string; readonly nonce: string; readonly spentUntil: Date; readonly now: Date },
+  made: Omit<IssuedEntries, 'isFirst'> & { readonly nonce: string; readonly spentUntil: Date; readonly now: Date },
 ): Promise<void> {
   const id = open.sessionId
   let { session, version } = open
   for (;;) {
     const value = recordIssued(session, made.configurationId, made.now)
+    const isFirst = session.issued.length === 0
     const failed = await context.store.commit([
       { insert: 'spent_nonce', id: made.nonce, value: {}, dueAt: made.spentUntil },
       { update: 'issuance_session', id, version, value },
-      ...(session.issued.length === 0 ? [succeeded(context, id, value, made.now)] : []),
+      ...(await keptEntries(context, id, { ...made, isFirst })),
+      ...(isFirst ? [succeeded(context, id, value, made.now)] : []),
     ])
     if (failed === undefined) return
     if (failed === 0) refuseNonce()

@@ -14,6 +14,7 @@ import { deriveEncryptionKey } from './encryption-key.ts'
 import { offeredConfigurations } from './metadata.ts'
 import { issuerRoutes } from './routes.ts'
 import { shownConfiguration } from './shown-configuration.ts'
+import { entryAllocator } from './status-list/allocation.ts'
 
 export interface IssuerEffects {
   readonly store: IssuerStore
@@ -41,6 +42,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
       return posted && shownConfiguration(posted, signer)
     }),
     offeredConfigurations: kept(1000, effects.now, () => offeredConfigurations(store, signer)),
+    allocateEntries: entryAllocator(effects, config.statusList.entries),
     encryptionKey: deriveEncryptionKey(config.signingKey),
     secrets: {
       code: deriveSecret(config.signingKey, 'pre-authorized code'),

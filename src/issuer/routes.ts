@@ -22,6 +22,7 @@ import { getOffer } from './offer.ts'
 import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 import { signMetadata } from './signed-metadata.ts'
+import { statusRoutes } from './status-list/routes.ts'
 
 const admin = { config: { admin: true } } as const
 /** A code and a grant type are short, and reading a form costs more than it costs to send. */
@@ -32,6 +33,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   configurationRoutes(app, context)
   sessionRoutes(app, context)
   documentRoutes(app, context)
+  statusRoutes(app, context)
   bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
   formRoutes(app, TOKEN_BODY_LIMIT, (scope) => tokenRoutes(scope, context))
   jwtRoutes(app, (scope) => credentialRoute(scope, context))

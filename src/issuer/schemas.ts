@@ -16,6 +16,7 @@ import {
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialConfiguration, CredentialOffer, CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
+import { CredentialState } from './status-list/schemas.ts'
 
 const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
 
@@ -58,7 +59,7 @@ const SessionStatus = Type.Object({
     Type.Object({
       credential_configuration_id: Type.String(),
       issued_at: Seconds,
-      credential_status: Type.Literal('VALID'),
+      credential_status: CredentialState,
     }),
   ),
 })

@@ -2,14 +2,18 @@
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, statusOf } from './session.ts'
+import type { CredentialStatus } from './status-list/rows.ts'
 
 /** What the integrating application sees of a session. Refuses with `not_found`. */
 export async function getStatus(context: IssuerContext, sessionId: string) {
-  return statusBody(sessionId, await findSession(context.store, sessionId), context.now())
+  const session = await findSession(context.store, sessionId)
+  const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
+  return statusBody(sessionId, session, context.now(), row?.value)
 }
 
-/** The same, of a session as it is at hand. */
-export function statusBody(sessionId: string, session: IssuanceSession, now: Date) {
+/** The same, of a session as it is at hand; without `status`, none of its credentials has been revoked or suspended. */
+export function statusBody(sessionId: string, session: IssuanceSession, now: Date, status?: CredentialStatus) {
+  const withEntry = new Set(status?.entries.map(({ configurationId }) => configurationId))
   return {
     session_id: sessionId,
     status: statusOf(session, now),
@@ -19,8 +23,7 @@ export function statusBody(sessionId: string, session: IssuanceSession, now: Dat
     credentials: session.issued.map(({ configurationId, issuedAt }) => ({
       credential_configuration_id: configurationId,
       issued_at: Math.floor(issuedAt / 1000),
-      // Nothing that this release issues can be revoked or suspended.
-      credential_status: 'VALID',
+      credential_status: status !== undefined && withEntry.has(configurationId) ? status.state : 'VALID',
     })),
   }
 }

@@ -14,6 +14,7 @@ const INTERNAL_MEMBERS = [
   'validity_seconds',
   'batch_size',
   'revocable',
+  'status',
   'key_attestations_required',
 ]
 

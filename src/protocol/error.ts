@@ -29,11 +29,14 @@ export const statusOf = {
   not_found: 404,
   method_not_allowed: 405,
   idempotency_conflict: 409,
+  invalid_state: 409,
   gone: 410,
   request_too_large: 413,
   unsupported_media_type: 415,
   too_many_requests: 429,
   server_error: 500,
+  // Token Status List draft-20, Historical Resolution
+  not_implemented: 501,
   temporarily_unavailable: 503,
 } as const
 

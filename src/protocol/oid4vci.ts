@@ -65,7 +65,14 @@ export const CredentialConfiguration = Type.Object(
       ),
     ),
     batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
-    revocable: Type.Optional(Type.Boolean()),
+    revocable: Type.Optional(
+      Type.Boolean({ description: 'Whether credentials have an entry in a status list; they have when absent' }),
+    ),
+    status: Type.Optional(
+      Type.Literal('bitstring', {
+        description: 'For W3C formats: credentialStatus, with entries in Bitstring Status Lists, beside status',
+      }),
+    ),
   },
   { additionalProperties: false },
 )

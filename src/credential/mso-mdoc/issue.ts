@@ -68,6 +68,16 @@ function shuffled(count: number, bytes: Buffer): readonly number[] {
   return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
 }
 
+/** Token Status List draft-20, Referenced Token in COSE. */
+function statusOf({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
+  if (status === undefined) return []
+  const entry = new Map<CborKey, Cbor>([
+    ['idx', status.index],
+    ['uri', status.uri],
+  ])
+  return [['status', new Map([['status_list', entry]])]]
+}
+
 /** MobileSecurityObject. ISO/IEC 18013-5 section 9.1.2.4. */
 function securityObject(order: Order, nameSpaces: readonly SignedNameSpace[]): Cbor {
   const [issuedAt, expiresAt] = [dateTime(order.issuedAt), dateTime(order.expiresAt)]
@@ -85,5 +95,6 @@ function securityObject(order: Order, nameSpaces: readonly SignedNameSpace[]): C
         ['validUntil', expiresAt],
       ]),
     ],
+    ...statusOf(order),
   ])
 }

@@ -11,6 +11,7 @@ import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
 import { firstEnd } from '../evidence.ts'
 import type { Binding, HeldCredential, Order } from '../format.ts'
+import { hasOrderedStatus } from '../ordered-status.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { identifierOf } from './elements.ts'
 import { type IssuerSigned, readIssuerSigned } from './issuer-signed.ts'
@@ -32,13 +33,19 @@ export function hold(credential: string): HeldCredential {
 }
 
 /** Dates and bytes have several texts in a dataset and one in a credential: as they would be read, they are compared. */
-export function fulfils({ dataset, configuration }: Order, credential: string): boolean {
-  const { claims, types } = hold(credential)
+export function fulfils(order: Order, credential: string): boolean {
+  const { dataset, configuration } = order
+  const held = hold(credential)
+  const { claims, types } = held
   const ordered = Object.entries(dataset).map(([nameSpace, elements]) => [
     nameSpace,
     asRead(nameSpace, elements as JsonObject),
   ])
-  return isDeepStrictEqual(claims, Object.fromEntries(ordered)) && types[0] === configuration.doctype
+  return (
+    isDeepStrictEqual(claims, Object.fromEntries(ordered)) &&
+    types[0] === configuration.doctype &&
+    hasOrderedStatus(order, held)
+  )
 }
 
 export async function present(

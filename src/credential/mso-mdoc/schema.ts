@@ -8,7 +8,7 @@ import { pathText } from '../../protocol/claim-path.ts'
 import { inBoolean, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
 import type { Evidence } from '../format.ts'
-import { inForeignMeta, MAX_DEPTH, refuseForeignTypes } from '../schema.ts'
+import { inForeignMeta, MAX_DEPTH, refuseBitstring, refuseForeignTypes } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
 import { toCbor, unicode } from './values.ts'
 
@@ -18,6 +18,7 @@ const MAX_VALUES = 3000
 /** Refuses with `invalid_request` a configuration without `doctype`, with members of other formats, or that hides less than all. */
 export function checkConfiguration(configuration: JsonObject): void {
   refuseForeignTypes(configuration, 'doctype')
+  refuseBitstring(configuration)
   if (!ownString(configuration, 'doctype')) {
     refuse('invalid_request', 'doctype: this format needs it, a text such as org.iso.18013.5.1.mDL')
   }

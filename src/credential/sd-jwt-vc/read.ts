@@ -5,6 +5,7 @@ import { type Place, readSdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { chainOf, confirmedKey, namesOf, numericDate, statusOf, stringsOf } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
+import { hasOrderedStatus } from '../ordered-status.ts'
 import { holdSdJwt } from '../sd-jwt/present.ts'
 import { keyBindingOf, revealSdJwt } from '../sd-jwt/read.ts'
 import { ALWAYS_SHOWN, ENVELOPE } from './members.ts'
@@ -42,10 +43,10 @@ export function hold(credential: string): HeldCredential {
   return holdSdJwt(credential, read, 'it is no SD-JWT VC: its type is not dc+sd-jwt, or it has no vct')
 }
 
-export function fulfils({ dataset }: Order, credential: string): boolean {
-  const { claims } = hold(credential)
-  const ours = Object.entries(claims).filter(([name]) => !ENVELOPE.includes(name))
-  return isDeepStrictEqual(Object.fromEntries(ours), claimsOf(dataset))
+export function fulfils(order: Order, credential: string): boolean {
+  const held = hold(credential)
+  const ours = Object.entries(held.claims).filter(([name]) => !ENVELOPE.includes(name))
+  return isDeepStrictEqual(Object.fromEntries(ours), claimsOf(order.dataset)) && hasOrderedStatus(order, held)
 }
 
 /** Whether it is of a wanted type, by its own name for it or by another under which its issuer knows it. */

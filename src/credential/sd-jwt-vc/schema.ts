@@ -7,7 +7,7 @@ import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
 import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
-import { inForeignMeta, refuseForeignTypes, refuseReserved } from '../schema.ts'
+import { inForeignMeta, refuseBitstring, refuseForeignTypes, refuseReserved } from '../schema.ts'
 import { ENVELOPE } from './members.ts'
 
 const KINDS: ReadonlyMap<string, 'string' | 'number'> = new Map([
@@ -25,6 +25,7 @@ export function checkConfiguration(configuration: JsonObject): void {
     refuse('invalid_request', 'vct: this format needs it, a non-empty string that names the type of the credential')
   }
   refuseForeignTypes(configuration, 'vct')
+  refuseBitstring(configuration)
   const disclosure = own(configuration, 'selective_disclosure')
   if (!Array.isArray(disclosure)) return
   for (const [index, path] of disclosure.entries()) {

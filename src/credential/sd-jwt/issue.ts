@@ -6,6 +6,7 @@ import type { Signer } from '../../keys/signer.ts'
 import { type ClaimPath, fits } from '../../protocol/claim-path.ts'
 import { inSeconds } from '../evidence.ts'
 import type { Order } from '../format.ts'
+import { statusMember } from '../ordered-status.ts'
 
 /** What a format puts into an SD-JWT. */
 export interface SdJwtContent {
@@ -31,6 +32,7 @@ export async function issueSdJwt(
     iat: inSeconds(order.issuedAt),
     exp: inSeconds(order.expiresAt),
     cnf: { jwk: { ...order.holderKey } },
+    ...statusMember(order),
   }
   const header = { typ, alg: signer.alg, x5c: [...signer.x5c] }
   const jwt = await writeJws(header, payload, (data) => signer.sign(data))

@@ -2,7 +2,6 @@
  * Takes a W3C credential in a plain JWT, or a presentation (VP-JWT) of one, apart into evidence, without judging it.
  * VCDM 1.1, JSON Web Token; OpenID4VP 1.0, W3C Verifiable Credentials, VC signed as a JWT, not using JSON-LD.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, ownString, refuseMany } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed, within } from '../../codec/malformed.ts'
@@ -11,7 +10,7 @@ import { importPublicKey } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { boundKey, chainOf, confirmedKey, firstEnd, namesOf, numericDate, signedAt, stringsOf } from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
-import { w3cEvidence } from '../w3c/members.ts'
+import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const
 
@@ -34,8 +33,8 @@ export function hold(credential: string): HeldCredential {
   return { ...evidence, hidable: [], expiresAt: firstEnd(evidence.validity) }
 }
 
-export function fulfils({ dataset }: Order, credential: string): boolean {
-  return isDeepStrictEqual(own(hold(credential).claims, 'credentialSubject'), own(dataset, 'credentialSubject'))
+export function fulfils(order: Order, credential: string): boolean {
+  return hasOrderedMembers(order, hold(credential))
 }
 
 function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {

@@ -7,8 +7,9 @@ import type { Signer } from '../../keys/signer.ts'
 import { refuse } from '../../protocol/error.ts'
 import { inSeconds } from '../evidence.ts'
 import type { Binding, Order } from '../format.ts'
+import { statusMember } from '../ordered-status.ts'
 import { refuseUnlessStrings } from '../schema.ts'
-import { isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
+import { credentialStatusMember, isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
 import { checkDefinition } from '../w3c/schema.ts'
 
 /**
@@ -51,8 +52,10 @@ export function issue(order: Order, signer: Signer): Promise<string> {
       issuanceDate: isoSeconds(issuedAt),
       expirationDate: isoSeconds(expiresAt),
       credentialSubject: subject,
+      ...credentialStatusMember(order),
     },
     cnf: { jwk: { ...order.holderKey } },
+    ...statusMember(order),
   }
   const header = { typ: 'JWT', alg: signer.alg, x5c: [...signer.x5c] }
   return writeJws(header, payload, (data) => signer.sign(data))

@@ -3,12 +3,13 @@ import { type Json, type JsonObject, own } from '../../codec/json.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { Order } from '../format.ts'
 import { issueSdJwt } from '../sd-jwt/issue.ts'
-import { isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
+import { credentialStatusMember, isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
 
 export function issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
   const content = {
     typ: 'vc+sd-jwt',
     claims: claimsOf(order),
+    shown: credentialStatusMember(order),
     // Every claim of the subject on its own.
     concealable: (place: readonly (string | number)[]) => place.length > 1 && place[0] === 'credentialSubject',
   }

@@ -2,7 +2,6 @@
  * Takes a presentation of a W3C SD-JWT credential apart into evidence, without judging it.
  * RFC 9901 sections 7.1 and 7.3; VC-JOSE-COSE for the members.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Place, readSdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
@@ -10,7 +9,7 @@ import { chainOf, confirmedKey } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt } from '../sd-jwt/present.ts'
 import { keyBindingOf, revealSdJwt } from '../sd-jwt/read.ts'
-import { w3cEvidence } from '../w3c/members.ts'
+import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
 
@@ -54,9 +53,8 @@ export function hold(credential: string): HeldCredential {
   return holdSdJwt(credential, read, 'its type is not vc+sd-jwt')
 }
 
-export function fulfils({ dataset }: Order, credential: string): boolean {
-  const { claims } = hold(credential)
-  return isDeepStrictEqual(own(claims, 'credentialSubject'), own(dataset, 'credentialSubject'))
+export function fulfils(order: Order, credential: string): boolean {
+  return hasOrderedMembers(order, hold(credential))
 }
 
 /** At any depth, and inside `vc` as at the root: half a type or an issuer without its name is no better than none. */

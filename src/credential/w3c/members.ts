@@ -1,7 +1,9 @@
 /** What every W3C credential says in the same members, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
+import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { isoDate, namesOf, numericDate, statusOf, stringsOf } from '../evidence.ts'
-import type { Evidence, Validity } from '../format.ts'
+import type { Evidence, Order, Validity } from '../format.ts'
+import { hasOrderedStatus } from '../ordered-status.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 
@@ -17,6 +19,31 @@ export function w3cEvidence(
     validity: validityOf(payload, claims),
     status: statusOf(status),
   }
+}
+
+/** The member `credentialStatus`, when the order names lists of the W3C. Bitstring Status List, BitstringStatusListEntry. */
+export function credentialStatusMember({ status }: Order): { readonly credentialStatus?: JsonObject[] } {
+  if (status?.bitstrings === undefined) return {}
+  const index = String(status.index)
+  const credentialStatus = status.bitstrings.map(({ purpose, uri }) => ({
+    // VCDM 1.1 requires it.
+    id: `${uri}#${index}`,
+    type: 'BitstringStatusListEntry',
+    statusPurpose: purpose,
+    statusListIndex: index,
+    statusListCredential: uri,
+  }))
+  return { credentialStatus }
+}
+
+/** Whether the credential has the subject and the status that were ordered. */
+export function hasOrderedMembers(order: Order, evidence: Pick<Evidence, 'claims' | 'status'>): boolean {
+  const { claims } = evidence
+  return (
+    isDeepStrictEqual(own(claims, 'credentialSubject'), own(order.dataset, 'credentialSubject')) &&
+    isDeepStrictEqual(own(claims, 'credentialStatus'), credentialStatusMember(order).credentialStatus) &&
+    hasOrderedStatus(order, evidence)
+  )
 }
 
 /** An issuer that is nowhere is a name that equals no other: these credentials must have one. */

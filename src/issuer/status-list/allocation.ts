@@ -1,0 +1,96 @@
+/**
+ * Who gives out entries: each process leases some numbers by one conditional update, gives them out from memory, and makes
+ * an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
+ */
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import type { Row } from '../../store/store.ts'
+import type { IssuerStore } from '../collections.ts'
+import { permuted } from './permutation.ts'
+import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from './rows.ts'
+
+/** Entries for as many credentials, each given to nobody else and never again. Rejects when the store does. */
+export type AllocateEntries = (count: number) => Promise<readonly StatusEntry[]>
+
+/** Numbers leased at a time: what a crash loses at most. */
+const LEASED = 64
+const SPACE = 'current'
+
+interface Lease {
+  readonly space: StatusSpace
+  readonly key: Uint8Array
+  next: number
+  readonly end: number
+}
+
+export interface AllocationEffects {
+  readonly store: IssuerStore
+  readonly random: (bytes: number) => Uint8Array
+}
+
+/** `entries` is the size of the lists that it begins; one of another size is left as full as it is. */
+export function entryAllocator(effects: AllocationEffects, entries: number): AllocateEntries {
+  let lease: Lease | undefined
+  let leasing: Promise<void> | undefined
+  const renew = async (): Promise<void> => {
+    lease = await leaseNumbers(effects, entries)
+  }
+  return async (count) => {
+    const taken: StatusEntry[] = []
+    while (taken.length < count) {
+      const entry = lease && nextOf(lease)
+      if (entry !== undefined) {
+        taken.push(entry)
+        continue
+      }
+      // Whoever else runs out meanwhile waits for the same.
+      leasing ??= renew().finally(() => {
+        leasing = undefined
+      })
+      await leasing
+    }
+    return taken
+  }
+}
+
+function nextOf(lease: Lease): StatusEntry | undefined {
+  if (lease.next >= lease.end) return undefined
+  const { listId, entries } = lease.space
+  return { listId, index: permuted(lease.next++, entries, lease.key) }
+}
+
+/** Moves the row on, again when another process was faster. */
+async function leaseNumbers({ store, random }: AllocationEffects, entries: number): Promise<Lease> {
+  for (;;) {
+    const row = await store.get('status_space', SPACE)
+    const usable = row !== undefined && row.value.entries === entries && row.value.next < entries
+    const leased = usable ? await moveOn(store, row) : await beginList({ store, random }, entries, row)
+    if (leased !== undefined) return leased
+  }
+}
+
+async function moveOn(store: IssuerStore, { value, version }: Row<StatusSpace>): Promise<Lease | undefined> {
+  const end = Math.min(value.next + LEASED, value.entries)
+  const space = { ...value, next: end }
+  const failed = await store.commit([{ update: 'status_space', id: SPACE, version, value: space }])
+  return failed === undefined ? leaseOf(space, value.next) : undefined
+}
+
+async function beginList(
+  { store, random }: AllocationEffects,
+  entries: number,
+  full: Row<StatusSpace> | undefined,
+): Promise<Lease | undefined> {
+  const listId = toBase64url(random(16))
+  const space = { listId, entries, next: LEASED, key: toBase64url(random(16)) }
+  const failed = await store.commit([
+    full === undefined
+      ? { insert: 'status_space', id: SPACE, value: space }
+      : { update: 'status_space', id: SPACE, version: full.version, value: space },
+    { insert: 'status_list', id: listId, value: { entries, bits: STATUS_WIDTH } },
+  ])
+  return failed === undefined ? leaseOf(space, 0) : undefined
+}
+
+function leaseOf(space: StatusSpace, from: number): Lease {
+  return { space, key: fromBase64url(space.key), next: from, end: space.next }
+}

@@ -1,0 +1,74 @@
+/**
+ * The bits of the lists, in 32 rows each, so that two who change different credentials are rarely in each other's way and
+ * a change writes little.
+ */
+import { setStatus } from '../../codec/status-list.ts'
+import type { Change } from '../../store/store.ts'
+import type { IssuerStore } from '../collections.ts'
+import { STATUS_WIDTH, type StatusChunk, type StatusCollections, type StatusEntry, type StatusList } from './rows.ts'
+
+const CHUNKS = 32
+
+/** All bits of a list. Each row is read by itself: none is older than what was read before the first. */
+export async function readBits(store: IssuerStore, listId: string, { entries }: StatusList): Promise<Buffer> {
+  const ids = Array.from({ length: CHUNKS }, (_, chunk) => chunkId(listId, chunk))
+  const rows = await Promise.all(ids.map((id) => store.get('status_chunk', id)))
+  return Buffer.concat(rows.map((row) => bytesOf(row?.value, entries)))
+}
+
+/**
+ * The changes that give every entry the value `status`, each list's version counted up by one; to be committed together,
+ * and made again when one of them does not hold.
+ */
+export async function bitChanges(
+  store: IssuerStore,
+  entries: readonly StatusEntry[],
+  status: number,
+): Promise<readonly Change<StatusCollections>[]> {
+  const byList = groupedBy(entries, ({ listId }) => listId)
+  const changes = [...byList].map(async ([listId, ofList]): Promise<readonly Change<StatusCollections>[]> => {
+    const list = await store.get('status_list', listId)
+    if (list === undefined) throw new Error('a credential has its entry in a status list that is not there')
+    const size = list.value.entries / CHUNKS
+    const byChunk = groupedBy(ofList, ({ index }) => Math.floor(index / size))
+    const chunks = [...byChunk].map(([chunk, inChunk]) => {
+      const offsets = inChunk.map(({ index }) => index % size)
+      return chunkChange(store, { id: chunkId(listId, chunk), entries: list.value.entries }, offsets, status)
+    })
+    return [...(await Promise.all(chunks)), { touch: 'status_list', id: listId }]
+  })
+  return (await Promise.all(changes)).flat()
+}
+
+async function chunkChange(
+  store: IssuerStore,
+  { id, entries }: { readonly id: string; readonly entries: number },
+  offsets: readonly number[],
+  status: number,
+): Promise<Change<StatusCollections>> {
+  const row = await store.get('status_chunk', id)
+  const bytes = bytesOf(row?.value, entries)
+  for (const offset of offsets) setStatus(bytes, STATUS_WIDTH, offset, status)
+  const value = { bits: bytes.toString('base64') }
+  return row === undefined
+    ? { insert: 'status_chunk', id, value }
+    : { update: 'status_chunk', id, version: row.version, value }
+}
+
+function bytesOf(chunk: StatusChunk | undefined, entries: number): Buffer {
+  return chunk === undefined ? Buffer.alloc((entries * STATUS_WIDTH) / 8 / CHUNKS) : Buffer.from(chunk.bits, 'base64')
+}
+
+function chunkId(listId: string, chunk: number): string {
+  return `${listId}.${chunk}`
+}
+
+function groupedBy<T, K>(values: readonly T[], keyOf: (value: T) => K): ReadonlyMap<K, readonly T[]> {
+  const groups = new Map<K, T[]>()
+  for (const value of values) {
+    const [key, group] = [keyOf(value), groups.get(keyOf(value))]
+    if (group === undefined) groups.set(key, [value])
+    else group.push(value)
+  }
+  return groups
+}

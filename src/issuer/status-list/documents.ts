@@ -1,0 +1,153 @@
+/**
+ * A list as it is served: the bits, compressed, signed and dated. Token Status List draft-20, Status List Token; Bitstring
+ * Status List, BitstringStatusListCredential, secured as VC-JOSE-COSE has it.
+ */
+import { promisify } from 'node:util'
+import { constants, deflate, gzip } from 'node:zlib'
+import { toBase64url } from '../../codec/base64url.ts'
+import { type Cbor, type CborKey, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
+import { writeSign1 } from '../../codec/cose.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import { writeJws } from '../../codec/jws.ts'
+import { algorithms } from '../../keys/algorithm.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { PURPOSES, type Purpose } from './issued.ts'
+import { STATUS_VALUES, STATUS_WIDTH } from './rows.ts'
+
+/** What a list is served as: a token in JOSE or in COSE, or a credential of the W3C for one purpose. */
+export type ListKind = 'jwt' | 'cwt' | Purpose
+
+export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
+  jwt: 'application/statuslist+jwt',
+  cwt: 'application/statuslist+cwt',
+  revocation: 'application/vc+jwt',
+  suspension: 'application/vc+jwt',
+}
+
+export interface ListDocument {
+  /** Where it is served, which it says of itself. */
+  readonly uri: string
+  readonly bits: Buffer
+  readonly issuer: string
+  readonly ttlSeconds: number
+  readonly issuedAt: Date
+  readonly expiresAt: Date
+}
+
+/**
+ * Run lengths, and no search for longer repetitions: indices are random, so that there are none. The search costs a hundred
+ * times as much and finds a tenth at best. docs/decisions/0007-status-lists.md.
+ */
+const COMPRESSION = { level: constants.Z_BEST_COMPRESSION, strategy: constants.Z_RLE, memLevel: 9 }
+const compressed = {
+  zlib: promisify<Buffer, object, Buffer>(deflate),
+  gzip: promisify<Buffer, object, Buffer>(gzip),
+}
+
+/** Bitstring Status List, Bitstring Generation Algorithm: the least that hides one credential among many. */
+const LEAST_BITSTRING = 131_072
+/** CBOR Web Token claims: RFC 8392 section 4; Token Status List draft-20, IANA Considerations. */
+const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const
+
+/** The document of one kind, as it goes over the wire. */
+export async function listDocument(kind: ListKind, list: ListDocument, signer: Signer): Promise<Buffer> {
+  if (kind === 'cwt') return statusListCwt(list, signer)
+  const jwt = kind === 'jwt' ? await statusListJwt(list, signer) : await statusListCredential(kind, list, signer)
+  return Buffer.from(jwt, 'latin1')
+}
+
+/** The document once more for clients that take it so. */
+export function contentEncoded(document: Buffer): Promise<Buffer> {
+  return compressed.gzip(document, { level: constants.Z_BEST_SPEED })
+}
+
+async function statusListJwt(list: ListDocument, signer: Signer): Promise<string> {
+  const { uri, ttlSeconds, bits } = list
+  const payload = {
+    sub: uri,
+    ...timesOf(list),
+    ttl: ttlSeconds,
+    status_list: { bits: STATUS_WIDTH, lst: toBase64url(await compressed.zlib(bits, COMPRESSION)) },
+  }
+  return signedJwt('statuslist+jwt', payload, signer)
+}
+
+async function statusListCwt(list: ListDocument, signer: Signer): Promise<Buffer> {
+  const { iat, exp } = timesOf(list)
+  const claims = new Map<CborKey, Cbor>([
+    [CWT.sub, list.uri],
+    [CWT.exp, exp],
+    [CWT.iat, iat],
+    [
+      CWT.statusList,
+      new Map<CborKey, Cbor>([
+        ['bits', STATUS_WIDTH],
+        ['lst', await compressed.zlib(list.bits, COMPRESSION)],
+      ]),
+    ],
+    [CWT.ttl, list.ttlSeconds],
+  ])
+  const content = {
+    alg: algorithms[signer.alg].cose[0],
+    typ: LIST_TYPES.cwt,
+    kid: signer.kid,
+    x5chain: signer.x5c.map((text) => Buffer.from(text, 'base64')),
+    payload: encodeCbor(claims),
+    detached: false,
+  }
+  return Buffer.from(encodeCbor(tagged(TAG.sign1, await writeSign1(content, (data) => signer.sign(data)))))
+}
+
+async function statusListCredential(purpose: Purpose, list: ListDocument, signer: Signer): Promise<string> {
+  const { uri, issuer, issuedAt, expiresAt, ttlSeconds } = list
+  const encoded = await compressed.gzip(bitstringOf(list.bits, purpose), COMPRESSION)
+  const payload: JsonObject = {
+    iss: issuer,
+    ...timesOf(list),
+    '@context': ['https://www.w3.org/ns/credentials/v2'],
+    id: uri,
+    type: ['VerifiableCredential', 'BitstringStatusListCredential'],
+    issuer,
+    validFrom: issuedAt.toISOString(),
+    validUntil: expiresAt.toISOString(),
+    credentialSubject: {
+      id: `${uri}#list`,
+      type: 'BitstringStatusList',
+      statusPurpose: purpose,
+      encodedList: `u${toBase64url(encoded)}`,
+      // In milliseconds, where everybody else has seconds.
+      ttl: ttlSeconds * 1000,
+    },
+  }
+  return signedJwt('vc+jwt', payload, signer)
+}
+
+function signedJwt(typ: string, payload: JsonObject, signer: Signer): Promise<string> {
+  const header = { typ, alg: signer.alg, kid: signer.kid, x5c: [...signer.x5c] }
+  return writeJws(header, payload, (data) => signer.sign(data))
+}
+
+function timesOf({ issuedAt, expiresAt }: ListDocument) {
+  const [iat = 0, exp = 0] = [issuedAt, expiresAt].map((time) => Math.floor(time.getTime() / 1000))
+  return { iat, exp }
+}
+
+/** What four entries of a list, which are a byte of it, become: four bits, the first in the most significant. */
+const NIBBLES = Object.fromEntries(
+  PURPOSES.map((purpose) => [purpose, Uint8Array.from({ length: 256 }, (_, byte) => nibbleOf(byte, purpose))]),
+) as Readonly<Record<Purpose, Uint8Array>>
+
+function nibbleOf(byte: number, purpose: Purpose): number {
+  const wanted = STATUS_VALUES[purpose === 'revocation' ? 'REVOKED' : 'SUSPENDED']
+  return [0, 1, 2, 3].reduce((nibble, at) => (nibble << 1) | (((byte >> (2 * at)) & 3) === wanted ? 1 : 0), 0)
+}
+
+/** One bit for each entry: whether that is what has become of the credential. */
+export function bitstringOf(bits: Buffer, purpose: Purpose): Buffer {
+  const nibbles = NIBBLES[purpose]
+  const bitstring = Buffer.alloc(Math.max(bits.length / 2, LEAST_BITSTRING / 8))
+  for (let at = 0; at < bits.length; at += 2) {
+    bitstring[at / 2] = ((nibbles[bits[at] as number] as number) << 4) | (nibbles[bits[at + 1] as number] as number)
+  }
+  return bitstring
+}

@@ -1,0 +1,76 @@
+/** The entries that a session's credentials get, and how they are kept: in the batch that issues them. */
+import { type JsonObject, own } from '../../codec/json.ts'
+import type { OrderedStatus } from '../../credential/format.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { Change } from '../../store/store.ts'
+import type { IssuerCollections } from '../collections.ts'
+import type { IssuerContext } from '../context.ts'
+import type { CredentialStatus, StatusEntry } from './rows.ts'
+
+/** For the W3C's lists of the same bits. Bitstring Status List, BitstringStatusListEntry. */
+export const PURPOSES = ['revocation', 'suspension'] as const
+export type Purpose = (typeof PURPOSES)[number]
+
+/** One entry for each of `count` credentials; none where they are declared with `revocable: false`. */
+export async function entriesFor(
+  { allocateEntries }: IssuerContext,
+  configuration: JsonObject,
+  count: number,
+): Promise<readonly StatusEntry[]> {
+  return own(configuration, 'revocable') === false ? [] : allocateEntries(count)
+}
+
+/** What a credential says of its entry; without one, nothing. */
+export function statusOfEntry(
+  { config }: IssuerContext,
+  configuration: JsonObject,
+  entry: StatusEntry | undefined,
+): { readonly status?: OrderedStatus } {
+  if (entry === undefined) return {}
+  const uri = listUri(config.baseUrl, entry.listId)
+  const bitstrings = PURPOSES.map((purpose) => ({ purpose, uri: purposeUri(config.baseUrl, entry.listId, purpose) }))
+  return {
+    status: { index: entry.index, uri, ...(own(configuration, 'status') === 'bitstring' ? { bitstrings } : {}) },
+  }
+}
+
+export interface IssuedEntries {
+  readonly configurationId: string
+  readonly entries: readonly StatusEntry[]
+  /** Whether the session has issued nothing yet. */
+  readonly isFirst: boolean
+}
+
+/**
+ * The change that keeps the entries, for the batch that issues. Refuses with `credential_request_denied` when the
+ * credentials of the session have been revoked or suspended: one more that holds would undo that.
+ */
+export async function keptEntries(
+  { store }: IssuerContext,
+  sessionId: string,
+  { configurationId, entries, isFirst }: IssuedEntries,
+): Promise<readonly Change<IssuerCollections>[]> {
+  if (entries.length === 0) return []
+  const added = entries.map((entry) => ({ configurationId, ...entry }))
+  const row = isFirst ? undefined : await store.get('credential_status', sessionId)
+  if (row === undefined) {
+    const value: CredentialStatus = { state: 'VALID', entries: added }
+    return [{ insert: 'credential_status', id: sessionId, value }]
+  }
+  if (row.value.state !== 'VALID') {
+    const done = row.value.state === 'REVOKED' ? 'revoked' : 'suspended'
+    refuse('credential_request_denied', `the credentials of this session have been ${done}`)
+  }
+  const value = { ...row.value, entries: [...row.value.entries, ...added] }
+  return [{ update: 'credential_status', id: sessionId, version: row.version, value }]
+}
+
+/** Where a list is served as a status list token. */
+export function listUri(baseUrl: string, listId: string): string {
+  return `${baseUrl}/status-list/${listId}`
+}
+
+/** Where one purpose of it is served as a credential of the W3C. */
+export function purposeUri(baseUrl: string, listId: string, purpose: Purpose): string {
+  return `${listUri(baseUrl, listId)}/${purpose}`
+}

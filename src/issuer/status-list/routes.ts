@@ -1,0 +1,62 @@
+/** The paths that are about whether credentials hold: for the application, and for whoever verifies one. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { acceptsGzip, preferredType } from '../../http/accept.ts'
+import { bodylessRoutes } from '../../http/app.ts'
+import type { App } from '../../http/app-type.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { IssuerContext } from '../context.ts'
+import { changeStatus } from './act.ts'
+import { LIST_TYPES, type ListKind } from './documents.ts'
+import { PURPOSES } from './issued.ts'
+import * as schemas from './schemas.ts'
+import { listServer, type ServedList } from './served.ts'
+
+export function statusRoutes(app: App, context: IssuerContext): void {
+  bodylessRoutes(app, (scope) => {
+    for (const act of ['revoke', 'suspend', 'reinstate'] as const) {
+      const url = `/credential-status/${act}/:session_id`
+      scope.post(url, { config: { admin: true }, schema: schemas.changeStatus[act] }, ({ params, apiKeyLabel }) =>
+        changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
+      )
+    }
+  })
+  const lists = listServer(context)
+  const { ttlSeconds } = context.config.statusList
+  app.get('/status-list/:list_id', { schema: schemas.statusList }, async (request, reply) => {
+    if (Object.hasOwn(request.query, 'time')) {
+      refuse('not_implemented', 'time: only the present status is kept; ask without it')
+    }
+    const kind = kindFor(request.headers.accept)
+    return answer(request, reply, { ...(await lists(request.params.list_id, kind)), kind, ttlSeconds })
+  })
+  for (const purpose of PURPOSES) {
+    const schema = schemas.bitstringList[purpose]
+    app.get(`/status-list/:list_id/${purpose}`, { schema }, async (request, reply) => {
+      const { list_id: listId } = request.params
+      return answer(request, reply, { ...(await lists(listId, purpose)), kind: purpose, ttlSeconds })
+    })
+  }
+}
+
+function kindFor(accept: string | undefined): ListKind {
+  return preferredType(accept, [LIST_TYPES.jwt, LIST_TYPES.cwt]) === LIST_TYPES.cwt ? 'cwt' : 'jwt'
+}
+
+/** RFC 9110 sections 13.1.2 and 12.5.3; RFC 9111 section 5.2.2.1. */
+async function answer(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { etag, document, kind, ttlSeconds }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },
+): Promise<FastifyReply> {
+  reply.headers({ etag, 'cache-control': `max-age=${ttlSeconds}`, vary: 'Accept, Accept-Encoding' })
+  if (isKnown(headers['if-none-match'], etag)) return reply.code(304).send()
+  const encoding = acceptsGzip(headers['accept-encoding']) ? 'gzip' : 'identity'
+  if (encoding === 'gzip') reply.header('content-encoding', encoding)
+  return reply.type(LIST_TYPES[kind]).send(await document(encoding))
+}
+
+/** Compared weakly, as GET has it. */
+function isKnown(condition: string | undefined, etag: string): boolean {
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
+  return (condition ?? '').split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag))
+}

@@ -1,0 +1,52 @@
+/** What is stored of status lists. Why in these rows: docs/decisions/0007-status-lists.md. */
+
+export type CredentialState = 'VALID' | 'SUSPENDED' | 'REVOKED'
+
+/** What a list says of a credential. Token Status List draft-20, Status Types Values. */
+export const STATUS_VALUES: Readonly<Record<CredentialState, number>> = { VALID: 0, REVOKED: 1, SUSPENDED: 2 }
+
+/** Bits of an entry: two, so that what is issued today can be suspended one day. */
+export const STATUS_WIDTH = 2
+
+/** In which list a credential has its entry, and where. */
+export interface StatusEntry {
+  readonly listId: string
+  readonly index: number
+}
+
+/** Of a session: the entries of its credentials, and the state that all of them have. It outlives the session. */
+export interface CredentialStatus {
+  readonly state: CredentialState
+  readonly entries: readonly (StatusEntry & { readonly configurationId: string })[]
+}
+
+/** The version of its row counts the changes of its bits. */
+export interface StatusList {
+  readonly entries: number
+  readonly bits: typeof STATUS_WIDTH
+}
+
+/** A part of a list's bits, by list and number; one that is not there is all zero. */
+export interface StatusChunk {
+  /** Base64. */
+  readonly bits: string
+}
+
+/** Where new entries come from: a list, and how many of its entries have been given to processes. */
+export interface StatusSpace {
+  readonly listId: string
+  readonly entries: number
+  readonly next: number
+  /** Base64url: the key of the permutation that makes an index of a number. */
+  readonly key: string
+}
+
+export type StatusCollections = {
+  /** By session. */
+  credential_status: CredentialStatus
+  status_list: StatusList
+  /** By list and number, as `list.0`. */
+  status_chunk: StatusChunk
+  /** One row, `current`. */
+  status_space: StatusSpace
+}

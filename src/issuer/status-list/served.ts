@@ -1,0 +1,89 @@
+/** Lists, kept in memory as they were last served: as long as nothing changes, a list costs one look-up. */
+import { hash } from 'node:crypto'
+import { lru } from '../../codec/lru.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { IssuerContext } from '../context.ts'
+import { readBits } from './chunks.ts'
+import { contentEncoded, type ListKind, listDocument } from './documents.ts'
+import { listUri, purposeUri } from './issued.ts'
+import type { StatusList } from './rows.ts'
+
+const LIFETIME_MS = 24 * 3_600_000
+/** Served for half its life at most, so that whoever gets it last has the other half. */
+const RENEWAL_MS = LIFETIME_MS / 2
+/** A list of the usual size is some kilobytes, the largest a few hundred, and there are three or four of each. */
+const KEPT = 16
+
+export interface ServedList {
+  /** Another for each change of the list, each renewal and each kind; the same in every process of the service. */
+  readonly etag: string
+  readonly document: (encoding: 'gzip' | 'identity') => Promise<Buffer>
+}
+
+export type ListServer = (listId: string, kind: ListKind) => Promise<ServedList>
+
+interface Kept {
+  readonly etag: string
+  readonly identity: Promise<Buffer>
+  gzip?: Promise<Buffer>
+}
+
+/** Gives a list as it is now; its document is made when it is asked for. Refuses with `not_found`. */
+export function listServer(context: IssuerContext): ListServer {
+  const documents = lru<string, Kept>(KEPT)
+  return async (listId, kind) => {
+    const row = await context.store.get('status_list', listId)
+    if (row === undefined) return refuse('not_found', 'there is no such status list')
+    const etag = etagOf(context, row.version, kind)
+    const keptDocument = (): Kept => {
+      const key = `${listId}/${kind}`
+      const known = documents.get(key)
+      // Many who ask at once cost no more than one.
+      if (known?.etag === etag) return known
+      const made: Kept = { etag, identity: makeDocument(context, listId, kind, row.value) }
+      documents.set(key, made)
+      made.identity.catch(() => {
+        // A failure is not kept.
+        if (documents.get(key) === made) documents.set(key, { ...made, etag: '' })
+      })
+      return made
+    }
+    return {
+      etag,
+      document: (encoding) => {
+        const made = keptDocument()
+        if (encoding === 'identity') return made.identity
+        made.gzip ??= made.identity.then(contentEncoded)
+        return made.gzip
+      },
+    }
+  }
+}
+
+/**
+ * The version was read before the bits are: what is served may be newer than its tag says, never older. Weak, since the
+ * signature is another in each process, and the bytes in each encoding. RFC 9110 section 8.8.1.
+ */
+function etagOf({ signer, config, now }: IssuerContext, version: number, kind: ListKind): string {
+  const by = hash('sha256', [signer.kid, ...signer.x5c, config.statusList.ttlSeconds].join(), 'base64url').slice(0, 8)
+  return `W/"${version}.${Math.floor(now().getTime() / RENEWAL_MS)}.${kind}.${by}"`
+}
+
+async function makeDocument(
+  { store, config, signer, now }: IssuerContext,
+  listId: string,
+  kind: ListKind,
+  list: StatusList,
+): Promise<Buffer> {
+  const issuedAt = now()
+  const isToken = kind === 'jwt' || kind === 'cwt'
+  const document = {
+    uri: isToken ? listUri(config.baseUrl, listId) : purposeUri(config.baseUrl, listId, kind),
+    bits: await readBits(store, listId, list),
+    issuer: config.issuer.id,
+    ttlSeconds: config.statusList.ttlSeconds,
+    issuedAt,
+    expiresAt: new Date(issuedAt.getTime() + LIFETIME_MS),
+  }
+  return listDocument(kind, document, signer)
+}
