@@ -1,68 +1,18 @@
 /**
  * Access tokens: JWTs that others can verify with our JWKS (RFC 9068), and that we recognise by their digest: a token is
- * good when it is exactly the one its session was given. Pre-authorized code grant: OpenID4VCI 1.0, Token Endpoint.
+ * good when it is exactly the one its session was given. How one is come by is in token-request.ts.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
 import { ownString } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { type ErrorCode, refuse } from '../protocol/error.ts'
-import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
-import type { TokenResponse } from '../protocol/oauth.ts'
-import { grantedDetails, readAuthorizationDetails } from './authorization-details.ts'
+import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
-import { draft13Nonce } from './draft13.ts'
-import { identifierOf } from './metadata.ts'
-import { sessionOfCode } from './pre-authorized-code.ts'
-import type { TokenRequest } from './schemas.ts'
-import { type IssuanceSession, refuseRedeemed, refuseUnlessRedeemable } from './session.ts'
+import type { IssuanceSession } from './session.ts'
 
-const LIFETIME_SECONDS = 300
-
-/**
- * Redeems a pre-authorized code. `sessionId` is the session of the path, where there is one; a code of another session is
- * refused there. Refuses with `unsupported_grant_type`, `invalid_request`, `invalid_grant` or `invalid_authorization_details`.
- */
-export async function redeemCode(
-  context: IssuerContext,
-  request: TokenRequest,
-  sessionId: string | undefined,
-): Promise<TokenResponse> {
-  const id = sessionOfRequest(context, request)
-  const ours = id !== undefined && (sessionId === undefined || sessionId === id)
-  const row = ours ? await context.store.get('issuance_session', id) : undefined
-  if (id === undefined || row === undefined) {
-    return refuse('invalid_grant', 'the pre-authorized code is unknown; scan the credential offer again')
-  }
-  const now = context.now()
-  refuseUnlessRedeemable(row.value, now)
-  const authorized = authorizedBy(context, request, { id, session: row.value })
-  const accessToken = await signToken(context, id, now)
-  const expiresAt = now.getTime() + LIFETIME_SECONDS * 1000
-  const token = { digest: digestOf(accessToken), expiresAt, ...(authorized && { authorized }) }
-  const value = { ...row.value, token }
-  const failed = await context.store.commit([{ update: 'issuance_session', id, version: row.version, value }])
-  // Before it has a token, nothing else changes a session: whoever was faster has redeemed the code.
-  if (failed !== undefined) refuseRedeemed()
-  return {
-    access_token: accessToken,
-    token_type: 'Bearer',
-    expires_in: LIFETIME_SECONDS,
-    ...(authorized && { authorization_details: grantedDetails(authorized) }),
-    ...(context.config.draft13 ? draft13Nonce(context, id) : {}),
-  }
-}
-
-/** The configurations that authorization details name, or undefined when there are none. */
-function authorizedBy(
-  context: IssuerContext,
-  { authorization_details: details }: TokenRequest,
-  { id, session }: { readonly id: string; readonly session: IssuanceSession },
-): readonly string[] | undefined {
-  const identifiers = [id, undefined].map((sessionId) => identifierOf(context, sessionId))
-  return details ? readAuthorizationDetails(details, session.configurationIds, identifiers) : undefined
-}
+/** How long a token is good. */
+export const TOKEN_SECONDS = 300
 
 /** The session that an access token opened, as it was read. */
 export interface OpenSession {
@@ -88,29 +38,20 @@ export async function sessionOfToken(
   return { sessionId, session: row.value, version: row.version }
 }
 
-function sessionOfRequest({ secrets }: IssuerContext, request: TokenRequest): string | undefined {
-  if (request.grant_type !== PRE_AUTHORIZED_GRANT) {
-    const code: ErrorCode = request.grant_type ? 'unsupported_grant_type' : 'invalid_request'
-    refuse(code, `grant_type must be ${PRE_AUTHORIZED_GRANT}`)
-  }
-  const code = request['pre-authorized_code']
-  if (!code) return refuse('invalid_request', 'pre-authorized_code is missing')
-  // OpenID4VCI 1.0, Token Error Response: a transaction code that was not asked for.
-  if (request.tx_code) refuse('invalid_request', 'tx_code: this offer asks for no transaction code')
-  return sessionOfCode(secrets.code, code)
-}
-
-function signToken({ config, signer, random }: IssuerContext, sessionId: string, now: Date): Promise<string> {
+/** A new token for the session, and what the session keeps of it. */
+export async function makeAccessToken({ config, signer, random }: IssuerContext, sessionId: string, now: Date) {
   const issuedAt = Math.floor(now.getTime() / 1000)
   const payload = {
     iss: config.baseUrl,
     sub: sessionId,
     aud: config.baseUrl,
     iat: issuedAt,
-    exp: issuedAt + LIFETIME_SECONDS,
+    exp: issuedAt + TOKEN_SECONDS,
     jti: toBase64url(random(16)),
   }
-  return writeJws({ typ: 'at+jwt', alg: signer.alg, kid: signer.kid }, payload, (data) => signer.sign(data))
+  const header = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid }
+  const accessToken = await writeJws(header, payload, (data) => signer.sign(data))
+  return { accessToken, token: { digest: digestOf(accessToken), expiresAt: now.getTime() + TOKEN_SECONDS * 1000 } }
 }
 
 /** What the token says of itself: where to look, and nothing to rely on. */

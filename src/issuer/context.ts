@@ -16,7 +16,7 @@ export interface IssuerContext {
   readonly outbound: Outbound
   readonly signer: Signer
   /** Derived from the signing key, so that every process of the service and every restart has the same. */
-  readonly secrets: { readonly code: KeyObject; readonly nonce: KeyObject }
+  readonly secrets: { readonly code: KeyObject; readonly txCode: KeyObject; readonly nonce: KeyObject }
   /** A configuration as it was posted, removed or not. It never changes, so the ones used last are kept in memory. */
   readonly configuration: (id: string) => Promise<JsonObject | undefined>
   /** The same as wallets see it. */

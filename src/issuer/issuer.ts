@@ -46,6 +46,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
     encryptionKey: deriveEncryptionKey(config.signingKey),
     secrets: {
       code: deriveSecret(config.signingKey, 'pre-authorized code'),
+      txCode: deriveSecret(config.signingKey, 'tx_code'),
       nonce: deriveSecret(config.signingKey, 'c_nonce'),
     },
   }

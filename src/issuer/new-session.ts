@@ -11,6 +11,7 @@ import { formatOfConfiguration, offeredConfiguration } from './configurations.ts
 import type { IssuerContext } from './context.ts'
 import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
+import { makeTxCode } from './tx-code.ts'
 
 const LIFETIME_SECONDS = 600
 
@@ -41,11 +42,19 @@ export async function startSession(
   const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
-  const value: IssuanceSession = { configurationIds, createdAt, expiresAt, issued: [] }
+  const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
+  const value: IssuanceSession = {
+    configurationIds,
+    createdAt,
+    expiresAt,
+    ...(txCode && { txCode: txCode.stored }),
+    issued: [],
+  }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   const answer = {
     session_id: sessionId,
     credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
+    ...(txCode?.generated === undefined ? {} : { tx_code: txCode.generated }),
   }
   const failed = await context.store.commit([
     { insert: 'issuance_session', id: sessionId, value },

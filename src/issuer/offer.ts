@@ -11,6 +11,7 @@ import { preAuthorizedCode } from './pre-authorized-code.ts'
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
   const session = await findSession(context.store, sessionId)
   if (session.token !== undefined) refuse('gone', 'this credential offer has been used')
+  if (session.lockedAt !== undefined) refuse('gone', 'this credential offer is void: too many wrong transaction codes')
   if (context.now().getTime() >= session.expiresAt) refuse('gone', 'this credential offer has expired')
   return {
     credential_issuer: identifierOf(context, context.config.issuer.identifier === 'session' ? sessionId : undefined),
@@ -18,6 +19,7 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
     grants: {
       [PRE_AUTHORIZED_GRANT]: {
         'pre-authorized_code': preAuthorizedCode(context.secrets.code, sessionId),
+        ...(session.txCode && { tx_code: session.txCode.asked }),
       },
     },
   }

@@ -9,7 +9,7 @@ import { answerOnce } from '../http/idempotency.ts'
 import { refuseLater } from '../protocol/later.ts'
 import { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import { type CredentialRequest, IssuerMetadata } from '../protocol/oid4vci.ts'
-import { type OpenSession, redeemCode, sessionOfToken } from './access-token.ts'
+import { type OpenSession, sessionOfToken } from './access-token.ts'
 import { findSession } from './collections.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
@@ -23,11 +23,12 @@ import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 import { signMetadata } from './signed-metadata.ts'
 import { statusRoutes } from './status-list/routes.ts'
+import { redeemCode } from './token-request.ts'
 
 const admin = { config: { admin: true } } as const
 /** A code and a grant type are short, and reading a form costs more than it costs to send. */
 const TOKEN_BODY_LIMIT = 16 * 1024
-const LATER_FIELDS = ['pre-authorized_code', 'tx_code']
+const LATER_FIELDS = ['pre-authorized_code']
 
 export function issuerRoutes(app: App, context: IssuerContext): void {
   configurationRoutes(app, context)

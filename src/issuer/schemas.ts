@@ -20,6 +20,25 @@ import { CredentialState } from './status-list/schemas.ts'
 
 const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
 
+const NewTxCode = Type.Object(
+  {
+    value: Type.Optional(
+      Type.String({ minLength: 4, maxLength: 32, description: 'Generated, and in the answer, when absent' }),
+    ),
+    input_mode: Type.Optional(
+      Type.Union([Type.Literal('numeric'), Type.Literal('text')], { description: 'numeric when absent' }),
+    ),
+    length: Type.Optional(
+      Type.Integer({ minimum: 4, maximum: 32, description: 'That of the value when absent; else 6, or 8 of text' }),
+    ),
+    description: Type.Optional(Type.String({ maxLength: 300, description: 'Shown by the wallet' })),
+  },
+  {
+    additionalProperties: false,
+    description: 'The wallet asks its holder for a transaction code; give it another way than the offer',
+  },
+)
+
 export const NewSession = Type.Object(
   {
     credential_dataset: Type.Object(
@@ -32,7 +51,7 @@ export const NewSession = Type.Object(
     credential_configurations: Type.Array(Type.String(), { minItems: 1, maxItems: 50, uniqueItems: true }),
     expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds; 600 when absent' })),
     'pre-authorized_code': Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
-    tx_code: Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
+    tx_code: Type.Optional(NewTxCode),
   },
   { additionalProperties: false },
 )
@@ -42,7 +61,7 @@ export type NewSession = Static<typeof NewSession>
 export const TokenRequest = Type.Object({
   grant_type: Type.Optional(Type.String({ description: PRE_AUTHORIZED_GRANT })),
   'pre-authorized_code': Type.Optional(Type.String()),
-  tx_code: Type.Optional(Type.String({ description: 'Not yet supported' })),
+  tx_code: Type.Optional(Type.String({ description: 'What the holder typed in, where the offer asks for it' })),
   authorization_details: Type.Optional(
     Type.String({ description: 'JSON: [{"type": "openid_credential", "credential_configuration_id"}]' }),
   ),
@@ -90,7 +109,14 @@ export const newSession = {
   summary: 'Start an issuance session',
   headers: IdempotencyHeader,
   body: NewSession,
-  response: answers(200, Type.Object({ session_id: Type.String(), credential_offer_uri: Type.String() })),
+  response: answers(
+    200,
+    Type.Object({
+      session_id: Type.String(),
+      credential_offer_uri: Type.String(),
+      tx_code: Type.Optional(Type.String({ description: 'The transaction code, where one was generated' })),
+    }),
+  ),
 }
 
 export const sessionStatus = {

@@ -9,6 +9,10 @@ export interface IssuanceSession {
   /** Times are milliseconds since the epoch. */
   readonly createdAt: number
   readonly expiresAt: number
+  /** Where the offer asks for it. */
+  readonly txCode?: TxCode
+  /** Too many wrong transaction codes came: nobody can redeem the code any more. */
+  readonly lockedAt?: number
   /** The access token that the pre-authorized code was redeemed for. */
   readonly token?: {
     /** Only this is kept of it. */
@@ -20,10 +24,28 @@ export interface IssuanceSession {
   readonly issued: readonly { readonly configurationId: string; readonly issuedAt: number }[]
 }
 
+/** What the holder has to type in. */
+export interface TxCode {
+  /** Only this is kept of it: a MAC under a secret that no database holds. */
+  readonly mac: string
+  /** What the offer says of it. */
+  readonly asked: {
+    readonly input_mode: 'numeric' | 'text'
+    readonly length: number
+    readonly description?: string
+  }
+  /** How many wrong ones have come. */
+  readonly wrong: number
+}
+
 export type SessionStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
 /** Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. */
 const MAX_COPIES = 10
+
+/** The transaction code that is wrong this often takes the pre-authorized code with it. */
+const MAX_WRONG = 5
+const TOO_MANY_WRONG = 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
 
 export function statusOf(session: IssuanceSession, now: Date): SessionStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'
@@ -31,18 +53,15 @@ export function statusOf(session: IssuanceSession, now: Date): SessionStatus {
 }
 
 /** A redeemed code keeps the session alive for the life of its token. */
-export function endOf({ expiresAt, token }: IssuanceSession): number {
-  return Math.max(expiresAt, token?.expiresAt ?? 0)
+export function endOf({ expiresAt, lockedAt, token }: IssuanceSession): number {
+  return lockedAt ?? Math.max(expiresAt, token?.expiresAt ?? 0)
 }
 
 /** The pre-authorized code is good once, and for a while. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint. */
 export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): void {
-  if (session.token !== undefined) refuseRedeemed()
+  if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
+  if (session.lockedAt !== undefined) refuse('invalid_grant', TOO_MANY_WRONG)
   if (now.getTime() >= session.expiresAt) refuse('invalid_grant', 'the pre-authorized code has expired')
-}
-
-export function refuseRedeemed(): never {
-  return refuse('invalid_grant', 'the pre-authorized code has been used')
 }
 
 /** One more credential has been issued. Refuses with `credential_request_denied` after ten copies of the same. */
@@ -52,4 +71,12 @@ export function recordIssued(session: IssuanceSession, configurationId: string, 
     refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times in this session`)
   }
   return { ...session, issued: [...session.issued, { configurationId, issuedAt: now.getTime() }] }
+}
+
+/** One more wrong transaction code has come. OpenID4VCI 1.0, Transaction Code Phishing. */
+export function recordWrongTxCode(session: IssuanceSession, now: Date): IssuanceSession {
+  const { txCode } = session
+  if (txCode === undefined) return session
+  const wrong = txCode.wrong + 1
+  return { ...session, txCode: { ...txCode, wrong }, ...(wrong >= MAX_WRONG ? { lockedAt: now.getTime() } : {}) }
 }

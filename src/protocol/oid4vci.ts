@@ -82,7 +82,16 @@ export const CredentialOffer = Type.Object({
   credential_issuer: Type.String(),
   credential_configuration_ids: Type.Array(Type.String(), { minItems: 1 }),
   grants: Type.Object({
-    [PRE_AUTHORIZED_GRANT]: Type.Object({ 'pre-authorized_code': Type.String() }),
+    [PRE_AUTHORIZED_GRANT]: Type.Object({
+      'pre-authorized_code': Type.String(),
+      tx_code: Type.Optional(
+        Type.Object({
+          input_mode: Type.Union([Type.Literal('numeric'), Type.Literal('text')]),
+          length: Type.Integer(),
+          description: Type.Optional(Type.String()),
+        }),
+      ),
+    }),
   }),
 })
 export type CredentialOffer = Static<typeof CredentialOffer>

@@ -90,8 +90,6 @@ const sessionMistakes: readonly Mistake[] = [
   { mistake: 'an expiry of half a second', body: { expires_in: 0.5 }, why: /expires_in/ },
   { mistake: 'an expiry in a text', body: { expires_in: '600' }, why: /expires_in/ },
   { mistake: 'a misspelt member', body: { expiresIn: 600 }, why: /expiresIn: unknown/ },
-  { mistake: 'tx_code', body: { tx_code: {} }, why: /tx_code: not yet supported/ },
-  { mistake: 'tx_code of null', body: { tx_code: null }, why: /tx_code: not yet supported/ },
   {
     mistake: 'pre-authorized_code',
     body: { 'pre-authorized_code': 'a' },
