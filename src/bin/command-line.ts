@@ -17,7 +17,7 @@ const USAGES: Readonly<Record<CommandName, string>> = {
   doctor: `  vouchsafe doctor [issuer|verifier] [--config FILE] [--json]
                                               say everything that is wrong with a configuration`,
   wallet: `  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
-                   [--home DIR] [--json] [--yes]`,
+                   [--tx-code CODE] [--home DIR] [--json] [--yes]`,
 }
 
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'

@@ -37,15 +37,24 @@ export async function fetchTokenEndpoint(
   return readAddress(own(metadata, 'token_endpoint'), 'token_endpoint of the authorization server', 'invalid_metadata')
 }
 
-/** Redeems the pre-authorized code, which is then spent. */
-export async function redeemCode(wallet: WalletContext, tokenEndpoint: string, code: string): Promise<AccessToken> {
+/** Redeems the pre-authorized code, which is then spent; with the transaction code, where the offer asks for one. */
+export async function redeemCode(
+  wallet: WalletContext,
+  tokenEndpoint: string,
+  { code, txCode }: { readonly code: string; readonly txCode: string | undefined },
+): Promise<AccessToken> {
+  const form = {
+    grant_type: PRE_AUTHORIZED_GRANT,
+    'pre-authorized_code': code,
+    ...(txCode === undefined ? {} : { tx_code: txCode }),
+  }
   const answer = await exchangeJson(wallet, {
     what: 'exchanged the code for an access token',
     means: 'The code is spent: whoever finds the offer now can do nothing with it.',
     spec: 'OpenID4VCI 1.0, Token Request',
     url: tokenEndpoint,
-    body: new URLSearchParams({ grant_type: PRE_AUTHORIZED_GRANT, 'pre-authorized_code': code }),
-    sent: 'grant_type, pre-authorized_code',
+    body: new URLSearchParams(form),
+    sent: Object.keys(form).join(', '),
   })
   const type = ownString(answer, 'token_type')?.toLowerCase()
   if (type === 'dpop') refuse('unsupported', 'the issuer wants DPoP tokens, and this wallet does not support them yet')

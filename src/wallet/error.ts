@@ -21,6 +21,8 @@ export type WalletErrorCode =
   /** The wallet has nothing that answers the request. */
   | 'cannot_answer'
   | 'not_found'
+  /** The issuer wants a transaction code, and nobody knows it here. */
+  | 'needs_tx_code'
   /** The person said no. */
   | 'not_agreed'
   | 'unreadable_credential'

@@ -1,5 +1,5 @@
 /** The credential offer: what an issuer has for us, by value in the link or by reference. OpenID4VCI 1.0, Credential Offer. */
-import { isObject, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { readAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
@@ -7,16 +7,26 @@ import { orRefuse, refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { readLink } from './link.ts'
 
+/** What an offer says of its transaction code, each where it says so. */
+export interface AskedTxCode {
+  readonly inputMode: 'numeric' | 'text'
+  readonly length: number | undefined
+  readonly description: string | undefined
+}
+
 export interface CredentialOffer {
   readonly credentialIssuer: string
   readonly configurationIds: readonly string[]
   readonly preAuthorizedCode: string
+  /** What the holder has to type in, where the issuer wants that. */
+  readonly txCode: AskedTxCode | undefined
   /** The one the offer wants us to use, where the issuer has several. */
   readonly authorizationServer: string | undefined
 }
 
 const SCHEMES = ['haip-vci', 'openid-credential-offer']
 const MAX_CREDENTIALS = 20
+const MAX_DESCRIPTION = 300
 
 /** Refuses with `invalid_link`, `invalid_offer`, or `unsupported` where it wants what this wallet cannot do yet. */
 export async function readOffer(wallet: WalletContext, link: string): Promise<CredentialOffer> {
@@ -46,19 +56,24 @@ function offerOf(offer: JsonObject): CredentialOffer {
   if (!isObject(grant)) {
     return refuse('unsupported', 'the offer has no pre-authorized code, and this wallet supports no other grant yet')
   }
-  // Its presence means that a code is required, even when it is empty.
-  if (Object.hasOwn(grant, 'tx_code')) {
-    refuse(
-      'unsupported',
-      'the issuer wants a transaction code (PIN) as well, and this wallet does not support that yet',
-    )
-  }
   return {
     credentialIssuer: readIdentifier(own(offer, 'credential_issuer')),
     configurationIds: readIds(own(offer, 'credential_configuration_ids')),
     preAuthorizedCode:
       ownString(grant, 'pre-authorized_code') || refuse('invalid_offer', 'the code of the offer is missing'),
+    // Its presence means that a code is required, even when it is empty.
+    txCode: Object.hasOwn(grant, 'tx_code') ? readTxCode(own(grant, 'tx_code')) : undefined,
     authorizationServer: ownString(grant, 'authorization_server'),
+  }
+}
+
+/** What cannot be understood of it is left aside: the issuer decides whether the code is right. */
+function readTxCode(value: Json | undefined): AskedTxCode {
+  const [mode, length, description] = ['input_mode', 'length', 'description'].map((name) => memberOf(value, name))
+  return {
+    inputMode: mode === 'text' ? 'text' : 'numeric',
+    length: typeof length === 'number' ? length : undefined,
+    description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION) : undefined,
   }
 }
 

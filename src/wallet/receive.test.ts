@@ -51,7 +51,7 @@ const offers: readonly Row[] = [
     /no pre-authorized code/,
   ],
   ['no grants', OFFER, withMembers({ grants: undefined }), 'unsupported', /no pre-authorized code/],
-  ['a transaction code', OFFER, withMembers(grant({ tx_code: {} })), 'unsupported', /transaction code \(PIN\)/],
+  ['a transaction code', OFFER, withMembers(grant({ tx_code: {} })), 'needs_tx_code', /transaction code/],
   [
     'no code',
     OFFER,

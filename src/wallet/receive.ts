@@ -3,7 +3,7 @@ import { keySigner } from '../keys/file-signer.ts'
 import { type AccessToken, fetchTokenEndpoint, redeemCode } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { requestCredential } from './credential-request.ts'
-import { WalletError } from './error.ts'
+import { refuse, WalletError } from './error.ts'
 import { makeHolderKey } from './holder-key.ts'
 import {
   fetchIssuerMetadata,
@@ -11,18 +11,29 @@ import {
   type OfferedCredential,
   readOfferedCredential,
 } from './issuer-metadata.ts'
-import { readOffer } from './offer.ts'
+import { type AskedTxCode, readOffer } from './offer.ts'
 import { checkReceived } from './received-credential.ts'
 import { type StoredCredential, storeCredential } from './stored-credential.ts'
 
+/** What the holder knows and the offer does not have. */
+export interface Holder {
+  /** The transaction code that the issuer gave the holder; asked for just before it is sent. May refuse by rejecting. */
+  readonly txCode?: (asked: AskedTxCode) => Promise<string>
+}
+
 /** Every credential of the offer, checked and stored. Throws a WalletError; what had been stored until then is kept. */
-export async function receive(wallet: WalletContext, offerLink: string): Promise<readonly StoredCredential[]> {
+export async function receive(
+  wallet: WalletContext,
+  offerLink: string,
+  holder: Holder = {},
+): Promise<readonly StoredCredential[]> {
   const offer = await readOffer(wallet, offerLink)
   const issuer = await fetchIssuerMetadata(wallet, offer.credentialIssuer)
   // All that can be refused is refused before the code is spent.
   const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
   const tokenEndpoint = await fetchTokenEndpoint(wallet, issuer, offer)
-  const accessToken = await redeemCode(wallet, tokenEndpoint, offer.preAuthorizedCode)
+  const txCode = offer.txCode && (await askTxCode(offer.txCode, holder))
+  const accessToken = await redeemCode(wallet, tokenEndpoint, { code: offer.preAuthorizedCode, txCode })
   const stored: StoredCredential[] = []
   for (const each of offered) {
     try {
@@ -32,6 +43,11 @@ export async function receive(wallet: WalletContext, offerLink: string): Promise
     }
   }
   return stored
+}
+
+async function askTxCode(asked: AskedTxCode, { txCode }: Holder): Promise<string> {
+  const code = (await txCode?.(asked))?.trim()
+  return code || refuse('needs_tx_code', 'the issuer wants a transaction code, which it has given you another way')
 }
 
 async function receiveOne(

@@ -261,6 +261,54 @@ describe('vouchsafe wallet', () => {
     }
   })
 
+  describe('with an offer that asks for a transaction code', () => {
+    const offered = async () => (await startIssuance(services, { tx_code: { value: '4935', description: 'SMS' } })).link
+
+    it('sends the one of --tx-code', async () => {
+      const { out, exitCode } = await run('receive', await offered(), '--tx-code', ' 4935 ')
+      expect([out, exitCode]).toEqual([expect.stringContaining('Received and kept'), undefined])
+    })
+
+    it('says what is missing and sends nothing where it cannot ask, and the code stays good', async () => {
+      const link = await offered()
+      const { err, exitCode } = await run('receive', link)
+      expect(err).toMatch(/^✗ The issuer wants a transaction code \(4 digits\).*"SMS"\. Send it with --tx-code CODE\n$/)
+      expect(exitCode).toBe(1)
+      expect((await runJson('receive', link)).json).toMatchObject({ error: 'needs_tx_code' })
+      expect((await runJson('receive', link, '--tx-code', '')).json).toMatchObject({ error: 'needs_tx_code' })
+      expect((await runJson('receive', link, '--tx-code', '0000')).json).toMatchObject({
+        error: 'refused',
+        server: { error: 'invalid_grant', error_description: expect.stringContaining('transaction code') as string },
+      })
+      expect((await runJson('receive', link, '--tx-code', '4935')).json).toHaveProperty('credentials')
+    })
+
+    it('does not send one to an issuer that asks for none', async () => {
+      const { link } = await startIssuance(services)
+      expect((await runJson('receive', link, '--tx-code', '4935')).json).toHaveProperty('credentials')
+    })
+
+    it('asks a person', async () => {
+      const tty = Object.getOwnPropertyDescriptor(process.stdin, 'isTTY')
+      Object.defineProperty(process.stdin, 'isTTY', { value: true, configurable: true })
+      try {
+        const asked = run('receive', await offered())
+        await vi.waitFor(() =>
+          expect(process.stdin.listenerCount('keypress') + process.stdin.listenerCount('data')).toBeGreaterThan(0),
+        )
+        process.stdin.emit('data', '4935\n')
+        const { out, err } = await asked
+        expect(err).toContain('The issuer wants a transaction code (4 digits)')
+        expect(err).toContain('Transaction code: ')
+        expect(out).toContain('Received and kept')
+      } finally {
+        if (tty) Object.defineProperty(process.stdin, 'isTTY', tty)
+        else Reflect.deleteProperty(process.stdin, 'isTTY')
+        process.stdin.pause()
+      }
+    })
+  })
+
   it('presents nothing where it cannot ask and nobody said --yes', async () => {
     await received()
     const { sessionId, link } = await startVerification(services)

@@ -6,18 +6,20 @@ import { parseArgs } from 'node:util'
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { refuse, WalletError } from '../../wallet/error.ts'
+import type { AskedTxCode } from '../../wallet/offer.ts'
 import { decline, type PresentationPlan, present, readRequest } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
 import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
 import { commandName, shellWord, wordsProblem } from '../command-line.ts'
 import { now, random } from '../effects.ts'
-import { paint, plain } from '../terminal.ts'
+import { indented, paint, plain } from '../terminal.ts'
 import { walletFiles } from './files.ts'
 import { card, damaged, details, listing, planText, verifierName } from './text.ts'
 
 const USAGE = `vouchsafe wallet - hold credentials, and present no more of them than is asked for
 
   vouchsafe wallet receive OFFER-URI            take a credential that an issuer offers
+        [--tx-code CODE]                        with the transaction code that the issuer gave you, if it did
   vouchsafe wallet list                         what the wallet holds
   vouchsafe wallet show ID                      one credential, and what of it can stay hidden
   vouchsafe wallet present REQUEST-URI [--yes]  show what a verifier asks for, agree, and present it
@@ -40,6 +42,8 @@ interface Command {
   readonly say: (text: string) => void
   /** Shows `what`, and says whether to go on with it. Refuses with `not_agreed` where nobody can answer. */
   readonly agree: (what: string) => Promise<boolean>
+  /** The transaction code of an offer. Refuses with `needs_tx_code` where nobody can answer. */
+  readonly txCode: (asked: AskedTxCode) => Promise<string>
 }
 
 /** What programs get; `failed` when the work was done and the news is bad. */
@@ -84,7 +88,8 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
   const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home) }
-  return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree })
+  const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
+  return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree, txCode })
 }
 
 function lineWith(home: string | undefined): Command['line'] {
@@ -96,6 +101,7 @@ function readArgs(args: string[]) {
   const options = {
     home: { type: 'string' },
     json: { type: 'boolean' },
+    'tx-code': { type: 'string' },
     yes: { type: 'boolean', short: 'y' },
     help: { type: 'boolean', short: 'h' },
   } as const
@@ -106,8 +112,8 @@ function readArgs(args: string[]) {
   }
 }
 
-async function runReceive({ wallet, subject, line, say }: Command): Promise<Outcome> {
-  const received = await receive(wallet, subject)
+async function runReceive({ wallet, subject, line, say, txCode }: Command): Promise<Outcome> {
+  const received = await receive(wallet, subject, { txCode })
   say(received.map(card).join('\n\n'))
   say(`\n${paint('green', '✓')} Received and kept. Show it with: ${line('show', received[0]?.id ?? '')}`)
   return { json: { credentials: received.map(described) } }
@@ -167,15 +173,27 @@ function nobodyToAsk(say: (text: string) => void): Command['agree'] {
   }
 }
 
-function ask(what: string): Promise<boolean> {
+async function ask(what: string): Promise<boolean> {
+  return /^y(es)?$/i.test(await answerTo(what, 'Present this? [y/N] '))
+}
+
+function askTxCode({ inputMode, length, description }: AskedTxCode): Promise<string> {
+  const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
+  const said = description === undefined ? '' : ` The issuer says: "${plain(description)}".`
+  const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${said}`
+  if (!process.stdin.isTTY) refuse('needs_tx_code', `${what} Send it with --tx-code CODE`)
+  return answerTo(indented(what), 'Transaction code: ')
+}
+
+/** What the person types; nothing when the input is closed instead. */
+function answerTo(what: string, question: string): Promise<string> {
   // On stderr, so that the answer of --json stays one object.
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise((resolve) => {
-    // Whoever closes the input has not agreed.
-    terminal.once('close', () => resolve(false))
+    terminal.once('close', () => resolve(''))
     process.stderr.write(`${what}\n\n`)
-    terminal.question('Present this? [y/N] ', (answer) => {
-      resolve(/^y(es)?$/i.test(answer.trim()))
+    terminal.question(question, (answer) => {
+      resolve(answer.trim())
       terminal.close()
     })
   })
