@@ -7,11 +7,38 @@ Map.groupBy ??= (items, keyOf) => {
   return groups
 }
 
+/** About PostgreSQL alone. */
+const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/e2e/postgresql*.test.ts']
+/** What the database decides, and so is to hold on each. */
+const BOTH = [
+  'test/attacks/{exposure,resources,issuer-*,verifier-encrypted,verifier-same-device,verifier-session}.test.ts',
+  'test/e2e/{drafts,issuance,verification}.test.ts',
+]
+
+const shared = { isolate: false, testTimeout: 20_000 }
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    isolate: false,
-    testTimeout: 20_000,
     reporters: [['default', { summary: false }]],
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'sqlite',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...POSTGRESQL],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'postgresql',
+          include: [...POSTGRESQL, ...BOTH],
+          hookTimeout: 30_000,
+          globalSetup: ['test/support/postgres-setup.ts'],
+          setupFiles: ['test/support/on-postgresql.ts'],
+        },
+      },
+    ],
   },
 })

@@ -21,6 +21,7 @@ await build({
   // The OpenAPI plug-in could write YAML as well; nobody asks it to.
   alias: { yaml: './build/no-yaml.js' },
   // Native code of an optional dependency; loaded where Node has no SQLite of its own.
-  external: ['@photostructure/sqlite'],
+  // And two that the PostgreSQL driver would take where they are installed, which they are not.
+  external: ['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
   logLevel: 'warning',
 })

@@ -6,6 +6,7 @@ import { randomFillSync } from 'node:crypto'
 import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Logger, pino } from 'pino'
+import type { DatabaseConfig } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { openSqlite } from '../store/sqlite.ts'
@@ -69,8 +70,10 @@ function writeLine(descriptor: number, line: string): void {
 /** Shared by whatever runs in this process, with its connections. */
 export const outbound: Outbound = createOutbound()
 
-/** Opens the embedded database, making its directory for this user alone. */
-export function openDatabase<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
-  makeDirectory(dirname(file), 0o700)
-  return openSqlite<C>(file, migrations)
+/** Opens the database; for an embedded one, makes its directory for this user alone. */
+export async function openDatabase<C>(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Store<C>> {
+  // Its code is loaded by those who use it.
+  if (database.kind === 'postgresql') return (await import('../store/postgres.ts')).openPostgres(database, migrations)
+  makeDirectory(dirname(database.file), 0o700)
+  return openSqlite<C>(database.file, migrations)
 }

@@ -21,12 +21,14 @@ async function configOf<Name extends ServiceName>(service: Name): Promise<Config
   return result.config
 }
 
+const memory = { kind: 'sqlite', file: ':memory:' } as const
+
 describe('the table of services', () => {
   it.each(serviceNames)('has what the %s says of itself', async (name) => {
     const service = await buildService(
       name,
       await configOf(name),
-      await openDatabase(':memory:', services[name].migrations),
+      await openDatabase(memory, services[name].migrations),
       log,
     )
     const { info } = (await service.app.inject('/openapi')).json<{ info: { title: string } }>()
@@ -45,7 +47,7 @@ describe('the table of services', () => {
 
 describe('a service that cannot be built', () => {
   it('closes its store, and says what it is itself', async () => {
-    const store = await openDatabase<VerifierCollections>(':memory:', services.verifier.migrations)
+    const store = await openDatabase<VerifierCollections>(memory, services.verifier.migrations)
     const unsound = { ...(await configOf('verifier')), chain: [] }
     await expect(buildService('verifier', unsound, store, log)).rejects.toThrow(TypeError)
     await expect(store.list('verification_query')).rejects.toThrow(/not open/)

@@ -1,6 +1,7 @@
 /** `vouchsafe issuer` and `vouchsafe verifier`: from a configuration file to a server that listens, and back. */
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
+import { databaseName } from '../config/database.ts'
 import type { App } from '../http/app-type.ts'
 import { otherServiceMistake, placeHint, readConfigFile } from './config-file.ts'
 import { createLog, files, now, openDatabase, outbound, random } from './effects.ts'
@@ -77,12 +78,12 @@ async function serve(name: ServiceName, configFile: string, log: Logger): Promis
     return
   }
   for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
-  const { port, host = await defaultHost(), databaseFile } = result.config
+  const { port, host = await defaultHost(), database } = result.config
   let store: StoreOf<ServiceName>
   try {
-    store = await openDatabase(databaseFile, migrations)
+    store = await openDatabase(database, migrations)
   } catch (error) {
-    refuseToStart(log, configFile, [`database.url: ${databaseFile}: ${(error as Error).message}`])
+    refuseToStart(log, configFile, [`database.url: ${databaseName(database)}: ${(error as Error).message}`])
     return
   }
   const service = await buildService(name, result.config, store, log)

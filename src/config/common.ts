@@ -12,7 +12,7 @@ import { describeMistakes } from '../protocol/mistakes.ts'
 import { addressMistakes, addressWarnings } from './address.ts'
 import { apiKeyMistakes, apiKeyWarnings } from './api-keys.ts'
 import { certificateWarnings } from './certificate-warnings.ts'
-import { Database, databaseFile, databaseMistakes } from './database.ts'
+import { Database, type DatabaseConfig, readDatabase } from './database.ts'
 import type { Files } from './files.ts'
 import { proxyMistakes, RateLimits } from './rate-limits.ts'
 import { KeyAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
@@ -65,7 +65,7 @@ export interface CommonConfig {
   readonly port: number
   readonly host: string | undefined
   readonly baseUrl: string
-  readonly databaseFile: string
+  readonly database: DatabaseConfig
   readonly signingKey: KeyObject
   readonly chain: readonly Certificate[]
   readonly tls: { readonly key: string; readonly cert: string } | undefined
@@ -120,23 +120,31 @@ export function readCommon(
 ): ReadResult<CommonConfig> {
   const signing = settings.signing && readKeyAndCertificates(defaults.signs, settings.signing, files, now)
   const tls = settings.tls && readKeyAndCertificates('tls', settings.tls, files, now)
+  const database = readDatabase(settings.database, defaults.databaseFile, files)
   const mistakes = [
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : addressMistakes(settings.baseUrl)),
-    ...databaseMistakes(settings.database),
     ...proxyMistakes(settings.rateLimits),
+    ...('mistakes' in database ? database.mistakes : []),
     ...(settings.integrations ? apiKeyMistakes(settings.integrations.authentication) : []),
     ...(signing && 'mistakes' in signing ? signing.mistakes : []),
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),
   ]
-  if (mistakes.length > 0 || !signing || 'mistakes' in signing || (tls && 'mistakes' in tls)) return { mistakes }
-  return complete(settings as Common, defaults, { signing, tls }, now)
+  if (!signing || 'mistakes' in signing || (tls && 'mistakes' in tls) || 'mistakes' in database) return { mistakes }
+  return mistakes.length > 0 ? { mistakes } : complete(settings as Common, defaults, { signing, tls, database }, now)
+}
+
+/** What settings name, after it has been read. */
+interface Parts {
+  readonly signing: ReadKey
+  readonly tls: ReadKey | undefined
+  readonly database: Exclude<ReturnType<typeof readDatabase>, { readonly mistakes: unknown }>
 }
 
 function complete(
   settings: Common,
   defaults: ServiceDefaults,
-  { signing, tls }: { readonly signing: ReadKey; readonly tls: ReadKey | undefined },
+  { signing, tls, database: { database, warnings } }: Parts,
   now: Date,
 ): { readonly config: CommonConfig; readonly warnings: readonly string[] } {
   return {
@@ -144,7 +152,7 @@ function complete(
       port: settings.port ?? defaults.port,
       host: settings.host,
       baseUrl: settings.baseUrl,
-      databaseFile: databaseFile(settings.database) ?? defaults.databaseFile,
+      database,
       signingKey: signing.key,
       chain: signing.chain,
       tls: tls && { key: tls.keyPem, cert: tls.certificatePem },
@@ -154,6 +162,7 @@ function complete(
     },
     warnings: [
       ...addressWarnings(settings.baseUrl),
+      ...warnings,
       ...apiKeyWarnings(settings.integrations.authentication),
       ...certificateWarnings('signing', signing.chain, now),
       ...certificateWarnings('tls', tls?.chain ?? [], now),

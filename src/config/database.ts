@@ -1,6 +1,10 @@
 /** `database`: the seeds' settings, of which `url` decides. Without it the embedded database file is used. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import type { Files } from './files.ts'
+import { type PostgresConfig, postgresWarnings, readPostgresUrl } from './postgres-url.ts'
+
+const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 3600, description }))
 
 export const Database = Type.Object(
   {
@@ -8,30 +12,80 @@ export const Database = Type.Object(
     driver: Type.Optional(Type.String({ description: 'Must agree with url; url decides' })),
     url: Type.Optional(
       Type.String({
-        description: 'jdbc:sqlite:path or sqlite:path; data/issuer.db or data/verifier.db when database is absent',
+        description:
+          'sqlite:path or postgresql://host:port/name, with or without jdbc: before it; data/issuer.db or data/verifier.db when database is absent',
       }),
     ),
-    user: Type.Optional(Type.String({ description: 'Not used by SQLite' })),
-    password: Type.Optional(Type.String({ description: 'Not used by SQLite' })),
+    user: Type.Optional(Type.String({ description: 'For PostgreSQL, unless url has it' })),
+    password: Type.Optional(Type.String({ description: 'For PostgreSQL, unless url has it' })),
+    pool: Type.Optional(
+      Type.Object(
+        {
+          maxConnections: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: 1000, description: 'Of this process to PostgreSQL; 10 when absent' }),
+          ),
+          connectTimeoutSeconds: seconds('How long a request waits for a connection; 5 when absent'),
+          statementTimeoutSeconds: seconds('How long a statement may take; 10 when absent'),
+        },
+        { additionalProperties: false, description: 'For PostgreSQL' },
+      ),
+    ),
   },
   { additionalProperties: false },
 )
 type Database = Static<typeof Database>
 
-export function databaseMistakes(database: Database | undefined): string[] {
-  if (database === undefined) return []
-  const { url, driver } = database
-  if (url === undefined) return ['database.url: required; write sqlite:data/service.db, or leave database out']
-  if (/^(jdbc:)?postgres(ql)?:/i.test(url)) return ['database.url: PostgreSQL is not yet supported; use sqlite:path']
-  const mistakes: string[] = []
-  if (!databaseFile(database)) mistakes.push('database.url: it must be sqlite:path or jdbc:sqlite:path')
-  if (driver !== undefined && !/sqlite/i.test(driver)) {
-    mistakes.push(`database.driver: ${driver} contradicts database.url, which is SQLite; leave driver out`)
+/** Where a service keeps what it knows. */
+export type DatabaseConfig =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  | ({ readonly kind: 'postgresql' } & PostgresConfig)
+
+/** The database that is configured, `embedded` when there is none, or what is wrong with the settings. */
+export function readDatabase(
+  database: Database | undefined,
+  embedded: string,
+  files: Files,
+):
+  | { readonly database: DatabaseConfig; readonly warnings: readonly string[] }
+  | { readonly mistakes: readonly string[] } {
+  if (database === undefined) return { database: { kind: 'sqlite', file: embedded }, warnings: [] }
+  const { url } = database
+  if (url === undefined)
+    return { mistakes: ['database.url: required; write sqlite:data/service.db, or leave database out'] }
+  const native = url.replace(/^jdbc:/i, '')
+  if (/^postgres(ql)?:/i.test(native)) return readPostgres(database, native, files)
+  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(native)?.[1]
+  const mistakes = driverMistakes(database, 'sqlite', 'SQLite')
+  if (file === undefined) {
+    mistakes.unshift('database.url: it must be sqlite:path or postgresql://host/name, with or without jdbc: before it')
   }
-  return mistakes
+  if (database.pool !== undefined) mistakes.push('database.pool: it is for PostgreSQL; leave it out')
+  return file === undefined || mistakes.length > 0 ? { mistakes } : { database: { kind: 'sqlite', file }, warnings: [] }
 }
 
-/** The file that `url` names, or undefined when there is no `database`. */
-export function databaseFile(database: Database | undefined): string | undefined {
-  return /^(?:jdbc:)?sqlite:(?:\/\/(?=\/))?(.+)$/.exec(database?.url ?? '')?.[1]
+function readPostgres(database: Database, url: string, files: Files): ReturnType<typeof readDatabase> {
+  const { user, password, pool = {} } = database
+  const server = readPostgresUrl(url, { user, password }, files)
+  const mistakes = driverMistakes(database, 'postgres', 'PostgreSQL')
+  if ('mistakes' in server) return { mistakes: [...server.mistakes, ...mistakes] }
+  if (mistakes.length > 0) return { mistakes }
+  const config: PostgresConfig = {
+    ...server,
+    maxConnections: pool.maxConnections ?? 10,
+    connectTimeoutMs: (pool.connectTimeoutSeconds ?? 5) * 1000,
+    statementTimeoutMs: (pool.statementTimeoutSeconds ?? 10) * 1000,
+  }
+  return { database: { kind: 'postgresql', ...config }, warnings: postgresWarnings(config) }
+}
+
+function driverMistakes({ driver }: Database, word: string, name: string): string[] {
+  if (driver === undefined || driver.toLowerCase().includes(word)) return []
+  return [`database.driver: ${driver} contradicts database.url, which is ${name}; leave driver out`]
+}
+
+/** For people: where the database is, and nothing secret. */
+export function databaseName(database: DatabaseConfig): string {
+  if (database.kind === 'sqlite') return database.file
+  const { host, port, database: name, schema } = database
+  return `postgresql://${host.includes(':') ? `[${host}]` : host}:${port}/${name}${schema === undefined ? '' : `?currentSchema=${schema}`}`
 }

@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { groupCommit } from './group-commit.ts'
+import { missingSteps, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
 /** For other processes: generous while the schema is brought up to date, short once a wait holds up every request. */
@@ -100,38 +101,18 @@ function applyChange<C>(statement: (sql: string) => StatementSync, change: Chang
   return statement(sql).run(...values).changes === 1
 }
 
-/** The text of a change, and what stands in it. */
-function statementOf<C>(change: Change<C>): readonly [sql: string, ...values: (string | number | null)[]] {
-  const { id } = change
-  if ('insert' in change) {
-    const sql = `insert into ${change.insert} (id, value, version, due_at) values (?, ?, 0, ?) on conflict (id) do nothing`
-    return [sql, id, JSON.stringify(change.value), change.dueAt?.getTime() ?? null]
-  }
-  if ('touch' in change) return [`update ${change.touch} set version = version + 1 where id = ?`, id]
-  if ('delete' in change) return [`delete from ${change.delete} where id = ? and version = ?`, id, change.version]
-  const value = JSON.stringify(change.value)
-  const set = `update ${change.update} set value = ?, version = version + 1`
-  if (change.dueAt === undefined) return [`${set} where id = ? and version = ?`, value, id, change.version]
-  return [`${set}, due_at = ? where id = ? and version = ?`, value, change.dueAt?.getTime() ?? null, id, change.version]
-}
-
 function migrate(database: DatabaseSync, migrations: readonly Migration[]): void {
   inTransaction(database, 'exclusive', () => {
     database.exec('create table if not exists migration (id text primary key)')
-    const applied = new Set(
-      database
-        .prepare('select id from migration')
-        .all()
-        .map(({ id }) => id),
+    const applied = database.prepare('select id from migration').all()
+    const missing = missingSteps(
+      applied.map(({ id }) => String(id)),
+      migrations,
     )
-    for (const { id, statements } of migrations) {
-      if (applied.delete(id)) continue
+    for (const { id, statements } of missing) {
       for (const sql of statements) database.exec(sql)
       database.prepare('insert into migration (id) values (?)').run(id)
     }
-    const [unknown] = applied
-    if (unknown !== undefined)
-      throw new Error(`the database is of a newer release or of another service (it has ${String(unknown)})`)
   })
 }
 

@@ -379,7 +379,7 @@ const rows: readonly Row[] = [
 ]
 
 async function makeDatabase(file: string, migrations: Parameters<typeof openDatabase>[1]): Promise<void> {
-  await (await openDatabase(file, migrations)).close()
+  await (await openDatabase({ kind: 'sqlite', file }, migrations)).close()
 }
 
 describe('vouchsafe doctor finds', () => {
@@ -455,8 +455,10 @@ describe('vouchsafe doctor finds', () => {
     const newer = { id: 'issuer-9999', statements: createCollection('later') }
     const { databaseFindings } = await import('../../src/bin/doctor/database.ts')
     chmodSync(file, 0o600)
-    expect(await databaseFindings(file, [...issuerMigrations, newer])).toMatchObject([{ outcome: 'note' }])
-    expect(await databaseFindings(file, issuerMigrations)).toMatchObject([{ outcome: 'ok' }])
+    expect(await databaseFindings({ kind: 'sqlite', file }, [...issuerMigrations, newer])).toMatchObject([
+      { outcome: 'note' },
+    ])
+    expect(await databaseFindings({ kind: 'sqlite', file }, issuerMigrations)).toMatchObject([{ outcome: 'ok' }])
   })
 })
 

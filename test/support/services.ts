@@ -3,9 +3,6 @@
  * that leads to whichever service the address belongs to.
  */
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import type { Files } from '../../src/config/files.ts'
@@ -17,12 +14,12 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { issuerUpkeep } from '../../src/issuer/upkeep.ts'
 import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
 import { verifierUpkeep } from '../../src/verifier/upkeep.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
+import { openTestStore } from './store.ts'
 
 export const API_KEY = 'k'.repeat(64)
 export const ISSUER_URL = 'http://issuer.localhost'
@@ -96,15 +93,14 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const log = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
   const outbound = options.outbound ?? (() => Promise.reject(new OutboundError('no other server is there')))
   const effects = { outbound, now: () => clock.now, random: randomBytes, log }
-  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-'))
 
-  const issuerStore = await openSqlite<IssuerCollections>(join(directory, 'issuer.db'), issuerMigrations)
+  const issuerStore = await openTestStore<IssuerCollections>(issuerMigrations)
   const issuerConfig = configOf(
     readIssuerConfig(settings('issuer', ISSUER_URL, options.issuer), filesOf(files), clock.now),
   )
   const issuerEffects = { ...effects, store: issuerStore }
   const issuer = await createIssuer(issuerConfig, issuerEffects)
-  const verifierStore = await openSqlite<VerifierCollections>(join(directory, 'verifier.db'), verifierMigrations)
+  const verifierStore = await openTestStore<VerifierCollections>(verifierMigrations)
   const verifierConfig = configOf(
     readVerifierConfig(settings('verifier', VERIFIER_URL, options.verifier), filesOf(files), clock.now),
   )

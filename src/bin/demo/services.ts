@@ -52,7 +52,7 @@ export async function makeHome(home: string, places: Readonly<Record<ServiceName
 export async function startService(name: ServiceName, home: string, place: Place): Promise<DemoService> {
   const directory = join(home, name)
   const config = readConfig(name, directory, place)
-  const store: StoreOf<ServiceName> = await openDatabase(config.databaseFile, services[name].migrations)
+  const store: StoreOf<ServiceName> = await openDatabase(config.database, services[name].migrations)
   return listen(await buildService(name, config, store, createLog(name, logFile(home))), config, directory)
 }
 
@@ -80,5 +80,7 @@ function readConfig(name: ServiceName, directory: string, { port, baseUrl }: Pla
   const result = 'mistakes' in file ? file : read({ ...(file.value as object), port, baseUrl }, inDirectory, now())
   if ('mistakes' in result)
     throw new Error(`${path} cannot be used:\n${result.mistakes.map((each) => `  - ${each}`).join('\n')}`)
-  return { ...result.config, databaseFile: resolve(directory, result.config.databaseFile) }
+  const { database } = result.config
+  const inPlace = database.kind === 'sqlite' ? { ...database, file: resolve(directory, database.file) } : database
+  return { ...result.config, database: inPlace }
 }

@@ -1,6 +1,7 @@
 /** Whether a service could open its database, found out without making or changing anything. */
 import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { DatabaseConfig } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import type { Migration } from '../../store/store.ts'
 import type { Finding } from './finding.ts'
@@ -8,7 +9,12 @@ import { privateFileFindings } from './private-file.ts'
 
 const BUSY_TIMEOUT_MS = 3000
 
-export async function databaseFindings(file: string, migrations: readonly Migration[]): Promise<Finding[]> {
+export async function databaseFindings(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Finding[]> {
+  if (database.kind === 'sqlite') return sqliteFindings(database.file, migrations)
+  return (await import('./postgres.ts')).postgresFindings(database, migrations)
+}
+
+async function sqliteFindings(file: string, migrations: readonly Migration[]): Promise<Finding[]> {
   if (file === ':memory:') return [found('warning', 'it is in memory: nothing of it is left after a restart')]
   let Database: Awaited<ReturnType<typeof loadDriver>>
   try {

@@ -5,7 +5,7 @@
 import { isObject } from '../../codec/json.ts'
 import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
 import { type ReadResult, readShape, type ServiceDefaults } from '../../config/common.ts'
-import { databaseFile, databaseMistakes } from '../../config/database.ts'
+import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
 import type { Purpose } from '../../keys/certificate-purpose.ts'
@@ -25,7 +25,7 @@ interface Settings {
   readonly port?: number
   readonly host?: string
   readonly baseUrl?: string
-  readonly database?: Parameters<typeof databaseMistakes>[0]
+  readonly database?: Parameters<typeof readDatabase>[0]
   readonly signing?: KeyFiles
   readonly tls?: KeyFiles
   readonly issuer?: { readonly id: string }
@@ -44,15 +44,14 @@ interface Patient {
 export async function diagnose(service: ServiceName, value: unknown, files: Files, at: Date): Promise<Finding[]> {
   const { defaults, migrations, read, settings: schema, title } = services[service]
   const settings = readShape(schema, value).settings as Settings
-  const { baseUrl, host, database } = settings
+  const { baseUrl, host } = settings
+  const database = readDatabase(settings.database, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return withoutRepetitions([
     ...settingsFindings(read(value, files, at)),
     ...certificateFindings({ settings, files, at, signs: defaults.signs }),
     ...(await addressFindings({ baseUrl, port, host, title })),
-    ...(databaseMistakes(database).length === 0
-      ? await databaseFindings(databaseFile(database) ?? defaults.databaseFile, migrations)
-      : []),
+    ...('mistakes' in database ? [] : await databaseFindings(database.database, migrations)),
   ])
 }
 

@@ -1,0 +1,56 @@
+/** Whether a service could use its PostgreSQL database, found out without changing anything. */
+import { type DatabaseConfig, databaseName } from '../../config/database.ts'
+import { withConnection } from '../../store/postgres-connections.ts'
+import {
+  missingPostgresSteps,
+  type PostgresState,
+  postgresState,
+  settingsProblem,
+} from '../../store/postgres-schema.ts'
+import type { Migration } from '../../store/store.ts'
+import type { Finding } from './finding.ts'
+
+type Config = Extract<DatabaseConfig, { readonly kind: 'postgresql' }>
+
+export async function postgresFindings(config: Config, migrations: readonly Migration[]): Promise<Finding[]> {
+  const name = databaseName(config)
+  try {
+    return await withConnection(config, async (run) => {
+      const problem = await settingsProblem(run)
+      if (problem !== undefined) return [found('problem', `${name}: ${problem}`)]
+      const state = await postgresState(run)
+      return [schemaFinding(name, config, state, migrations), ...connectionFindings(config, state)]
+    })
+  } catch (error) {
+    return [found('problem', `${name} cannot be used: ${(error as Error).message}`)]
+  }
+}
+
+function schemaFinding(name: string, config: Config, state: PostgresState, migrations: readonly Migration[]): Finding {
+  const { steps = [], schema = config.schema, mayMakeTables, isEmpty } = state
+  let missing: number
+  try {
+    missing = missingPostgresSteps(steps, migrations).length
+  } catch (error) {
+    return found('problem', `${name}: ${(error as Error).message}`)
+  }
+  if (missing === 0) return found('ok', `${name} is reached; its schema is ${migrations.at(-1)?.id}, the newest`)
+  if (state.steps === undefined && !isEmpty) return found('problem', `${name} is the database of something else`)
+  if (schema === undefined) return found('problem', `${name} has no schema that this user may use`)
+  if (state.schema !== undefined && !mayMakeTables) {
+    return found('problem', `${name}: this user may not make tables in schema ${schema}; make it the database's owner`)
+  }
+  return found('note', `${name} is reached; its schema is brought up to date at the start`)
+}
+
+function connectionFindings(config: Config, { version, isEncrypted, maxConnections }: PostgresState): Finding[] {
+  const encryption = isEncrypted ? 'encrypted' : 'not encrypted'
+  const findings = [found('ok', `PostgreSQL ${version}; the connection is ${encryption}`)]
+  if (config.maxConnections <= maxConnections) return findings
+  const text = `pool.maxConnections is ${config.maxConnections}, and the server takes ${maxConnections} of all its users`
+  return [...findings, found('warning', text)]
+}
+
+function found(outcome: Finding['outcome'], text: string): Finding {
+  return { subject: 'database', outcome, text }
+}

@@ -1,0 +1,150 @@
+/** `database.url` for PostgreSQL, in the form of JDBC or of PostgreSQL itself, and what it says of encryption. */
+import type { Files } from './files.ts'
+
+export interface PostgresAddress {
+  readonly host: string
+  readonly port: number
+  readonly database: string
+  readonly user: string
+  readonly password: string
+  readonly schema?: string
+  readonly tls: Tls
+}
+
+export interface PostgresConfig extends PostgresAddress {
+  readonly maxConnections: number
+  readonly connectTimeoutMs: number
+  readonly statementTimeoutMs: number
+}
+
+type Tls =
+  | { readonly mode: 'disable' | 'require' }
+  | { readonly mode: 'verify-ca' | 'verify-full'; readonly ca?: string }
+
+const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
+const PARAMETERS = ['sslmode', 'sslrootcert', 'currentSchema', 'user', 'password']
+const FORM = 'database.url: it must be postgresql://host:port/name, with or without jdbc: before it'
+
+interface Login {
+  readonly user: string | undefined
+  readonly password: string | undefined
+}
+
+/** What a URL without `jdbc:` says, or every mistake in it. No mistake repeats the URL: it may have the password in it. */
+export function readPostgresUrl(
+  url: string,
+  settings: Login,
+  files: Files,
+): PostgresAddress | { readonly mistakes: readonly string[] } {
+  const parsed = parse(url)
+  if (parsed === undefined) return { mistakes: [FORM] }
+  const { host, port, database, parameters } = parsed
+  const login = oneLogin(settings, parsed)
+  const tls = readTls(parameters, files)
+  const schema = parameters.get('currentSchema')
+  const mistakes = [...parameterMistakes(parameters), ...login.mistakes, ...('mistakes' in tls ? tls.mistakes : [])]
+  if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    mistakes.push('database.url: currentSchema must be one name of small letters, digits and underscores')
+  }
+  if (mistakes.length > 0 || 'mistakes' in tls) return { mistakes }
+  const { user, password } = login
+  return { host, port, database, user, password, tls, ...(schema === undefined ? {} : { schema }) }
+}
+
+interface Parsed extends Login {
+  readonly host: string
+  readonly port: number
+  readonly database: string
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+function parse(text: string): Parsed | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // One host, and a database: the URL parser takes several hosts for a name that no host can have.
+  if (
+    !url ||
+    url.hash !== '' ||
+    !/^\/[^/]+$/.test(url.pathname) ||
+    !/^(\[[0-9a-f:.]+\]|[\w.-]+)$/i.test(url.hostname)
+  ) {
+    return undefined
+  }
+  try {
+    return {
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port === '' ? 5432 : Number(url.port),
+      database: decodeURIComponent(url.pathname.slice(1)),
+      user: url.username === '' ? undefined : decodeURIComponent(url.username),
+      password: url.password === '' ? undefined : decodeURIComponent(url.password),
+      parameters: new Map(url.searchParams),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function parameterMistakes(parameters: ReadonlyMap<string, string>): string[] {
+  return [...parameters.keys()]
+    .filter((name) => !PARAMETERS.includes(name))
+    .map((name) => `database.url: parameter ${name}: unknown; there are ${PARAMETERS.join(', ')}`)
+}
+
+/** User and password stand in one place each. */
+function oneLogin(settings: Login, { user, password, parameters }: Parsed) {
+  const mistakes: string[] = []
+  const one = (name: 'user' | 'password', ...values: readonly (string | undefined)[]): string => {
+    const different = [...new Set(values.filter((value) => value !== undefined))]
+    if (different.length > 1) mistakes.push(`database.${name}: it contradicts database.url; write it in one of them`)
+    return different[0] ?? ''
+  }
+  const login = {
+    user: one('user', settings.user, user, parameters.get('user')),
+    password: one('password', settings.password, password, parameters.get('password')),
+  }
+  if (login.user === '') mistakes.push('database.user: required for PostgreSQL')
+  return { ...login, mistakes }
+}
+
+function readTls(
+  parameters: ReadonlyMap<string, string>,
+  files: Files,
+): Tls | { readonly mistakes: readonly string[] } {
+  const mode = parameters.get('sslmode')
+  const file = parameters.get('sslrootcert')
+  if (mode !== undefined && !MODES.includes(mode)) {
+    const reason = ['allow', 'prefer'].includes(mode) ? `${mode} would do without encryption unnoticed; ` : ''
+    return { mistakes: [`database.url: sslmode: ${reason}it must be one of ${MODES.join(', ')}`] }
+  }
+  if (mode !== 'verify-ca' && mode !== 'verify-full') {
+    if (file === undefined) return { mode: mode === 'require' ? mode : 'disable' }
+    return { mistakes: ['database.url: sslrootcert is used with sslmode=verify-ca or sslmode=verify-full alone'] }
+  }
+  if (file === undefined) return { mode }
+  try {
+    const ca = files.read(file)
+    if (ca.includes('-----BEGIN CERTIFICATE-----')) return { mode, ca }
+    return { mistakes: [`database.url: sslrootcert: ${file} has no certificate in PEM in it`] }
+  } catch {
+    return { mistakes: [`database.url: sslrootcert: ${file} cannot be read`] }
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i.test(host)
+}
+
+/** Personal data goes to the database, and should not be read on the way. */
+export function postgresWarnings({ host, tls }: PostgresAddress): string[] {
+  if (isLoopback(host)) return []
+  if (tls.mode === 'disable') {
+    return [
+      `database.url: what goes to ${host} is not encrypted; add sslmode=verify-full, and sslrootcert for a CA of your own`,
+    ]
+  }
+  if (tls.mode === 'require') {
+    return [
+      `database.url: sslmode=require encrypts for whoever answers at ${host}; sslmode=verify-full makes sure who it is`,
+    ]
+  }
+  return []
+}

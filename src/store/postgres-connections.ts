@@ -1,0 +1,167 @@
+/**
+ * The connections to a PostgreSQL server: a pool that outlives the server's restarts. Errors that leave here have a
+ * sentence and a code, and nothing of the values that a statement was about.
+ */
+import type { ClientConfig, Pool, PoolClient } from 'pg'
+
+/** Of the errors that our own schema raises; it says which changes of a batch did not apply. */
+export const NOT_APPLIED = 'VS001'
+
+export interface PostgresServer {
+  readonly host: string
+  readonly port: number
+  readonly database: string
+  readonly user: string
+  readonly password: string
+  /** Where the tables are; what the server says when absent. */
+  readonly schema?: string
+  readonly tls: PostgresTls
+  readonly connectTimeoutMs: number
+}
+
+export interface PostgresOptions extends PostgresServer {
+  readonly maxConnections: number
+  readonly statementTimeoutMs: number
+}
+
+/** Whether the connection is encrypted, and what is asked of the server's certificate; `ca` is in PEM. */
+export type PostgresTls =
+  | { readonly mode: 'disable' }
+  | { readonly mode: 'require' }
+  | { readonly mode: 'verify-ca' | 'verify-full'; readonly ca?: string }
+
+export interface Statement {
+  readonly text: string
+  readonly values: readonly (string | number | null)[]
+  /** Planned once for each connection. Not for texts of which there can be many. */
+  readonly name?: string
+}
+
+export interface Answer {
+  readonly rows: readonly Readonly<Record<string, unknown>>[]
+  readonly rowCount: number | null
+}
+
+export type Run = (statement: Statement) => Promise<Answer>
+
+export interface Connections {
+  readonly run: Run
+  /** All on one connection, which nobody else uses in the meantime, and nobody afterwards when the work rejects. */
+  together<T>(work: (run: Run) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** What the server waits for after its own time is over, should it be gone without a word. */
+const LAST_WAIT_MS = 2000
+
+export async function openConnections(options: PostgresOptions): Promise<Connections> {
+  const { default: pg } = await import('pg')
+  const pool = new pg.Pool({
+    ...clientConfig(options),
+    max: options.maxConnections,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    statement_timeout: options.statementTimeoutMs,
+    query_timeout: options.statementTimeoutMs + LAST_WAIT_MS,
+  })
+  // A connection that ends: whoever uses it is told by what runs, and the pool makes another when one is wanted.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return {
+    run: (statement) => onConnection(pool, (client) => client.query(queryOf(statement)), isLost),
+    together: (work) =>
+      onConnection(
+        pool,
+        (client) => work((statement) => client.query(queryOf(statement))),
+        () => true,
+      ),
+    close: () => pool.end(),
+  }
+}
+
+/** A connection outside the pool, for as long as `work` takes, and without a limit for its statements. */
+export async function withConnection<T>(options: PostgresServer, work: (run: Run) => Promise<T>): Promise<T> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({ ...clientConfig(options), connectionTimeoutMillis: options.connectTimeoutMs })
+  // What is lost while nothing runs is told by the next statement.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return await work((statement) => client.query(queryOf(statement)))
+  } catch (error) {
+    throw withoutValues(error)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+/** A connection goes back to the pool unless `isSpoilt` by an error. */
+async function onConnection<T>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<T>,
+  isSpoilt: (error: unknown) => boolean,
+): Promise<T> {
+  let client: PoolClient
+  try {
+    client = await pool.connect()
+  } catch (error) {
+    throw withoutValues(error)
+  }
+  try {
+    const result = await work(client)
+    client.release()
+    return result
+  } catch (error) {
+    client.release(isSpoilt(error))
+    throw withoutValues(error)
+  }
+}
+
+function queryOf({ text, values, name }: Statement) {
+  return { text, values: [...values], ...(name === undefined ? {} : { name }) }
+}
+
+/** Whether the connection is of no more use. It is after an error that the server tells, unless it says farewell with it. */
+function isLost(error: unknown): boolean {
+  return (error as { readonly severity?: string }).severity !== 'ERROR'
+}
+
+function clientConfig({ host, port, database, user, password, schema, tls }: PostgresServer): ClientConfig {
+  return {
+    host,
+    port,
+    database,
+    user,
+    // A function, so that no password is taken from the environment or from a file.
+    password: () => password,
+    ssl: tlsOptions(tls),
+    keepAlive: true,
+    application_name: 'vouchsafe',
+    ...(schema === undefined ? {} : { options: `-c search_path=${schema}` }),
+  }
+}
+
+function tlsOptions(tls: PostgresTls): ClientConfig['ssl'] {
+  if (tls.mode === 'disable') return false
+  if (tls.mode === 'require') return { rejectUnauthorized: false }
+  return {
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls.mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
+  }
+}
+
+/** The server tells of some mistakes in which row they were: its `detail` and the like do not leave, if they are not our own. */
+function withoutValues(thrown: unknown): Error {
+  const {
+    message,
+    code,
+    detail,
+    errors = [],
+  } = thrown as Error & {
+    readonly code?: string
+    readonly detail?: string
+    readonly errors?: readonly Error[]
+  }
+  const text = message === '' ? errors.map((each) => each.message).join(', ') : message
+  const error = new Error(`PostgreSQL: ${text}`)
+  return Object.assign(error, code === undefined ? {} : { code }, code === NOT_APPLIED ? { detail } : {})
+}

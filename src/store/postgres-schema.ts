@@ -1,0 +1,116 @@
+/** What a PostgreSQL database must be before a service uses it, and how its schema is brought up to date. */
+import { NOT_APPLIED, type PostgresOptions, type Run, withConnection } from './postgres-connections.ts'
+import { missingSteps } from './statements.ts'
+import type { Migration } from './store.ts'
+
+const OLDEST_VERSION = 13
+/** Held by whoever brings a schema of this database up to date. Any number will do that nobody else takes. */
+const LOCK = 0x766f7563
+
+/** What a batch of changes ends with: each of them has applied to one row, or none of them stays. */
+const postgresMigrations: readonly Migration[] = [
+  {
+    id: 'postgresql-0001',
+    statements: [
+      `create function every_change_applied(counts integer[]) returns void language plpgsql as $$
+      begin
+        if 0 = any(counts) then
+          raise exception using errcode = '${NOT_APPLIED}', message = 'a change did not apply', detail = array_to_string(counts, '');
+        end if;
+      end $$`,
+    ],
+  },
+]
+
+/** What a database says of itself. */
+export interface PostgresState {
+  readonly version: string
+  readonly isEncrypted: boolean
+  /** What the schema has had; undefined when it has not been made. */
+  readonly steps: readonly string[] | undefined
+  /** Whether there are tables of something else. */
+  readonly isEmpty: boolean
+  /** The schema that tables are made in; undefined when there is none. */
+  readonly schema: string | undefined
+  readonly mayMakeTables: boolean
+  readonly maxConnections: number
+}
+
+/** Brings the schema up to date, one process after the other. */
+export function preparePostgres(options: PostgresOptions, migrations: readonly Migration[]): Promise<void> {
+  const { schema } = options
+  return withConnection(options, async (run) => {
+    const problem = await settingsProblem(run)
+    if (problem !== undefined) throw new Error(problem)
+    await run({ text: 'begin', values: [] })
+    await run({ text: 'select pg_advisory_xact_lock($1)', values: [LOCK] })
+    if (schema !== undefined && !(await hasSchema(run, schema)))
+      await run({ text: `create schema ${schema}`, values: [] })
+    const applied = await appliedSteps(run)
+    if (applied === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
+    for (const { id, statements } of missingPostgresSteps(applied ?? [], migrations)) {
+      for (const text of statements) await run({ text, values: [] })
+      await run({ text: 'insert into migration (id) values ($1)', values: [id] })
+    }
+    await run({ text: 'commit', values: [] })
+  })
+}
+
+/** The steps of the driver itself come first. */
+export function missingPostgresSteps(
+  applied: readonly string[],
+  migrations: readonly Migration[],
+): readonly Migration[] {
+  return missingSteps(applied, [...postgresMigrations, ...migrations])
+}
+
+/** What keeps a server from being used, in a sentence; undefined when nothing does. */
+export async function settingsProblem(run: Run): Promise<string | undefined> {
+  const names = [
+    'server_version_num',
+    'server_version',
+    'server_encoding',
+    'synchronous_commit',
+    'transaction_read_only',
+  ]
+  const text = `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`
+  const [settings = {}] = (await run({ text, values: [] })).rows
+  if (Number(settings.server_version_num) < OLDEST_VERSION * 10_000) {
+    return `PostgreSQL ${String(settings.server_version)} is too old; use ${OLDEST_VERSION} or newer`
+  }
+  if (settings.server_encoding !== 'UTF8') return "the database is not in UTF-8; make one with encoding 'UTF8'"
+  if (settings.synchronous_commit === 'off') {
+    return 'synchronous_commit is off, so that what was answered could be lost; set it to on for this user'
+  }
+  if (settings.transaction_read_only === 'on') return 'the database can only be read; name the primary server'
+  return undefined
+}
+
+export async function postgresState(run: Run): Promise<PostgresState> {
+  const text = `select current_setting('server_version') as version, current_schema() as schema,
+    current_setting('max_connections')::integer as max_connections,
+    coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
+    coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_make,
+    not exists (select from pg_tables where schemaname = current_schema()) as empty`
+  const [row = {}] = (await run({ text, values: [] })).rows
+  return {
+    version: String(row.version),
+    isEncrypted: row.encrypted === true,
+    steps: await appliedSteps(run),
+    isEmpty: row.empty === true,
+    schema: row.schema === null ? undefined : String(row.schema),
+    mayMakeTables: row.may_make === true,
+    maxConnections: Number(row.max_connections),
+  }
+}
+
+async function appliedSteps(run: Run): Promise<readonly string[] | undefined> {
+  const table = { text: "select to_regclass('migration') is not null as there", values: [] }
+  if ((await run(table)).rows[0]?.there !== true) return undefined
+  const { rows } = await run({ text: 'select id from migration order by id collate "C"', values: [] })
+  return rows.map(({ id }) => String(id))
+}
+
+async function hasSchema(run: Run, schema: string): Promise<boolean> {
+  return (await run({ text: 'select from pg_namespace where nspname = $1', values: [schema] })).rowCount === 1
+}

@@ -1,0 +1,182 @@
+/**
+ * The storage port on PostgreSQL. A batch is one statement, and so one round trip: what changes nothing raises an error in
+ * it, and the server undoes the rest. Durable: a commit is answered after the fsync, which the server shares between
+ * connections by itself.
+ */
+import {
+  type Connections,
+  NOT_APPLIED,
+  openConnections,
+  type PostgresOptions,
+  type Run,
+  type Statement,
+} from './postgres-connections.ts'
+import { preparePostgres } from './postgres-schema.ts'
+import { rowOf, statementOf } from './statements.ts'
+import type { Change, DueRow, Migration, Row, Store } from './store.ts'
+
+/** The server ended one of two that waited for each other, or could not put them in an order. */
+const TRY_AGAIN: readonly unknown[] = ['40P01', '40001']
+const ATTEMPTS = 10
+/** Texts planned once by each connection; the batches of a service have some dozens of forms. */
+const MAX_NAMES = 200
+const LONGEST_NAMED_BATCH = 8
+/** So that each statement is short, and two processes that purge share the work. */
+const PURGED_AT_ONCE = 1000
+
+/**
+ * Connects, and brings the schema up to date. Rejects with a sentence when the server is not there, does not let us in, is
+ * set up so that it could lose what it has answered, or has the schema of a newer release or of another service.
+ */
+export async function openPostgres<C>(options: PostgresOptions, migrations: readonly Migration[]): Promise<Store<C>> {
+  await preparePostgres(options, migrations)
+  return createStore<C>(await openConnections(options))
+}
+
+function createStore<C>(connections: Connections): Store<C> {
+  const name = statementNames()
+  const run: Run = (statement) => connections.run({ ...name(statement.text), ...statement })
+  return {
+    get: async (collection, id) => {
+      // PostgreSQL refuses a text with a NUL in it, and so has no row of that name.
+      if (id.includes('\0')) return undefined
+      const text = `select value, version from ${collection} where id = $1`
+      const [row] = (await run({ text, values: [id] })).rows
+      return row && ({ value: parsed(row.value), version: row.version } as Row<never>)
+    },
+    list: async (collection) => {
+      const { rows } = await run({ text: `select id, value from ${collection} order by id collate "C"`, values: [] })
+      return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
+    },
+    commit: (changes) => commitBatch(connections, name, changes),
+    due: async (collection, now, limit) => {
+      const order = 'order by due_at, id collate "C" limit $2'
+      const text = `select id, value, version from ${collection} where due_at <= $1 ${order}`
+      const { rows } = await run({ text, values: [now.getTime(), limit] })
+      return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
+    },
+    purge: async (collection, now) => {
+      const some = `select id from ${collection} where due_at <= $1 order by due_at limit $2 for update skip locked`
+      const text = `delete from ${collection} where id in (${some})`
+      const values = [now.getTime(), PURGED_AT_ONCE]
+      for (let purged = 0; ; ) {
+        const { rowCount } = await run({ text, values })
+        purged += rowCount ?? 0
+        if (rowCount !== PURGED_AT_ONCE) return purged
+      }
+    },
+    close: () => connections.close(),
+  }
+}
+
+/** The column holds what `JSON.stringify` wrote. */
+function parsed(value: unknown): unknown {
+  return JSON.parse(value as string)
+}
+
+type Naming = (text: string) => { readonly name?: string }
+
+/** A name for each text, as long as there are not too many of them. */
+function statementNames(): Naming {
+  const names = new Map<string, string>()
+  return (text) => {
+    const known = names.get(text)
+    if (known !== undefined) return { name: known }
+    if (names.size >= MAX_NAMES) return {}
+    const name = `vouchsafe_${names.size}`
+    names.set(text, name)
+    return { name }
+  }
+}
+
+async function commitBatch<C>(
+  connections: Connections,
+  name: Naming,
+  changes: readonly Change<C>[],
+): Promise<number | undefined> {
+  const [first] = changes
+  if (first === undefined) return undefined
+  if (changes.length === 1) {
+    const single = numbered(statementOf(first))
+    return tryAgain(async () =>
+      (await connections.run({ ...single, ...name(single.text) })).rowCount === 1 ? undefined : 0,
+    )
+  }
+  const places = inOneOrder(changes)
+  if (places === undefined) return tryAgain(() => connections.together((run) => oneByOne(run, changes)))
+  const batch = batchStatement(places.map((place) => changes[place] as Change<C>))
+  const named = changes.length <= LONGEST_NAMED_BATCH ? name(batch.text) : {}
+  return tryAgain(async () => {
+    try {
+      await connections.run({ ...batch, ...named })
+      return undefined
+    } catch (error) {
+      return failedPlace(error, places)
+    }
+  })
+}
+
+/**
+ * The places of the changes in the order of their rows, so that two batches never wait for each other; undefined when a row
+ * is changed twice, which one statement cannot do.
+ */
+function inOneOrder<C>(changes: readonly Change<C>[]): readonly number[] | undefined {
+  const rows = changes.map((change, place) => ({ ...rowOf(change), place }))
+  rows.sort((a, b) => order(a.collection, b.collection) || order(a.id, b.id))
+  const isTwice = rows.some(({ collection, id }, index) => {
+    const next = rows[index + 1]
+    return next?.id === id && next.collection === collection
+  })
+  return isTwice ? undefined : rows.map(({ place }) => place)
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+/** Every change in one statement, which raises NOT_APPLIED when one of them applied to no row. */
+function batchStatement<C>(changes: readonly Change<C>[]): Statement {
+  const statements = changes.map(statementOf)
+  const parts = statements.map(([sql], index) => `change_${index} as (${sql} returning 1)`)
+  // They run in the order in which they are counted.
+  const counts = statements.map((_, index) => `(select count(*)::integer from change_${index})`)
+  return numbered([
+    `with ${parts.join(', ')} select every_change_applied(array[${counts.join(', ')}])`,
+    ...statements.flatMap(([, ...values]) => values),
+  ])
+}
+
+function numbered([sql, ...values]: readonly [string, ...(string | number | null)[]]): Statement {
+  let place = 0
+  return { text: sql.replaceAll('?', () => `$${++place}`), values }
+}
+
+/** The first change, as the caller put them, that did not apply. Throws what was no such answer. */
+function failedPlace(error: unknown, places: readonly number[]): number {
+  const { code, detail } = error as { readonly code?: string; readonly detail?: string }
+  if (code !== NOT_APPLIED || detail === undefined) throw error
+  return Math.min(...places.filter((_, index) => detail[index] === '0'))
+}
+
+/** The same in a transaction of several statements: for a batch that changes a row more than once. */
+async function oneByOne<C>(run: Run, changes: readonly Change<C>[]): Promise<number | undefined> {
+  await run({ text: 'begin', values: [] })
+  for (const [index, change] of changes.entries()) {
+    const { rowCount } = await run(numbered(statementOf(change)))
+    if (rowCount === 1) continue
+    await run({ text: 'rollback', values: [] })
+    return index
+  }
+  await run({ text: 'commit', values: [] })
+  return undefined
+}
+
+async function tryAgain<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !TRY_AGAIN.includes((error as { readonly code?: unknown }).code)) throw error
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/** What the databases share: the text of each change, and which steps of a schema are still to be applied. */
+import type { Change, Migration } from './store.ts'
+
+type Parameter = string | number | null
+
+/** The text of a change, with a `?` for each of the values that stand in it. It applies to one row, or to none. */
+export function statementOf<C>(change: Change<C>): readonly [sql: string, ...values: Parameter[]] {
+  const { id } = change
+  if ('insert' in change) {
+    const sql = `insert into ${change.insert} (id, value, version, due_at) values (?, ?, 0, ?) on conflict (id) do nothing`
+    return [sql, id, JSON.stringify(change.value), change.dueAt?.getTime() ?? null]
+  }
+  if ('touch' in change) return [`update ${change.touch} set version = version + 1 where id = ?`, id]
+  if ('delete' in change) return [`delete from ${change.delete} where id = ? and version = ?`, id, change.version]
+  const value = JSON.stringify(change.value)
+  const set = `update ${change.update} set value = ?, version = version + 1`
+  if (change.dueAt === undefined) return [`${set} where id = ? and version = ?`, value, id, change.version]
+  return [`${set}, due_at = ? where id = ? and version = ?`, value, change.dueAt?.getTime() ?? null, id, change.version]
+}
+
+/** The row that a change is about. */
+export function rowOf<C>(change: Change<C>): { readonly collection: string; readonly id: string } {
+  const { id } = change
+  if ('insert' in change) return { collection: change.insert, id }
+  if ('touch' in change) return { collection: change.touch, id }
+  if ('delete' in change) return { collection: change.delete, id }
+  return { collection: change.update, id }
+}
+
+/** The steps that a database has not had. Refuses one that has had steps we do not know. */
+export function missingSteps(applied: readonly string[], migrations: readonly Migration[]): readonly Migration[] {
+  const unknown = applied.find((id) => !migrations.some((step) => step.id === id))
+  if (unknown !== undefined) {
+    throw new Error(
+      `the database is of a newer release or of another service (it has ${unknown}); give each service one of its own`,
+    )
+  }
+  return migrations.filter(({ id }) => !applied.includes(id))
+}

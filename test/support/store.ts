@@ -1,0 +1,34 @@
+/** A new, empty database of the kind that this run of the tests is about. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type DatabaseConfig, readDatabase } from '../../src/config/database.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Migration, Store } from '../../src/store/store.ts'
+
+/** The kind is told by the project of the tests: see vitest.config.js. */
+export function openTestStore<C>(migrations: readonly Migration[]): Promise<Store<C>> {
+  const url = process.env.VOUCHSAFE_TEST_STORE
+  if (url !== undefined) return openPostgres<C>(postgresOf(freshUrl()), migrations)
+  return openSqlite<C>(join(mkdtempSync(join(tmpdir(), 'vouchsafe-')), 'test.db'), migrations)
+}
+
+/** The address of the run's PostgreSQL server, with a schema in it that nobody else uses. */
+export function freshUrl(): string {
+  return `${serverUrl()}?currentSchema=test_${randomBytes(8).toString('hex')}`
+}
+
+/** Of the database of this run, with user and password. */
+export function serverUrl(): string {
+  const url = process.env.VOUCHSAFE_TEST_STORE
+  if (url === undefined) throw new Error('this test belongs to the project postgresql')
+  return url
+}
+
+export function postgresOf(url: string, pool: object = {}): Extract<DatabaseConfig, { kind: 'postgresql' }> {
+  const read = readDatabase({ url, pool }, '', { read: () => '', list: () => [] })
+  if ('mistakes' in read || read.database.kind !== 'postgresql') throw new Error(JSON.stringify(read))
+  return read.database
+}
