@@ -176,7 +176,7 @@ export function fetchFrom(apps: ReadonlyMap<string, App>): typeof globalThis.fet
       headers: Object.fromEntries(request.headers),
       ...(init.body ? { payload: Buffer.from(await request.arrayBuffer()) } : {}),
     })
-    return new Response(response.statusCode === 204 ? null : new Uint8Array(response.rawPayload), {
+    return new Response([204, 304].includes(response.statusCode) ? null : new Uint8Array(response.rawPayload), {
       status: response.statusCode,
       headers: Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]),
     })

@@ -1,0 +1,185 @@
+/** Two processes of the issuance service on one database: whatever one gives out or revokes, the other has not. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { OutboundError } from '../../src/http/outbound.ts'
+import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
+import { readIssuerConfig } from '../../src/issuer/config.ts'
+import { createIssuer } from '../../src/issuer/issuer.ts'
+import { entryAllocator } from '../../src/issuer/status-list/allocation.ts'
+import { keySigner } from '../../src/keys/file-signer.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { expectRefusal, proofOf, type Ready, readySession } from '../support/issuance.ts'
+import { fetchFrom, filesOf, ISSUER_URL, makeKey, type Services, settings, startServices } from '../support/services.ts'
+import { act, readList, referenceOf } from '../support/status.ts'
+import { declare, fetchNonce, requestCredential } from '../support/wire.ts'
+
+describe('two processes on one database', () => {
+  let first: Services
+  let second: Services
+  let configurationId: string
+  const closing: (() => Promise<void>)[] = []
+
+  beforeAll(async () => {
+    const services = await startServices()
+    const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-status-')), 'issuer.db')
+    const read = readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(services.files), services.clock.now)
+    if ('mistakes' in read) throw new Error(read.mistakes.join())
+    const start = async (): Promise<Services> => {
+      const store = await openSqlite<IssuerCollections>(file, issuerMigrations)
+      const effects = {
+        store,
+        outbound: () => Promise.reject(new OutboundError('no other server is there')),
+        now: () => services.clock.now,
+        random: randomBytes,
+        log: pino({ level: 'silent' }),
+      }
+      const issuer = await createIssuer(read.config, effects)
+      closing.push(async () => {
+        await issuer.close()
+        await store.close()
+      })
+      return { ...services, issuer, issuerStore: store, fetch: fetchFrom(new Map([[ISSUER_URL, issuer]])) }
+    }
+    ;[first, second] = [await start(), await start()]
+    configurationId = await declare(first)
+    closing.push(() => services.close())
+  })
+  afterAll(async () => {
+    for (const close of closing) await close()
+  })
+
+  it('give out every index of a list once, from the first to the last', async () => {
+    const stores = [first.issuerStore, second.issuerStore]
+    const allocators = [...stores, ...stores].map((store) => entryAllocator({ store, random: randomBytes }, 1024))
+    const entries = await Promise.all(
+      allocators.flatMap((allocate) => Array.from({ length: 600 }, (_, count) => allocate((count % 3) + 1))),
+    )
+    const all = entries.flat()
+    expect(all).toHaveLength(4 * 1200)
+    const byList = new Map<string, number[]>()
+    for (const { listId, index } of all) byList.set(listId, [...(byList.get(listId) ?? []), index])
+    expect(new Set(all.map(({ listId, index }) => `${listId} ${index}`)).size).toBe(all.length)
+    // Whatever is leased and not yet given out is missing in the last lists only.
+    const full = [...byList.values()].filter((indices) => indices.length === 1024)
+    expect(full.length).toBeGreaterThanOrEqual(3)
+    for (const indices of full) {
+      expect([...indices].sort((a, b) => a - b)).toEqual(Array.from({ length: 1024 }, (_, index) => index))
+    }
+  })
+
+  it('begin one list, and not two, when both begin at once', async () => {
+    const allocators = [first, second].map(({ issuerStore: store }) =>
+      entryAllocator({ store, random: randomBytes }, 2048),
+    )
+    const entries = await Promise.all(allocators.map((allocate) => allocate(1)))
+    expect(new Set(entries.flat().map(({ listId }) => listId)).size).toBe(1)
+    const lists = await first.issuerStore.list('status_list')
+    expect(lists.filter(({ value }) => value.entries === 2048)).toHaveLength(1)
+  })
+
+  it('issue a thousand credentials at once, all with an entry of their own', async () => {
+    const holder = keySigner(await makeKey(), [])
+    const issueOne = async (ready: Ready) => {
+      const jwt = await proofOf({ ...ready, holder })
+      const proof = { proof_type: 'jwt', jwt }
+      const body = { credential_configuration_id: configurationId, proof }
+      const response = await requestCredential(ready.services, ready.token, body)
+      const { credentials } = (await response.json()) as { credentials: { credential: string }[] }
+      return referenceOf('jwt_vc_json-ld', credentials[0]?.credential ?? '')
+    }
+    // Ten copies of a session each, so that what both do at once is issuing and not preparing it.
+    const sessions = await Promise.all(
+      Array.from({ length: 100 }, (_, count) =>
+        readySession(count % 2 === 0 ? first : second, { credential_configurations: [configurationId] }),
+      ),
+    )
+    const ready = await Promise.all(
+      sessions.flatMap((session) =>
+        Array.from({ length: 10 }, async (_, count) => {
+          const services = count % 2 === 0 ? first : second
+          return { ...session, services, nonce: await fetchNonce(services, session.sessionId) }
+        }),
+      ),
+    )
+    const references = await Promise.all(ready.map(issueOne))
+    expect(references).toHaveLength(1000)
+    expect(new Set(references.map((each) => `${each?.uri} ${each?.idx}`)).size).toBe(1000)
+    const kept = (await first.issuerStore.list('credential_status')).flatMap(({ value }) => value.entries)
+    expect(new Set(kept.map(({ listId, index }) => `${ISSUER_URL}/status-list/${listId} ${index}`))).toEqual(
+      new Set(references.map((each) => `${each?.uri} ${each?.idx}`)),
+    )
+  }, 60_000)
+
+  it('revoke and issue at once, and nothing is lost', async () => {
+    const sessions = await Promise.all(
+      Array.from({ length: 60 }, (_, count) =>
+        readySession(count % 2 === 0 ? first : second, { credential_configurations: [configurationId] }),
+      ),
+    )
+    const holder = keySigner(await makeKey(), [])
+    const issue = async (ready: Ready, services: Services): Promise<number> => {
+      const fresh = { ...ready, holder, nonce: await fetchNonce(services, ready.sessionId) }
+      const body = {
+        credential_configuration_id: configurationId,
+        proof: { proof_type: 'jwt', jwt: await proofOf(fresh) },
+      }
+      const response = await requestCredential(services, ready.token, body)
+      if (response.status === 200) return 200
+      await expectRefusal(response, { status: 400, error: 'credential_request_denied', why: /revoked/ })
+      return 400
+    }
+    for (const ready of sessions) expect(await issue(ready, first)).toBe(200)
+    const outcomes = await Promise.all(
+      sessions.flatMap((ready, count) => [
+        issue(ready, first),
+        count % 3 === 0 ? Promise.resolve(200) : act(second, 'revoke', ready.sessionId).then(([status]) => status),
+        issue(ready, second),
+        count % 3 === 1 ? act(first, 'revoke', ready.sessionId).then(([status]) => status) : Promise.resolve(200),
+      ]),
+    )
+    expect(outcomes.filter((status) => status !== 200 && status !== 400)).toEqual([])
+    for (const [count, { sessionId }] of sessions.entries()) {
+      const row = await second.issuerStore.get('credential_status', sessionId)
+      const revoked = count % 3 !== 0
+      expect(row?.value.state).toBe(revoked ? 'REVOKED' : 'VALID')
+      const session = await first.issuerStore.get('issuance_session', sessionId)
+      // Of every credential that went out, the entry is known.
+      expect(row?.value.entries).toHaveLength(session?.value.issued.length ?? -1)
+      for (const { listId, index } of row?.value.entries ?? []) {
+        const uri = `${ISSUER_URL}/status-list/${listId}`
+        for (const services of [first, second]) expect((await list(services, uri))[index]).toBe(revoked ? 1 : 0)
+      }
+    }
+  }, 60_000)
+
+  it('serve the change of the other at once', async () => {
+    const ready = await readySession(first, { credential_configurations: [configurationId] })
+    const jwt = await proofOf(ready)
+    await requestCredential(first, ready.token, {
+      credential_configuration_id: configurationId,
+      proof: { proof_type: 'jwt', jwt },
+    })
+    const row = await first.issuerStore.get('credential_status', ready.sessionId)
+    const [entry] = row?.value.entries ?? []
+    const uri = `${ISSUER_URL}/status-list/${entry?.listId}`
+    const before = await first.fetch(uri)
+    expect((await second.fetch(uri)).headers.get('etag')).toBe(before.headers.get('etag'))
+    await act(second, 'suspend', ready.sessionId)
+    const after = await first.fetch(uri, { headers: { 'if-none-match': before.headers.get('etag') ?? '' } })
+    expect(after.status).toBe(200)
+    expect((await readList(first, uri))[entry?.index ?? -1]).toBe(2)
+  })
+
+  /** Read once: the lists are long, and many ask. */
+  const lists = new Map<string, readonly number[]>()
+  async function list(services: Services, uri: string): Promise<readonly number[]> {
+    const key = `${services === first ? 1 : 2} ${uri}`
+    const known = lists.get(key) ?? (await readList(services, uri))
+    lists.set(key, known)
+    return known
+  }
+})
