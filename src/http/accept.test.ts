@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { preferredType } from './accept.ts'
+import { acceptsGzip, preferredType } from './accept.ts'
 
 const [JSON_TYPE, JWT] = ['application/json', 'application/jwt'] as const
 
@@ -32,5 +32,28 @@ describe('the media type a client prefers', () => {
     [',,;;,', JSON_TYPE],
   ])('of %j is %s', (accept, type) => {
     expect(preferredType(accept, [JSON_TYPE, JWT])).toBe(type)
+  })
+})
+
+describe('whether a client takes gzip', () => {
+  it.each([
+    ['gzip', true],
+    ['GZIP', true],
+    ['br, gzip;q=0.1', true],
+    ['deflate, gzip', true],
+    ['*', true],
+    ['*;q=0.5', true],
+    ['gzip;q=0', false],
+    ['gzip;q=0, *', false],
+    ['gzip;q=0.000', false],
+    ['gzip;q=a', false],
+    ['*;q=0', false],
+    ['identity', false],
+    ['x-gzip', false],
+    ['br, deflate', false],
+    ['', false],
+    [undefined, false],
+  ])('by %j: %s', (header, taken) => {
+    expect(acceptsGzip(header)).toBe(taken)
   })
 })

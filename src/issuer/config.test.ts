@@ -153,3 +153,38 @@ describe('the settings of the verifier alone', () => {
     expect(mistakesOf(read(changes))).toEqual([expect.stringMatching(mistake)])
   })
 })
+
+describe('the settings of status lists', () => {
+  const read = (statusList: unknown) =>
+    readIssuerConfig({ ...settings('issuer', ISSUER_URL), statusList }, filesOf(services.files), now)
+
+  it.each([
+    [undefined, { entries: 131_072, ttlSeconds: 300 }],
+    [{}, { entries: 131_072, ttlSeconds: 300 }],
+    [{ entries: 1024 }, { entries: 1024, ttlSeconds: 300 }],
+    [
+      { entries: 1_048_576, ttlSeconds: 1 },
+      { entries: 1_048_576, ttlSeconds: 1 },
+    ],
+    [{ ttlSeconds: 86_400 }, { entries: 131_072, ttlSeconds: 86_400 }],
+  ])('read %j', (statusList, expected) => {
+    expect(read(statusList)).toMatchObject({ config: { statusList: expected } })
+  })
+
+  it.each([
+    [{ entries: 1000 }, /^statusList\.entries: must be a power of two from 1024 to 1048576$/],
+    [{ entries: 512 }, /^statusList\.entries: must be a power of two/],
+    [{ entries: 2_097_152 }, /^statusList\.entries: must be a power of two/],
+    [{ entries: 131_073 }, /^statusList\.entries: must be a power of two/],
+    [{ entries: 0 }, /^statusList\.entries: must be a power of two/],
+    [{ entries: -1024 }, /^statusList\.entries: must be a power of two/],
+    [{ entries: 1024.5 }, /^statusList\.entries: must be integer/],
+    [{ entries: '1024' }, /^statusList\.entries: must be integer/],
+    [{ ttlSeconds: 0 }, /^statusList\.ttlSeconds: /],
+    [{ ttlSeconds: 86_401 }, /^statusList\.ttlSeconds: /],
+    [{ ttl: 60 }, /^statusList\.ttl: unknown/],
+    [[], /^statusList: must be object/],
+  ])('refuse %j', (statusList, mistake) => {
+    expect(mistakesOf(read(statusList))).toEqual([expect.stringMatching(mistake)])
+  })
+})

@@ -108,7 +108,20 @@ describe('a service', () => {
 
 describe('a database with many sessions in it', () => {
   it.each([
-    ['issuer', issuerMigrations, ['issuance_session', 'issuance_dataset', 'credential_configuration', 'spent_nonce']],
+    [
+      'issuer',
+      issuerMigrations,
+      [
+        'issuance_session',
+        'issuance_dataset',
+        'credential_configuration',
+        'spent_nonce',
+        'credential_status',
+        'status_list',
+        'status_chunk',
+        'status_space',
+      ],
+    ],
     ['verifier', verifierMigrations, ['verification_session', 'verification_query']],
   ] as const)('of the %s is searched by an index, never as a whole', async (name, migrations, collections) => {
     const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-index-')), `${name}.db`)

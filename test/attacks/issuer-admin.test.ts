@@ -175,7 +175,13 @@ const configurationMistakes: readonly Mistake[] = [
   { mistake: 'a format that is a number', body: { format: 1 }, why: /format/ },
   { mistake: 'batch_size 2', body: { batch_size: 2 }, why: /batch_size.*not yet supported/ },
   { mistake: 'batch_size 0', body: { batch_size: 0 }, why: /batch_size/ },
-  { mistake: 'revocable', body: { revocable: true }, why: /revocable.*not yet supported/ },
+  { mistake: 'revocable that is a text', body: { revocable: 'no' }, why: /revocable/ },
+  { mistake: 'another status than bitstring', body: { status: 'token' }, why: /^status/ },
+  {
+    mistake: 'a status of what is not revocable',
+    body: { status: 'bitstring', revocable: false },
+    why: /status: credentials that are not revocable have none/,
+  },
   { mistake: 'vct, which is of another format', body: { vct: 'a' }, why: /vct: does not go with this format/ },
   { mistake: 'doctype, which is of another format', body: { doctype: 'a' }, why: /doctype: does not go with/ },
   ...describedMistakes,
@@ -367,7 +373,8 @@ describe('a mistake of the integrating application', () => {
     const { cnf, iss, status } = JSON.parse(
       Buffer.from(credential.split('.')[1] ?? '', 'base64url').toString(),
     ) as Record<string, unknown>
-    expect([cnf, iss, status]).toEqual([{ jwk: session.holder.jwk }, ISSUER_URL, undefined])
+    const ours = { status_list: { idx: expect.any(Number) as number, uri: expect.any(String) as string } }
+    expect([cnf, iss, status]).toEqual([{ jwk: session.holder.jwk }, ISSUER_URL, ours])
   })
 
   it.each([

@@ -262,6 +262,9 @@ describe('issuance', () => {
       cnf: { jwk: ready.holder.jwk },
       credentialSubject: { _sd: expect.any(Array) as string[] },
       _sd_alg: 'sha-256',
+      status: {
+        status_list: { idx: expect.any(Number) as number, uri: expect.stringContaining('/status-list/') as string },
+      },
     })
     expect([validFrom, validUntil]).not.toContain(undefined)
     const now = services.clock.now.getTime() / 1000

@@ -418,7 +418,7 @@ describe('the lists of the W3C', () => {
     )
     const bits = async () => {
       const lists = await Promise.all(
-        entries.map(({ statusListCredential: uri }) => readBitstring(services, String(uri))),
+        entries.map(({ statusListCredential: uri }) => readBitstring(services, uri as string)),
       )
       expect(lists.map(({ length }) => length)).toEqual([131_072, 131_072])
       return lists.map((list) => list[status.idx])
