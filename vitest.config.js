@@ -11,7 +11,7 @@ Map.groupBy ??= (items, keyOf) => {
 const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/e2e/postgresql*.test.ts']
 /** What the database decides, and so is to hold on each. */
 const BOTH = [
-  'test/attacks/{exposure,resources,issuer-*,verifier-encrypted,verifier-same-device,verifier-session}.test.ts',
+  'test/attacks/{exposure,issuer-{details,proof,request,token},verifier-{encrypted,same-device,session}}.test.ts',
   'test/e2e/{drafts,issuance,verification}.test.ts',
 ]
 

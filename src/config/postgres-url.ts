@@ -62,8 +62,7 @@ function parse(text: string): Parsed | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // One host, and a database: the URL parser takes several hosts for a name that no host can have.
   if (
-    !url ||
-    url.hash !== '' ||
+    url?.hash !== '' ||
     !/^\/[^/]+$/.test(url.pathname) ||
     !/^(\[[0-9a-f:.]+\]|[\w.-]+)$/i.test(url.hostname)
   ) {

@@ -98,7 +98,7 @@ export async function postgresState(run: Run): Promise<PostgresState> {
     isEncrypted: row.encrypted === true,
     steps: await appliedSteps(run),
     isEmpty: row.empty === true,
-    schema: row.schema === null ? undefined : String(row.schema),
+    schema: typeof row.schema === 'string' ? row.schema : undefined,
     mayMakeTables: row.may_make === true,
     maxConnections: Number(row.max_connections),
   }

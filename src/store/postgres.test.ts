@@ -1,8 +1,228 @@
-import { describe } from 'vitest'
-import { freshUrl, postgresOf } from '../../test/support/store.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freshUrl, postgresOf, serverUrl } from '../../test/support/store.ts'
 import { openPostgres } from './postgres.ts'
+import { type Run, withConnection } from './postgres-connections.ts'
 import { storeContract } from './store.contract.ts'
+import { type Change, createCollection, type Store } from './store.ts'
+
+type Things = { thing: { n: number }; spent: Record<string, never> }
+
+const migrations = [{ id: 'thing-0001', statements: [...createCollection('thing'), ...createCollection('spent')] }]
+const insert = (id: string, n: number): Change<Things> => ({ insert: 'thing', id, value: { n } })
+const next = (n: number): Change<Things> => ({ update: 'thing', id: 'a', version: n - 1, value: { n } })
+
+const WAITING = 'select count(*) as waiting from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+
+/** Somebody else on the same place. */
+const other = <T>(url: string, work: (run: (text: string) => ReturnType<Run>) => Promise<T>): Promise<T> =>
+  withConnection(postgresOf(url), (run) => work((text) => run({ text, values: [] })))
+const administer = (...texts: readonly string[]) =>
+  other(serverUrl(), async (run) => {
+    for (const text of texts) await run(text)
+  })
+
+/** Everything that a log could write of it. */
+function textOf(error: Error): string {
+  const members = Object.getOwnPropertyNames(error).map((name) => [name, error[name as keyof Error]])
+  return JSON.stringify(Object.fromEntries(members))
+}
+
+async function failure(promise: Promise<unknown>): Promise<Error & { readonly code?: string }> {
+  try {
+    await promise
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('it did not fail')
+}
 
 describe('PostgreSQL', () => {
-  storeContract(freshUrl, (url, migrations) => openPostgres(postgresOf(url), migrations))
+  storeContract(freshUrl, (url, steps) => openPostgres(postgresOf(url), steps))
+})
+
+describe('PostgreSQL with others on it', () => {
+  let url: string
+  let store: Store<Things>
+  beforeEach(async () => {
+    url = freshUrl()
+    store = await openPostgres(postgresOf(url, { statementTimeoutSeconds: 1, connectTimeoutSeconds: 2 }), migrations)
+    await store.commit([insert('a', 0)])
+  })
+  afterEach(() => store.close())
+
+  /** What the store does while somebody else has changed row a and not yet committed. */
+  const whileLocked = <T>(start: () => Promise<T>, end: 'commit' | 'rollback' | undefined): Promise<T> =>
+    other(url, async (run) => {
+      await run('begin')
+      await run("update thing set version = version + 1 where id = 'a'")
+      const waiting = start()
+      if (end === undefined) return waiting
+      while (Number((await run(WAITING)).rows[0]?.waiting) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      await run(end)
+      return waiting
+    })
+
+  it('applies nothing of a batch whose row changed while it waited for it', async () => {
+    const batch = () => store.commit([insert('b', 1), next(1), { insert: 'spent', id: 'nonce', value: {} }])
+    expect(await whileLocked(batch, 'commit')).toBe(1)
+    expect((await store.list('thing')).map(({ id }) => id)).toEqual(['a'])
+    expect(await store.list('spent')).toEqual([])
+    expect(await store.get('thing', 'a')).toEqual({ value: { n: 0 }, version: 1 })
+  })
+
+  it('applies the whole of a batch that waited for one that was undone', async () => {
+    expect(await whileLocked(() => store.commit([next(1), insert('b', 1)]), 'rollback')).toBe(undefined)
+    expect(await store.list('thing')).toHaveLength(2)
+  })
+
+  it('gives up a statement that takes too long, without effect, and goes on', async () => {
+    const started = Date.now()
+    const error = await whileLocked(() => failure(store.commit([insert('b', 1), next(1)])), undefined)
+    expect([error.code, error.message]).toEqual(['57014', expect.stringMatching(/^PostgreSQL: .*statement timeout/)])
+    expect(Date.now() - started).toBeLessThan(5000)
+    expect(await store.commit([next(1)])).toBe(undefined)
+    expect((await store.list('thing')).map(({ id }) => id)).toEqual(['a'])
+  })
+
+  it('lets no request wait for a connection for ever', async () => {
+    const small = await openPostgres<Things>(
+      postgresOf(url, { maxConnections: 1, statementTimeoutSeconds: 5, connectTimeoutSeconds: 1 }),
+      migrations,
+    )
+    const [first, second] = await whileLocked(
+      () => Promise.all([failure(small.commit([next(1)])), failure(small.get('thing', 'a'))]),
+      undefined,
+    )
+    expect(first.code).toBe('57014')
+    expect(second.message).toMatch(/timeout.*connect/)
+    expect(await small.get('thing', 'a')).toMatchObject({ version: 0 })
+    await small.close()
+  })
+
+  it('goes on after its connections were ended, also while it used them', async () => {
+    const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'vouchsafe'
+      and pid <> pg_backend_pid() and query like '%thing%'`
+    await Promise.all(Array.from({ length: 10 }, (_, n) => store.commit([insert(`idle ${n}`, n)])))
+    await other(url, (run) => run(end))
+    await expect.poll(() => store.get('thing', 'a').catch(() => 'lost')).toMatchObject({ version: 0 })
+    expect(await store.commit([insert('after', 1)])).toBe(undefined)
+    const error = await whileLocked(async () => {
+      const failing = failure(store.commit([insert('lost', 1), next(1)]))
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      await other(url, (run) => run(end))
+      return failing
+    }, undefined)
+    expect(error.message).toMatch(/^PostgreSQL: .*terminat/)
+    expect(await store.commit([insert('later', 1)])).toBe(undefined)
+    expect(await store.get('thing', 'lost')).toBe(undefined)
+  })
+
+  it('tells nothing of a value in an error', async () => {
+    await other(url, (run) => run('alter table thing add check (length(value) < 20)'))
+    const long = { insert: 'thing', id: 'secret id', value: { n: 1, text: 'a secret claim' } } as Change<Things>
+    for (const batch of [[long], [insert('b', 1), long]]) {
+      const error = await failure(store.commit(batch))
+      expect(error.code).toBe('23514')
+      expect(textOf(error)).not.toMatch(/secret/)
+    }
+  })
+
+  it('takes turns with another that purges', async () => {
+    const again = await openPostgres<Things>(postgresOf(url), migrations)
+    for (const part of ['b', 'c', 'd', 'e'])
+      await store.commit(
+        Array.from({ length: 1000 }, (_, n) => ({ insert: 'spent', id: `${part}${n}`, value: {}, dueAt: new Date(1) })),
+      )
+    const purged = await Promise.all([store, again, store].map((each) => each.purge('spent', new Date(1))))
+    expect(purged.reduce((a, b) => a + b)).toBe(4000)
+    await again.close()
+  })
+})
+
+describe('a PostgreSQL database', () => {
+  const open = (url: string) => openPostgres(postgresOf(url), migrations)
+  const at = (change: (url: URL) => void): string => {
+    const url = new URL(freshUrl())
+    change(url)
+    return url.href
+  }
+  const name = () => `test_${Math.random().toString(36).slice(2)}`
+
+  it.each([
+    ['another password', (url: URL) => void (url.password = 'wrong-password'), /password authentication failed/],
+    ['no password', (url: URL) => void (url.password = ''), /password/],
+    ['another database', (url: URL) => void (url.pathname = '/missing'), /database "missing" does not exist/],
+    ['another port', (url: URL) => void (url.port = '1'), /ECONNREFUSED/],
+  ])('is not reached with %s, and says so without the password', async (_, change, reason) => {
+    const error = await failure(open(at(change)))
+    expect(error.message).toMatch(reason)
+    expect(textOf(error)).not.toMatch(/wrong-password/)
+  })
+
+  it('takes no password from the environment', async () => {
+    process.env.PGPASSWORD = new URL(serverUrl()).password
+    try {
+      await expect(open(at((url) => void (url.password = '')))).rejects.toThrow(/password/)
+    } finally {
+      delete process.env.PGPASSWORD
+    }
+  })
+
+  it.each([
+    ['synchronous_commit = off', /synchronous_commit is off/],
+    ['default_transaction_read_only = on', /can only be read/],
+  ])('is refused with %s', async (setting, reason) => {
+    const role = name()
+    await administer(`create role ${role} login password 'a'`, `alter role ${role} set ${setting}`)
+    const url = at((each) => Object.assign(each, { username: role, password: 'a' }))
+    await expect(open(url)).rejects.toThrow(reason)
+  })
+
+  it('is refused when it is not in UTF-8', async () => {
+    const database = name()
+    await administer(`create database ${database} encoding 'LATIN1' locale 'C' locale_provider libc template template0`)
+    await expect(open(at((url) => void (url.pathname = `/${database}`)))).rejects.toThrow(/not in UTF-8/)
+    await administer(`drop database ${database}`)
+  })
+
+  it('is refused when another service has it, and tells what to do', async () => {
+    const url = freshUrl()
+    await (await open(url)).close()
+    const another = [{ id: 'another-0001', statements: [] }]
+    await expect(openPostgres(postgresOf(url), another)).rejects.toThrow(/another service.*thing-0001.*one of its own/)
+  })
+
+  it('serves two services in a schema each', async () => {
+    const first = await openPostgres<Things>(postgresOf(freshUrl()), migrations)
+    const second = await openPostgres<Things>(postgresOf(freshUrl()), migrations)
+    await first.commit([insert('a', 1)])
+    expect(await second.list('thing')).toEqual([])
+    await Promise.all([first.close(), second.close()])
+  })
+
+  it('needs no right to make tables once they are made', async () => {
+    const [role, url] = [name(), freshUrl()]
+    const schema = new URL(url).searchParams.get('currentSchema') ?? ''
+    const byRole = Object.assign(new URL(url), { username: role, password: 'a' }).href
+    await administer(`create role ${role} login password 'a'`)
+    await expect(open(byRole)).rejects.toThrow(/permission denied/)
+    await (await open(url)).close()
+    await administer(
+      `grant usage on schema ${schema} to ${role}`,
+      `grant select, insert, update, delete on all tables in schema ${schema} to ${role}`,
+    )
+    const store = await openPostgres<Things>(postgresOf(byRole), migrations)
+    expect(await store.commit([insert('a', 1), insert('b', 1)])).toBe(undefined)
+    await store.close()
+  })
+
+  it('has nothing of a schema that could not be made whole', async () => {
+    const url = freshUrl()
+    const broken = [...migrations, { id: 'thing-0002', statements: ['create table more (id text)', 'nonsense'] }]
+    await expect(openPostgres(postgresOf(url), broken)).rejects.toThrow(/syntax error/)
+    expect(await other(url, async (run) => (await run("select to_regclass('thing') as there")).rows)).toEqual([
+      { there: null },
+    ])
+    await (await open(url)).close()
+  })
 })

@@ -21,6 +21,8 @@ const ATTEMPTS = 10
 /** Texts planned once by each connection; the batches of a service have some dozens of forms. */
 const MAX_NAMES = 200
 const LONGEST_NAMED_BATCH = 8
+/** A longer statement takes the server long to plan. */
+const LONGEST_STATEMENT = 50
 /** So that each statement is short, and two processes that purge share the work. */
 const PURGED_AT_ONCE = 1000
 
@@ -102,8 +104,12 @@ async function commitBatch<C>(
       (await connections.run({ ...single, ...name(single.text) })).rowCount === 1 ? undefined : 0,
     )
   }
-  const places = inOneOrder(changes)
-  if (places === undefined) return tryAgain(() => connections.together((run) => oneByOne(run, changes)))
+  const places = changes.length > LONGEST_STATEMENT ? undefined : inOneOrder(changes)
+  if (places === undefined) {
+    return tryAgain(() =>
+      connections.together((run) => oneByOne((each) => run({ ...each, ...name(each.text) }), changes)),
+    )
+  }
   const batch = batchStatement(places.map((place) => changes[place] as Change<C>))
   const named = changes.length <= LONGEST_NAMED_BATCH ? name(batch.text) : {}
   return tryAgain(async () => {
@@ -158,7 +164,7 @@ function failedPlace(error: unknown, places: readonly number[]): number {
   return Math.min(...places.filter((_, index) => detail[index] === '0'))
 }
 
-/** The same in a transaction of several statements: for a batch that changes a row more than once. */
+/** The same in a transaction of several statements: for a batch that is long, or changes a row more than once. */
 async function oneByOne<C>(run: Run, changes: readonly Change<C>[]): Promise<number | undefined> {
   await run({ text: 'begin', values: [] })
   for (const [index, change] of changes.entries()) {

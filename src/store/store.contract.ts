@@ -74,6 +74,61 @@ export function storeContract<Place>(
     expect(await store.list('thing')).toHaveLength(1)
   })
 
+  it('moves a session for one of 50 batches, and keeps nothing that the others brought along', async () => {
+    await store.commit([insert('session', 0)])
+    const results = await parallel(50, (n) =>
+      store.commit([insert(`event ${n}`, n), { update: 'thing', id: 'session', version: 0, value: { n } }]),
+    )
+    expect(results.filter((failed) => failed !== undefined)).toEqual(Array(49).fill(1))
+    const winner = results.indexOf(undefined)
+    expect(await store.list('thing')).toEqual([
+      { id: `event ${winner}`, value: { n: winner } },
+      { id: 'session', value: { n: winner } },
+    ])
+  })
+
+  it('applies batches that change the same rows in another order, all of them', async () => {
+    await store.commit([insert('a', 0), insert('b', 0), { insert: 'spent', id: 'c', value: {} }])
+    const touches: Change<Things>[] = [
+      { touch: 'thing', id: 'a' },
+      { touch: 'spent', id: 'c' },
+      { touch: 'thing', id: 'b' },
+    ]
+    const results = await parallel(50, (n) => store.commit(n % 2 === 0 ? touches : touches.toReversed()))
+    expect(results).toEqual(Array(50).fill(undefined))
+    expect(await store.get('thing', 'b')).toMatchObject({ version: 50 })
+    expect(await store.get('spent', 'c')).toMatchObject({ version: 50 })
+  })
+
+  it('applies the changes of a batch one after the other, also to the same row', async () => {
+    const next = (version: number): Change<Things> => ({ update: 'thing', id: 'a', version, value: { n: version + 1 } })
+    expect(await store.commit([insert('a', 0), next(0), { touch: 'thing', id: 'a' }, next(2)])).toBe(undefined)
+    expect(await store.get('thing', 'a')).toEqual({ value: { n: 3 }, version: 3 })
+    expect(await store.commit([next(3), next(3)])).toBe(1)
+    expect(await store.commit([next(3), insert('b', 0), insert('b', 1)])).toBe(2)
+    expect(await store.commit([next(3), { delete: 'thing', id: 'a', version: 4 }, insert('a', 9)])).toBe(undefined)
+    expect(await store.list('thing')).toEqual([{ id: 'a', value: { n: 9 } }])
+  })
+
+  it('has done what it was asked when there was nothing to do', async () => {
+    expect(await store.commit([])).toBe(undefined)
+  })
+
+  it('orders ids by their bytes', async () => {
+    const ids = ['-', 'A', 'Z', '_', 'a', 'b', 'aa', 'ä', '\u{1F600}', '\uFFFD']
+    await store.commit(ids.map((id) => ({ ...insert(id, 0), dueAt: new Date(0) })))
+    const sorted = ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    expect((await store.list('thing')).map(({ id }) => id)).toEqual(sorted)
+    expect((await store.due('thing', new Date(0), 99)).map(({ id }) => id)).toEqual(sorted)
+  })
+
+  it('purges thousands of rows', async () => {
+    const ids = Array.from({ length: 2500 }, (_, n) => String(n))
+    await store.commit(ids.map((id) => ({ insert: 'spent', id, value: {}, dueAt: new Date(1000) })))
+    expect(await store.purge('spent', new Date(1000))).toBe(2500)
+    expect(await store.list('spent')).toEqual([])
+  })
+
   it('keeps what a batch beside a refused one wrote', async () => {
     await store.commit([insert('taken', 1)])
     const [first, refused, last] = await Promise.all([

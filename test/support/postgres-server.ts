@@ -3,13 +3,14 @@
  * its pid. PostgreSQL refuses to be root: root starts it as `nobody`.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { generateKeyPair, randomBytes } from 'node:crypto'
 import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 
 const NOBODY = 65_534
 const USER = 'vouchsafe'
@@ -20,11 +21,16 @@ const SETTINGS = [
   'shared_buffers=64MB',
   'unix_socket_directories=',
   'listen_addresses=127.0.0.1',
+  'ssl=on',
+  'ssl_cert_file=../server.crt',
+  'ssl_key_file=../server.key',
 ]
 
 export interface PostgresServer {
   /** With user and password, and the database `postgres`. */
   readonly url: string
+  /** In PEM; of 127.0.0.1, and signed by itself. */
+  readonly certificate: string
   /** As by `kill -9`, of every process of it. */
   kill(): Promise<void>
   /** After a kill, at the same place. */
@@ -41,6 +47,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   copyBinaries(native, directory)
   const password = randomBytes(16).toString('hex')
   writeFileSync(join(directory, 'password'), password, { mode: 0o644 })
+  const certificate = await writeCertificate(directory, user)
   const port = await freePort()
   const all = [...SETTINGS, `port=${port}`, ...settings]
   const options = {
@@ -62,6 +69,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   process.on('exit', endWithUs)
   return {
     url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`,
+    certificate,
     kill: () => ended(server, 'SIGKILL'),
     restart: async () => {
       // Those whom it had started end by themselves, a moment after it.
@@ -109,6 +117,27 @@ function copyBinaries(native: string, directory: string): void {
     const path = join(directory, link.target)
     if (!existsSync(path)) symlinkSync(basename(link.source), path)
   }
+}
+
+async function writeCertificate(directory: string, user: { uid?: number; gid?: number }): Promise<string> {
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+  const day = 86_400_000
+  const certificate = toPem(
+    selfSignedCertificate({
+      privateKey,
+      publicKey,
+      commonName: 'PostgreSQL',
+      ipAddresses: ['127.0.0.1'],
+      serial: randomBytes(16),
+      notBefore: new Date(Date.now() - day),
+      notAfter: new Date(Date.now() + day),
+    }),
+  )
+  const key = join(directory, 'server.key')
+  writeFileSync(join(directory, 'server.crt'), certificate)
+  writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(key, user.uid, user.gid)
+  return certificate
 }
 
 async function ready(child: ChildProcess): Promise<void> {
