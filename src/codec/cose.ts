@@ -26,6 +26,8 @@ export interface Sign1 {
   readonly protectedBytes: Uint8Array
   /** What the protected header says; undefined when it says nothing, or no integer. */
   readonly alg: number | undefined
+  /** What kind of object it says it is, in the protected header. RFC 9596 section 2. */
+  readonly typ: string | number | undefined
   /** The certificates of the unprotected header (DER), the signer's own first. */
   readonly x5chain: readonly Uint8Array[]
   /** Undefined: it is detached. */
@@ -61,9 +63,11 @@ export function readSign1(value: Cbor | undefined, what: string): Sign1 {
     malformed(`${what} names critical headers, and none is supported`)
   }
   const alg = header.get(HEADER.alg)
+  const typ = header.get(HEADER.typ)
   return {
     protectedBytes,
     alg: typeof alg === 'number' ? alg : undefined,
+    typ: typeof typ === 'number' || typeof typ === 'string' ? typ : undefined,
     x5chain: chainOf(unprotected.get(HEADER.x5chain), what),
     payload: payload === null ? undefined : asBytes(payload, `the payload of ${what}`),
     signature: asBytes(signature, `the signature of ${what}`),

@@ -67,6 +67,13 @@ export function statusOf(entry: Json | undefined): JsonObject | undefined {
   return isObject(entry) ? entry : {}
 }
 
+/** VCDM 2.0, Status: one entry or several. What is no entry is one that cannot be looked up, and so is none in a list. */
+export function statusEntriesOf(entries: Json | undefined): readonly JsonObject[] | undefined {
+  if (entries === undefined) return undefined
+  if (!Array.isArray(entries)) return [isObject(entries) ? entries : {}]
+  return entries.length === 0 ? [{}] : entries.map((entry) => (isObject(entry) ? entry : {}))
+}
+
 export function stringsOf(value: Json | undefined): readonly string[] {
   if (typeof value === 'string') return [value]
   return stringsIn(value)

@@ -76,8 +76,10 @@ export interface Evidence {
   /** The types that the presentation states beside those that the issuer signed; absent where it states none. */
   readonly statedTypes?: readonly string[]
   readonly validity: Validity
-  /** Where the issuer publishes whether the credential still holds. */
+  /** Where the issuer publishes whether the credential still holds: the `status` of JWTs and mdocs. */
   readonly status: JsonObject | undefined
+  /** The entries of `credentialStatus`, as the W3C has it beside that; absent where there are none. */
+  readonly credentialStatus?: readonly JsonObject[]
 }
 
 export interface Validity {

@@ -8,7 +8,7 @@
 import type { CertificateExtensions } from './certificate-extensions.ts'
 
 /** What a certificate is asked to do. */
-export type Purpose = 'credential' | 'request' | 'attestation' | 'tls'
+export type Purpose = 'credential' | 'status' | 'request' | 'attestation' | 'tls'
 
 export const EXTENDED_KEY_USAGE = {
   any: '2.5.29.37.0',
@@ -18,21 +18,26 @@ export const EXTENDED_KEY_USAGE = {
   emailProtection: '1.3.6.1.5.5.7.3.4',
   timeStamping: '1.3.6.1.5.5.7.3.8',
   ocspSigning: '1.3.6.1.5.5.7.3.9',
+  /** Token Status List draft-20, Extended Key Usage Extension. */
+  statusSigning: '1.3.6.1.5.5.7.3.30',
   mdlDocumentSigner: '1.0.18013.5.1.2',
   mdlReaderAuthentication: '1.0.18013.5.1.6',
 } as const
 
-const { tlsServer, tlsClient, mdlDocumentSigner, mdlReaderAuthentication } = EXTENDED_KEY_USAGE
+const { tlsServer, tlsClient, statusSigning, mdlDocumentSigner, mdlReaderAuthentication } = EXTENDED_KEY_USAGE
 const TLS: readonly string[] = [tlsServer, tlsClient]
 const KNOWN: readonly string[] = Object.values(EXTENDED_KEY_USAGE)
 const OURS: Readonly<Record<Purpose, readonly string[]>> = {
   credential: [mdlDocumentSigner],
+  // An issuer may sign its lists by itself.
+  status: [mdlDocumentSigner, statusSigning],
   request: [mdlReaderAuthentication],
   attestation: [],
   tls: [tlsServer],
 }
 const ASKED: Readonly<Record<Purpose, string>> = {
   credential: 'signing credentials',
+  status: 'signing status lists',
   request: 'signing presentation requests',
   attestation: 'signing key attestations',
   tls: 'a TLS server',

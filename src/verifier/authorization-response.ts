@@ -145,6 +145,7 @@ async function verifiedOutcome(
     clockSkewSeconds: context.config.clockSkewSeconds,
     trustAnchors: context.config.trustAnchors,
     parseCertificate: context.parseCertificate,
+    status: context.status,
   })
   return { report }
 }

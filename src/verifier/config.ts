@@ -1,5 +1,6 @@
 /** The verification service's `server.json`. */
 import type { KeyObject } from 'node:crypto'
+import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { anchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
@@ -13,6 +14,7 @@ import {
 import type { Files } from '../config/files.ts'
 import { algorithmOf } from '../keys/algorithm.ts'
 import type { Certificate } from '../keys/certificate.ts'
+import { isPrivateHost } from '../protocol/private-host.ts'
 
 export const VerifierSettings = Type.Object(
   {
@@ -43,6 +45,25 @@ export const VerifierSettings = Type.Object(
         description: 'How long a session waits for its response; 600 when absent',
       }),
     ),
+    status: Type.Optional(
+      Type.Object(
+        {
+          onUnreachable: Type.Optional(
+            Type.Union([Type.Literal('reject'), Type.Literal('accept')], {
+              description:
+                'What becomes of a credential whose status list cannot be fetched: `reject`, or `accept` with a warning in the report; `reject` when absent',
+            }),
+          ),
+          allowPrivateAddresses: Type.Optional(
+            Type.Boolean({
+              description:
+                'Whether status lists are fetched from addresses of this machine and its network; when absent, only if `baseUrl` is one itself',
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
   },
   { additionalProperties: false },
 )
@@ -53,6 +74,7 @@ export interface VerifierConfig extends CommonConfig {
   readonly trustAnchors: readonly Certificate[]
   readonly requestLifetimeSeconds: number
   readonly profile: 'haip' | undefined
+  readonly status: { readonly onUnreachable: 'reject' | 'accept'; readonly allowPrivateAddresses: boolean }
 }
 
 /** Of its OpenAPI document. */
@@ -80,12 +102,23 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       trustAnchors: anchors.certificates,
       requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
       profile: settings.profile,
+      status: statusOf(settings.status, common.config.baseUrl),
     },
     warnings: [
       ...common.warnings,
       ...algorithmWarnings(common.config.signingKey),
       ...trustWarnings(anchors.certificates, now),
     ],
+  }
+}
+
+function statusOf(
+  { onUnreachable = 'reject', allowPrivateAddresses }: NonNullable<Static<typeof VerifierSettings>['status']> = {},
+  baseUrl: string,
+): VerifierConfig['status'] {
+  return {
+    onUnreachable,
+    allowPrivateAddresses: allowPrivateAddresses ?? isPrivateHost(new URL(baseUrl).hostname),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import type { VerifierStore } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
+import type { StatusPolicy } from './status/lists.ts'
 
 export interface VerifierContext {
   readonly config: VerifierConfig
@@ -17,6 +18,8 @@ export interface VerifierContext {
   /** A query as it was posted. It never changes, so the ones used last are kept in memory. */
   readonly query: (id: string) => Promise<DcqlQuery | undefined>
   readonly parseCertificate: (der: Uint8Array) => Certificate
+  /** How the status of credentials is found. */
+  readonly status: StatusPolicy
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger

@@ -27,7 +27,7 @@ export async function verifyStatic(
   const vpToken = readVpToken(request.vp_token as JsonObject)
   const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
   refuseUnlessTold(query, { nonce, audience, response_uri: responseUri })
-  const { config, store, random, parseCertificate } = context
+  const { config, store, random, parseCertificate, status } = context
   const now = context.now()
   const report = await verify(
     { vpToken, state: undefined },
@@ -46,6 +46,7 @@ export async function verifyStatic(
       clockSkewSeconds: config.clockSkewSeconds,
       trustAnchors: config.trustAnchors,
       parseCertificate,
+      status,
     },
   )
   const subject = request.verification_query_id

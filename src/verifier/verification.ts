@@ -12,6 +12,7 @@ import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { allHold, type CheckResult, runChecks } from './checks/check.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { PresentationContext, Reading } from './checks/presentation.ts'
+import { forOneResponse } from './status/lists.ts'
 import { transactionsFor } from './transaction-data.ts'
 
 export interface Report {
@@ -51,8 +52,9 @@ export type VerificationContext = Omit<PresentationContext, 'query' | 'format'> 
 
 /** Between two presentations others are served: each may take a while, whoever sent it. */
 export async function verify(response: VpResponse, context: VerificationContext): Promise<Report> {
+  const asked = { ...context, status: forOneResponse(context.status) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
-  const checks = runChecks(responseChecks, { state: response.state, counts }, context)
+  const checks = await runChecks(responseChecks, { state: response.state, counts }, context)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
   for (const query of context.query.credentials) {
     // Where one was asked for, more are wrong already, and only the first is looked at.
@@ -61,7 +63,7 @@ export async function verify(response: VpResponse, context: VerificationContext)
     const reports: CredentialReport[] = []
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
-      reports.push(verifyPresentation(text, query, context))
+      reports.push(await verifyPresentation(text, query, asked))
     }
     credentials.push([query.id, reports])
   }
@@ -74,7 +76,11 @@ export function checksOf({ checks, credentials }: Pick<Report, 'checks' | 'crede
   return [...checks, ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks))]
 }
 
-function verifyPresentation(text: string, query: CredentialQuery, context: VerificationContext): CredentialReport {
+async function verifyPresentation(
+  text: string,
+  query: CredentialQuery,
+  context: VerificationContext,
+): Promise<CredentialReport> {
   const format = formatOf(query.format)
   // Nothing else is stored: a format that we cannot read is refused when the query is posted.
   if (format === undefined) throw new Error(`there is no format ${query.format}`)
@@ -82,7 +88,10 @@ function verifyPresentation(text: string, query: CredentialQuery, context: Verif
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const transactionData = transactionsFor(context.binding.transactionData, query.id)
   const asked: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }
-  const checks = [...runChecks(readingChecks, reading, asked), ...runChecks(evidenceChecks, evidence, asked)]
+  const checks = [
+    ...(await runChecks(readingChecks, reading, asked)),
+    ...(await runChecks(evidenceChecks, evidence, asked)),
+  ]
   const described = evidence && allHold(checks) ? describe(evidence, context) : {}
   return { format: query.format, ...described, checks }
 }

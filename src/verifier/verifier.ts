@@ -12,6 +12,7 @@ import type { VerifierStore } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
 import { verifierRoutes } from './routes.ts'
+import { statusLists } from './status/lists.ts'
 
 export interface VerifierEffects {
   readonly store: VerifierStore
@@ -34,6 +35,10 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
     clientId: `${X509_HASH_PREFIX}${leaf.fingerprint}`,
     query: remembered(REMEMBERED_QUERIES, async (id) => (await store.get('verification_query', id))?.value.dcqlQuery),
     parseCertificate: certificateCache(REMEMBERED_CERTIFICATES),
+    status: {
+      lists: statusLists(effects, config.status.allowPrivateAddresses),
+      onUnreachable: config.status.onUnreachable,
+    },
   }
   return createApp(
     {

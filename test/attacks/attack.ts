@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { formatOf } from '../../src/credential/formats.ts'
 import { TRANSACTION_CHECK } from '../../src/protocol/transaction-data.ts'
 import { evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
+import type { StatusPolicy } from '../../src/verifier/status/lists.ts'
 import type { CredentialReport, Report } from '../../src/verifier/verification.ts'
 import type { Forgery, World } from '../support/forge.ts'
 import type { Profile } from '../support/profiles.ts'
@@ -46,6 +47,12 @@ export const after = {
   disclosures: ['query.claims', 'query.values'],
   claims: ['query.values'],
 } satisfies Readonly<Record<string, readonly string[]>>
+
+/** For credentials without one. */
+export const noStatus: StatusPolicy = {
+  lists: () => Promise.reject(new Error('no status list was asked for')),
+  onUnreachable: 'reject',
+}
 
 /** The outcome of each check of a report, by id. */
 export function outcomesOf(report: Pick<CredentialReport, 'checks'> | undefined): Record<string, string> {

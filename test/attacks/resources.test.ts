@@ -1,4 +1,5 @@
 /** Attacks on memory, time and disk: what one stranger sends must not keep the others from being served. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,6 +14,7 @@ import { parseCertificate } from '../../src/keys/certificate.ts'
 import { verifySignature } from '../../src/keys/certificate-signature.ts'
 import { verify } from '../../src/verifier/verification.ts'
 import { buildCommand, COMMAND, makeDirectory, run } from '../support/process.ts'
+import { noStatus } from './attack.ts'
 
 describe('what is sent costs little to refuse', () => {
   it('an RSA key with a long exponent, which makes each verification slow', () => {
@@ -64,7 +66,8 @@ describe('what is sent costs little to refuse', () => {
       transactionData: [],
     }
     const now = new Date()
-    const rest = { state: '', binding, sessionStart: now, now, clockSkewSeconds: 0, trustAnchors: [], parseCertificate }
+    const given = { trustAnchors: [], parseCertificate, status: noStatus }
+    const rest = { state: '', binding, sessionStart: now, now, clockSkewSeconds: 0, ...given }
     const { credentials } = await verify({ vpToken, state: undefined }, { query, ...rest })
     clearImmediate(next)
     expect(credentials.card).toHaveLength(20)

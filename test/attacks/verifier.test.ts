@@ -32,7 +32,7 @@ import {
   startVerification,
   statusOf,
 } from '../support/wire.ts'
-import { type Attack, expected, expectRefusal, outcomesOf, type Sent } from './attack.ts'
+import { type Attack, expected, expectRefusal, noStatus, outcomesOf, type Sent } from './attack.ts'
 import {
   credentialAttacks,
   disclosedClaimAttacks,
@@ -315,5 +315,6 @@ function strangerContext({ services }: World) {
     parseCertificate: () => {
       throw new Error('not asked')
     },
+    status: noStatus,
   }
 }

@@ -1,7 +1,7 @@
 /** What every W3C credential says in the same members, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
-import { isoDate, namesOf, numericDate, statusOf, stringsOf } from '../evidence.ts'
+import { isoDate, namesOf, numericDate, statusEntriesOf, statusOf, stringsOf } from '../evidence.ts'
 import type { Evidence, Order, Validity } from '../format.ts'
 import { hasOrderedStatus } from '../ordered-status.ts'
 
@@ -11,13 +11,14 @@ export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 export function w3cEvidence(
   payload: JsonObject,
   claims: JsonObject,
-): Pick<Evidence, 'types' | 'validity' | 'status'> & { readonly identifiers: readonly string[] } {
-  const status = Object.hasOwn(payload, 'status') ? own(payload, 'status') : own(claims, 'credentialStatus')
+): Pick<Evidence, 'types' | 'validity' | 'status' | 'credentialStatus'> & { readonly identifiers: readonly string[] } {
+  const entries = statusEntriesOf(own(claims, 'credentialStatus'))
   return {
     identifiers: identifiersOf(payload, claims),
     types: stringsOf(own(claims, 'type')),
     validity: validityOf(payload, claims),
-    status: statusOf(status),
+    status: statusOf(own(payload, 'status')),
+    ...(entries === undefined ? {} : { credentialStatus: entries }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allHold, type Check, cannotAsk, fail, pass, runChecks } from './check.ts'
+import { allHold, type Check, cannotAsk, fail, pass, runChecks, tolerate, type Verdict } from './check.ts'
 
 type Made = Partial<Check<string, { readonly asked: boolean }>>
 
@@ -8,49 +8,56 @@ function check(id: Check<string, object>['id'], made: Made = {}): Check<string, 
 }
 
 const context = { asked: true }
-const outcomes = (checks: readonly Check<string, { readonly asked: boolean }>[], evidence: string | undefined = 'x') =>
-  runChecks(checks, evidence, context).map(({ outcome, detail }) =>
+const outcomes = async (
+  checks: readonly Check<string, { readonly asked: boolean }>[],
+  evidence: string | undefined = 'x',
+) =>
+  (await runChecks(checks, evidence, context)).map(({ outcome, detail }) =>
     detail === undefined ? outcome : `${outcome}: ${detail}`,
   )
 
 describe('the runner', () => {
-  it('asks every check, and says of each what it asked and by which rule', () => {
-    expect(runChecks([check('a.b', { run: () => fail('why not') })], 'x', context)).toEqual([
+  it('asks every check, and says of each what it asked and by which rule', async () => {
+    expect(await runChecks([check('a.b', { run: () => fail('why not') })], 'x', context)).toEqual([
       { id: 'a.b', asks: 'Is it so?', spec: 'A document', level: 'MUST', outcome: 'failed', detail: 'why not' },
     ])
     expect(
-      outcomes([check('a.a', { run: () => fail('no') }), check('a.b'), check('a.c', { run: () => pass('well') })]),
+      await outcomes([
+        check('a.a', { run: () => fail('no') }),
+        check('a.b'),
+        check('a.c', { run: () => pass('well') }),
+      ]),
     ).toEqual(['failed: no', 'passed', 'passed: well'])
   })
 
-  it('makes a failed SHOULD a warning', () => {
-    expect(outcomes([check('a.a', { level: 'SHOULD', run: () => fail('better not') })])).toEqual([
+  it('makes a failed SHOULD a warning', async () => {
+    expect(await outcomes([check('a.a', { level: 'SHOULD', run: () => fail('better not') })])).toEqual([
       'warning: better not',
     ])
   })
 
-  it('does not ask what does not apply, evidence or none', () => {
+  it('does not ask what does not apply, evidence or none', async () => {
     const checks = [check('a.a', { applies: ({ asked }) => (asked ? 'nobody asked' : true), run: () => fail('no') })]
-    expect(outcomes(checks)).toEqual(['not_applicable: nobody asked'])
-    expect(runChecks(checks, undefined, context)[0]?.outcome).toBe('not_applicable')
-    expect(runChecks(checks, 'x', { asked: false })[0]?.outcome).toBe('failed')
+    expect(await outcomes(checks)).toEqual(['not_applicable: nobody asked'])
+    expect((await runChecks(checks, undefined, context))[0]?.outcome).toBe('not_applicable')
+    expect((await runChecks(checks, 'x', { asked: false }))[0]?.outcome).toBe('failed')
   })
 
-  it('asks nothing without evidence', () => {
-    expect(runChecks([check('a.a')], undefined, context)[0]).toMatchObject({
+  it('asks nothing without evidence', async () => {
+    expect((await runChecks([check('a.a')], undefined, context))[0]).toMatchObject({
       outcome: 'not_run',
       detail: 'the presentation could not be read',
     })
   })
 
-  it('does not ask what depends on a failed check, nor what depends on that', () => {
+  it('does not ask what depends on a failed check, nor what depends on that', async () => {
     const checks = [
       check('a.a', { run: () => fail('no') }),
       check('a.b', { needs: ['a.a'] }),
       check('a.c', { needs: ['a.b'] }),
       check('a.d'),
     ]
-    expect(outcomes(checks)).toEqual([
+    expect(await outcomes(checks)).toEqual([
       'failed: no',
       'not_run: it depends on a.a',
       'not_run: it depends on a.b',
@@ -58,36 +65,51 @@ describe('the runner', () => {
     ])
   })
 
-  it('asks what depends on a check that only warned or does not apply', () => {
+  it('asks what depends on a check that only warned or does not apply', async () => {
     const checks = [
       check('a.a', { level: 'SHOULD', run: () => fail('no') }),
       check('a.b', { applies: () => 'nobody asked' }),
       check('a.c', { needs: ['a.a', 'a.b'] }),
     ]
-    expect(outcomes(checks)).toEqual(['warning: no', 'not_applicable: nobody asked', 'passed'])
+    expect(await outcomes(checks)).toEqual(['warning: no', 'not_applicable: nobody asked', 'passed'])
   })
 
-  it('takes an exception for a no', () => {
+  it('takes an exception for a no', async () => {
     const run = () => {
       throw new Error('boom')
     }
-    expect(outcomes([check('a.a', { run })])).toEqual(['failed: could not be checked: boom'])
+    const answered = { run: () => Promise.reject(new Error('nobody there')) }
+    expect(await outcomes([check('a.a', { run }), check('a.b', answered)])).toEqual([
+      'failed: could not be checked: boom',
+      'failed: could not be checked: nobody there',
+    ])
   })
 
-  it('says of a question that cannot be put that it was not', () => {
-    expect(outcomes([check('a.a', { run: () => cannotAsk('nothing there') })])).toEqual(['not_run: nothing there'])
+  it('waits for an answer from elsewhere, and makes a warning of what is tolerated', async () => {
+    const slow = { run: () => new Promise<Verdict>((resolve) => setTimeout(resolve, 5, tolerate('nobody answered'))) }
+    expect(await outcomes([check('a.a', slow), check('a.b', { needs: ['a.a'] })])).toEqual([
+      'warning: nobody answered',
+      'passed',
+    ])
+  })
+
+  it('says of a question that cannot be put that it was not', async () => {
+    expect(await outcomes([check('a.a', { run: () => cannotAsk('nothing there') })])).toEqual([
+      'not_run: nothing there',
+    ])
   })
 })
 
 describe('whether all holds', () => {
-  const run = (made: Made) => allHold(runChecks([check('a.a'), check('a.b', made)], 'x', context))
+  const run = async (made: Made) => allHold(await runChecks([check('a.a'), check('a.b', made)], 'x', context))
   it.each<[string, Made, boolean]>([
     ['passed', {}, true],
     ['warning', { level: 'SHOULD', run: () => fail('no') }, true],
     ['not_applicable', { applies: () => 'nobody asked' }, true],
     ['failed', { run: () => fail('no') }, false],
     ['not_run', { run: () => cannotAsk('nothing there') }, false],
-  ])('%s', (_, made, holds) => expect(run(made)).toBe(holds))
+  ])('%s', async (_, made, holds) => expect(await run(made)).toBe(holds))
 
-  it('nothing asked is nothing held', () => expect(allHold(runChecks([check('a.a')], undefined, context))).toBe(false))
+  it('nothing asked is nothing held', async () =>
+    expect(allHold(await runChecks([check('a.a')], undefined, context))).toBe(false))
 })

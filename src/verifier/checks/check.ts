@@ -1,6 +1,6 @@
 /**
  * What a check is, and the runner that asks a list of them. Nobody else writes an outcome: a check says yes, or why not,
- * and what is not asked says why it is not.
+ * and what is not asked says why it is not. A check may have to ask somebody else first; the next waits for it.
  */
 
 export interface Check<Evidence, Context> {
@@ -16,11 +16,13 @@ export interface Check<Evidence, Context> {
   readonly needs?: readonly string[]
   /** True, or why the question is not asked. It sees what we asked for, never what we were sent. */
   applies?(context: Context): true | string
-  run(evidence: Evidence, context: Context): Verdict
+  run(evidence: Evidence, context: Context): Verdict | Promise<Verdict>
 }
 
 export type Verdict =
   | { readonly passed: true; readonly detail?: string }
+  /** It could not be answered, and whoever runs the service said to go on all the same: a warning. */
+  | { readonly passed: 'tolerated'; readonly detail: string }
   | { readonly passed: false; readonly detail: string }
   /** The question could not be put, because what it is about is missing; that fails another check. */
   | { readonly passed: undefined; readonly detail: string }
@@ -36,21 +38,24 @@ export interface CheckResult {
 
 export const pass = (detail?: string): Verdict => (detail === undefined ? { passed: true } : { passed: true, detail })
 export const fail = (detail: string): Verdict => ({ passed: false, detail })
+export const tolerate = (detail: string): Verdict => ({ passed: 'tolerated', detail })
 export const cannotAsk = (detail: string): Verdict => ({ passed: undefined, detail })
 
 /** Asks every check in order. `evidence` is undefined when there is nothing to ask about: then all are `not_run`. */
-export function runChecks<Evidence, Context>(
+export async function runChecks<Evidence, Context>(
   checks: readonly Check<Evidence, Context>[],
   evidence: Evidence | undefined,
   context: Context,
-): CheckResult[] {
+): Promise<CheckResult[]> {
   const outcomes = new Map<string, CheckResult['outcome']>()
-  return checks.map((check) => {
-    const { outcome, detail } = ask(check, evidence, context, outcomes)
+  const results: CheckResult[] = []
+  for (const check of checks) {
+    const { outcome, detail } = await ask(check, evidence, context, outcomes)
     outcomes.set(check.id, outcome)
     const { id, asks, spec, level } = check
-    return { id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail }) }
-  })
+    results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail }) })
+  }
+  return results
 }
 
 /** Whether nothing that must hold failed or was left unasked. */
@@ -58,27 +63,32 @@ export function allHold(results: readonly CheckResult[]): boolean {
   return results.every(({ outcome }) => outcome === 'passed' || outcome === 'warning' || outcome === 'not_applicable')
 }
 
-function ask<Evidence, Context>(
+async function ask<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
   outcomes: ReadonlyMap<string, CheckResult['outcome']>,
-): { readonly outcome: CheckResult['outcome']; readonly detail?: string | undefined } {
+): Promise<{ readonly outcome: CheckResult['outcome']; readonly detail?: string | undefined }> {
   const applies = check.applies?.(context) ?? true
   if (applies !== true) return { outcome: 'not_applicable', detail: applies }
   if (evidence === undefined) return { outcome: 'not_run', detail: 'the presentation could not be read' }
   const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
   if (unmet !== undefined) return { outcome: 'not_run', detail: `it depends on ${unmet}` }
-  const { passed, detail } = answer(check, evidence, context)
+  const { passed, detail } = await answer(check, evidence, context)
   if (passed === undefined) return { outcome: 'not_run', detail }
+  if (passed === 'tolerated') return { outcome: 'warning', detail }
   if (passed) return { outcome: 'passed', detail }
   return { outcome: check.level === 'MUST' ? 'failed' : 'warning', detail }
 }
 
 /** An exception is a failed check: what could not be checked does not hold. */
-function answer<Evidence, Context>(check: Check<Evidence, Context>, evidence: Evidence, context: Context): Verdict {
+async function answer<Evidence, Context>(
+  check: Check<Evidence, Context>,
+  evidence: Evidence,
+  context: Context,
+): Promise<Verdict> {
   try {
-    return check.run(evidence, context)
+    return await check.run(evidence, context)
   } catch (error) {
     return fail(`could not be checked: ${(error as Error).message}`)
   }

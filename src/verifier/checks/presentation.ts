@@ -2,6 +2,7 @@
 import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
+import type { StatusPolicy } from '../status/lists.ts'
 import { type Check, fail, pass } from './check.ts'
 
 /** What the presentation has to be bound to. Where we did not make the request, nobody may have told us all of it. */
@@ -21,6 +22,7 @@ export interface PresentationContext {
   readonly clockSkewSeconds: number
   readonly trustAnchors: readonly Certificate[]
   readonly parseCertificate: (der: Uint8Array) => Certificate
+  readonly status: StatusPolicy
 }
 
 /** A presentation taken apart, or why it could not be. */

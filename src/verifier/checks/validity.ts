@@ -2,6 +2,7 @@
 import type { Evidence, Instant } from '../../credential/format.ts'
 import { type Check, fail, pass } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
+import { status } from './status.ts'
 
 export const validity: readonly Check<Evidence, PresentationContext>[] = [
   {
@@ -37,19 +38,7 @@ export const validity: readonly Check<Evidence, PresentationContext>[] = [
     run: ({ validity: { notAfter } }, { now, clockSkewSeconds }) =>
       timeVerdict(notAfter, (at) => now.getTime() < at + clockSkewSeconds * 1000, 'expired on'),
   },
-  {
-    id: 'status.valid',
-    asks: 'Has the issuer neither revoked nor suspended the credential?',
-    spec: 'Token Status List draft-20, Validation Rules',
-    level: 'MUST',
-    needs: ['issuer.trusted'],
-    applies: ({ trustAnchors }) =>
-      trustAnchors.length > 0 || 'no trust anchors are configured, so that no status is fetched',
-    run: ({ status }) =>
-      status === undefined
-        ? pass('the credential carries no status')
-        : fail('the credential carries a status, and this release cannot look it up'),
-  },
+  status,
 ]
 
 function timeVerdict(instants: readonly Instant[], holds: (at: number) => boolean, otherwise: string) {

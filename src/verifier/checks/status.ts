@@ -1,0 +1,17 @@
+/** Whether the issuer has taken the credential back. The lists come from elsewhere: `../status`. */
+import type { Evidence } from '../../credential/format.ts'
+import { statusVerdict } from '../status/verdict.ts'
+import type { Check } from './check.ts'
+import type { PresentationContext } from './presentation.ts'
+
+export const status: Check<Evidence, PresentationContext> = {
+  id: 'status.valid',
+  asks: 'Has the issuer neither revoked nor suspended the credential?',
+  spec: 'Token Status List draft-20, Validation Rules; Bitstring Status List 1.0, Validate Algorithm',
+  level: 'MUST',
+  // Nobody is asked on the word of somebody who is not trusted.
+  needs: ['issuer.trusted'],
+  applies: ({ trustAnchors }) =>
+    trustAnchors.length > 0 || 'no trust anchors are configured, so that no status is fetched',
+  run: statusVerdict,
+}

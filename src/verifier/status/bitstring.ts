@@ -1,0 +1,68 @@
+/**
+ * Status lists of the W3C, as VC-JWT, taken apart. Bitstring Status List 1.0, BitstringStatusListCredential; VC-JOSE-COSE,
+ * Securing JSON-LD Verifiable Credentials with JOSE.
+ */
+import { fromBase64url } from '../../codec/base64url.ts'
+import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { readJws } from '../../codec/jws.ts'
+import { malformed, within } from '../../codec/malformed.ts'
+import { chainOf, numericDate, stringsOf } from '../../credential/evidence.ts'
+import { w3cEvidence } from '../../credential/w3c/members.ts'
+import { signedBy } from '../../keys/signature.ts'
+import { type StatusList, unpack } from './status-list.ts'
+
+const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
+/** Bitstring Status List 1.0, BitstringStatusListCredential: a holder must not stand alone in a list. */
+const MIN_BYTES = 131_072 / 8
+
+/** Throws a MalformedError when the text is no status list credential for `uri`. */
+export async function readBitstringCredential(text: string, uri: string): Promise<StatusList> {
+  const jws = readJws(text.trim())
+  const { header, payload } = jws
+  if (!TYPES.includes(own(header, 'typ'))) malformed('its type is not vc+jwt')
+  // VCDM 1.1 has the credential in a member of its own.
+  const inner = own(payload, 'vc')
+  const credential = isObject(inner) ? inner : payload
+  const { types, identifiers, validity } = w3cEvidence(payload, credential)
+  if (!types.includes('BitstringStatusListCredential')) malformed('it is no BitstringStatusListCredential')
+  const id = own(credential, 'id')
+  if (id !== undefined && id !== uri) malformed('its id is not the address that it was fetched from')
+  return {
+    chain: chainOf(header),
+    signedBy: (key) => signedBy(jws, key),
+    issuedAt: numericDate(payload, 'iat'),
+    validity,
+    identifiers,
+    ...(await contentOf(own(credential, 'credentialSubject'))),
+  }
+}
+
+async function contentOf(
+  subject: unknown,
+): Promise<Pick<StatusList, 'ttlSeconds' | 'purposes' | 'width' | 'first' | 'bytes'>> {
+  if (!isObject(subject) || !stringsOf(own(subject, 'type')).includes('BitstringStatusList')) {
+    return malformed('its credentialSubject is no BitstringStatusList')
+  }
+  const encoded = ownString(subject, 'encodedList')
+  // The u is that of multibase: base64url without padding.
+  if (encoded?.startsWith('u') !== true) return malformed('its encodedList does not begin with u')
+  const bytes = await unpack(
+    within('its encodedList', () => fromBase64url(encoded.slice(1))),
+    'gzip',
+  )
+  if (bytes.length < MIN_BYTES) malformed(`its list has fewer than ${MIN_BYTES * 8} entries`)
+  return {
+    ttlSeconds: ttlOf(subject),
+    purposes: stringsOf(own(subject, 'statusPurpose')),
+    width: 1,
+    first: 'highest',
+    bytes,
+  }
+}
+
+/** In milliseconds there. */
+function ttlOf(subject: JsonObject): number | undefined {
+  const ttl = own(subject, 'ttl')
+  if (ttl === undefined) return undefined
+  return typeof ttl === 'number' && ttl > 0 ? ttl / 1000 : malformed('its ttl is no positive number')
+}

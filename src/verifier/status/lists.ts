@@ -1,0 +1,160 @@
+/**
+ * Status lists from other servers, kept for as long as they allow. Whoever asks for one that is on its way waits for the
+ * same answer. Token Status List draft-20, Status List Caching; Bitstring Status List 1.0, ttl.
+ */
+import type { Logger } from 'pino'
+import { MalformedError } from '../../codec/malformed.ts'
+import { firstEnd } from '../../credential/evidence.ts'
+import { type Outbound, OutboundError } from '../../http/outbound.ts'
+import { readBitstringCredential } from './bitstring.ts'
+import type { StatusReference } from './reference.ts'
+import { MAX_LIST_BYTES, type StatusList } from './status-list.ts'
+import { readStatusListCwt, readStatusListJwt, TOKEN_TYPES } from './token.ts'
+
+export type Found =
+  | { readonly list: StatusList; readonly fetchedAt: Date; readonly kept: boolean }
+  /** Nobody answered, or not with a list. */
+  | { readonly unreachable: string }
+  /** What was answered is none. */
+  | { readonly problem: string }
+
+export type StatusLists = (wanted: Pick<StatusReference, 'kind' | 'uri'>, prefersCwt: boolean) => Promise<Found>
+
+/** How the status of a credential is found, and what is done when it cannot be. */
+export interface StatusPolicy {
+  readonly lists: StatusLists
+  readonly onUnreachable: 'reject' | 'accept'
+}
+
+interface Effects {
+  readonly outbound: Outbound
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+interface Kept {
+  readonly found: Found
+  readonly until: number
+  readonly bytes: number
+}
+
+const TIMEOUT_MS = 5000
+/** For a list that names no ttl. */
+const USUAL_TTL_MS = 300_000
+const MAX_TTL_MS = 12 * 3_600_000
+/** Nobody is asked more often, whatever was answered. */
+const MIN_TTL_MS = 5000
+const MAX_KEPT = 1000
+const MAX_KEPT_BYTES = 64 * 1024 * 1024
+/** In one response: a wallet waits, and does not wait for long. */
+const MAX_UNREACHABLE = 2
+
+export function statusLists({ outbound, now, log }: Effects, allowPrivateAddresses: boolean): StatusLists {
+  const kept = new Map<string, Kept>()
+  const pending = new Map<string, Promise<Found>>()
+  const fetchList = async (...[wanted, prefersCwt]: Parameters<StatusLists>): Promise<Found> => {
+    const found = await ask(outbound, wanted, { prefersCwt, allowPrivateAddresses, now })
+    const why = 'list' in found ? undefined : 'problem' in found ? found.problem : found.unreachable
+    if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
+    return found
+  }
+  return async (wanted, prefersCwt) => {
+    const key = `${wanted.kind} ${wanted.uri}`
+    const known = kept.get(key)
+    if (known !== undefined && now().getTime() < known.until) {
+      return 'list' in known.found ? { ...known.found, kept: true } : known.found
+    }
+    const running = pending.get(key) ?? fetchList(wanted, prefersCwt)
+    if (pending.has(key)) return running
+    pending.set(key, running)
+    try {
+      const found = await running
+      keep(kept, key, { found, until: now().getTime() + lifeOf(found), bytes: bytesOf(found) })
+      return found
+    } finally {
+      pending.delete(key)
+    }
+  }
+}
+
+/** For the presentations of one response: after a few that nobody answers for, no more are asked for. */
+export function forOneResponse({ lists, onUnreachable }: StatusPolicy): StatusPolicy {
+  let unreachable = 0
+  return {
+    onUnreachable,
+    lists: async (...wanted) => {
+      if (unreachable >= MAX_UNREACHABLE) return { problem: 'it was not asked for, because others did not come' }
+      const found = await lists(...wanted)
+      if ('unreachable' in found) unreachable += 1
+      return found
+    },
+  }
+}
+
+async function ask(
+  outbound: Outbound,
+  { kind, uri }: Pick<StatusReference, 'kind' | 'uri'>,
+  how: { readonly prefersCwt: boolean; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
+): Promise<Found> {
+  const { allowPrivateAddresses } = how
+  const headers = { accept: acceptOf(kind, how.prefersCwt) }
+  try {
+    const answer = await outbound({
+      url: uri,
+      headers,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_LIST_BYTES,
+      allowPrivateAddresses,
+    })
+    if (answer.status !== 200) return { unreachable: `${new URL(uri).host} answered ${answer.status}` }
+    const list = await readList(kind, uri, answer)
+    return { list, fetchedAt: how.now(), kept: false }
+  } catch (error) {
+    if (error instanceof OutboundError) return { unreachable: error.message }
+    if (error instanceof MalformedError) return { problem: error.message }
+    throw error
+  }
+}
+
+function acceptOf(kind: StatusReference['kind'], prefersCwt: boolean): string {
+  const { jwt, cwt } = TOKEN_TYPES
+  if (kind === 'bitstring') return 'application/vc+jwt, application/jwt;q=0.9, text/plain;q=0.1'
+  return prefersCwt ? `${cwt}, ${jwt};q=0.9` : `${jwt}, ${cwt};q=0.9`
+}
+
+async function readList(
+  kind: StatusReference['kind'],
+  uri: string,
+  { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array },
+): Promise<StatusList> {
+  const text = (): string => Buffer.from(body).toString('latin1')
+  if (kind === 'bitstring') return readBitstringCredential(text(), uri)
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  if (type === TOKEN_TYPES.cwt) return readStatusListCwt(body, uri)
+  if (type === TOKEN_TYPES.jwt) return readStatusListJwt(text(), uri)
+  throw new MalformedError(`what was answered is neither ${TOKEN_TYPES.jwt} nor ${TOKEN_TYPES.cwt}`)
+}
+
+function lifeOf(found: Found): number {
+  if (!('list' in found)) return MIN_TTL_MS
+  const { ttlSeconds, validity } = found.list
+  const ttl = Math.min(ttlSeconds === undefined ? USUAL_TTL_MS : ttlSeconds * 1000, MAX_TTL_MS)
+  const left = (firstEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - found.fetchedAt.getTime()
+  return Math.max(MIN_TTL_MS, Math.min(ttl, left))
+}
+
+function bytesOf(found: Found): number {
+  return 'list' in found ? found.list.bytes.length : 0
+}
+
+/** The one that was fetched longest ago makes room. */
+function keep(kept: Map<string, Kept>, key: string, entry: Kept): void {
+  kept.delete(key)
+  kept.set(key, entry)
+  let bytes = [...kept.values()].reduce((sum, each) => sum + each.bytes, 0)
+  for (const [oldest, each] of kept) {
+    if (kept.size <= MAX_KEPT && bytes <= MAX_KEPT_BYTES) return
+    kept.delete(oldest)
+    bytes -= each.bytes
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Where a credential says that its status is. Token Status List draft-20, Referenced Token; Bitstring Status List 1.0,
+ * BitstringStatusListEntry.
+ */
+import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
+import { malformed, within } from '../../codec/malformed.ts'
+import type { Evidence } from '../../credential/format.ts'
+
+export interface StatusReference {
+  readonly kind: 'token' | 'bitstring'
+  readonly uri: string
+  readonly index: number
+  /** What a set bit means; a token says it with its values. */
+  readonly purpose: 'revocation' | 'suspension' | undefined
+}
+
+export interface StatusReferences {
+  readonly references: readonly StatusReference[]
+  /** What is there beside them and is not looked at, for people. */
+  readonly ignored: readonly string[]
+}
+
+const MAX_URI = 2048
+/** Each is somebody to ask. */
+const MAX_ENTRIES = 8
+
+/** Throws a MalformedError when there is a status that cannot be looked up: that says as much as none, and is not none. */
+export function referencesOf({
+  status,
+  credentialStatus = [],
+}: Pick<Evidence, 'status' | 'credentialStatus'>): StatusReferences {
+  if (credentialStatus.length > MAX_ENTRIES) malformed(`credentialStatus has more than ${MAX_ENTRIES} entries`)
+  const entries = credentialStatus.map((entry, at) => within(`credentialStatus[${at}]`, () => entryOf(entry)))
+  return {
+    references: [
+      ...(status === undefined ? [] : [tokenOf(status)]),
+      ...entries.flatMap((entry) => (typeof entry === 'string' ? [] : [entry])),
+    ],
+    ignored: [
+      ...Object.keys(status ?? {}).flatMap((name) => (name === 'status_list' ? [] : ['another member of status'])),
+      ...entries.filter((entry) => typeof entry === 'string'),
+    ],
+  }
+}
+
+function tokenOf(status: JsonObject): StatusReference {
+  const list = own(status, 'status_list')
+  if (!isObject(list)) return malformed('its status has no status_list, and no other way is supported')
+  const index = own(list, 'idx')
+  if (typeof index !== 'number' || !isIndex(index)) return malformed('idx of its status_list is no index')
+  return { kind: 'token', uri: uriOf(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
+}
+
+function entryOf(entry: JsonObject): StatusReference | string {
+  if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is no BitstringStatusListEntry')
+  const purpose = ownString(entry, 'statusPurpose')
+  if (purpose === undefined) return malformed('it has no statusPurpose')
+  // These say nothing about whether the credential holds.
+  if (purpose !== 'revocation' && purpose !== 'suspension')
+    return 'a statusPurpose that is neither revocation nor suspension'
+  const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]
+  if (size !== 1) malformed(`its statusSize is not 1, which it has to be for ${purpose}`)
+  if (typeof index !== 'string' || !/^\d{1,16}$/.test(index) || !isIndex(Number(index))) {
+    return malformed('statusListIndex is no index, as a text')
+  }
+  return {
+    kind: 'bitstring',
+    uri: uriOf(own(entry, 'statusListCredential'), 'statusListCredential'),
+    index: Number(index),
+    purpose,
+  }
+}
+
+function isIndex(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+function uriOf(value: Json | undefined, name: string): string {
+  if (typeof value !== 'string' || value.length > MAX_URI || !URL.canParse(value)) return malformed(`${name} is no URL`)
+  return value
+}

@@ -1,0 +1,68 @@
+/**
+ * Who may sign the status list of a credential: its issuer, or whom the same authority says may do it for others. Token
+ * Status List draft-20, Validation Rules and Extended Key Usage Extension.
+ */
+import { MalformedError } from '../../codec/malformed.ts'
+import type { Evidence } from '../../credential/format.ts'
+import { type Certificate, leafProblem } from '../../keys/certificate.ts'
+import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
+import { identifierProblem } from '../../keys/identifier.ts'
+import { findTrustPath } from '../../keys/trust-anchors.ts'
+import { MAX_CHAIN } from '../../keys/x5c.ts'
+import type { PresentationContext } from '../checks/presentation.ts'
+import type { StatusList } from './status-list.ts'
+
+/** Why nobody may have signed the list who speaks for the issuer of the credential, which is trusted; or undefined. */
+export function signerProblem(
+  list: StatusList,
+  { chain, identifiers }: Evidence['issuer'],
+  context: PresentationContext,
+): string | undefined {
+  const issuer = chain.map((der) => context.parseCertificate(der))
+  const signer = list.chain.length === 0 ? issuer : readChain(list.chain, context)
+  if ('problem' in signer) return signer.problem
+  const [[own], [leaf]] = [issuer, signer]
+  if (own === undefined || leaf === undefined) return 'there is no certificate of its key'
+  if (!list.signedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
+  const problem = leafProblem(leaf, context.now, context.clockSkewSeconds, 'status')
+  if (problem !== undefined) return problem
+  if (leaf.publicKey.equals(own.publicKey)) return undefined
+  const found = pathOf(signer, context)
+  if ('problem' in found) return found.problem
+  if (isSameIssuer(leaf, own, identifiers) || isProvider(leaf, found.path, pathOf(issuer, context))) return undefined
+  return `it is signed by ${leaf.subjectText}, who is not the issuer of the credential`
+}
+
+function readChain(
+  chain: readonly Uint8Array[],
+  { parseCertificate }: PresentationContext,
+): readonly Certificate[] | { readonly problem: string } {
+  if (chain.length > MAX_CHAIN) return { problem: `it comes with more than ${MAX_CHAIN} certificates` }
+  try {
+    return chain.map((der) => parseCertificate(der))
+  } catch (error) {
+    if (error instanceof MalformedError) return { problem: `a certificate of it cannot be read: ${error.message}` }
+    throw error
+  }
+}
+
+function pathOf(certificates: readonly Certificate[], { trustAnchors, now, clockSkewSeconds }: PresentationContext) {
+  return findTrustPath(certificates, trustAnchors, now, clockSkewSeconds)
+}
+
+/** With another key: the same name by the same authority, or a certificate for the issuer that the credential names. */
+function isSameIssuer(leaf: Certificate, own: Certificate, identifiers: readonly string[]): boolean {
+  if (leaf.subject.equals(own.subject) && leaf.issuer.equals(own.issuer)) return true
+  const [identifier] = identifiers
+  return identifier !== undefined && leaf.hasSubjectAltName && identifierProblem(leaf, identifier) === undefined
+}
+
+/** One whose certificate is for status lists, under the very anchor of the issuer. */
+function isProvider(
+  { extendedKeyUsage }: Certificate,
+  path: readonly Certificate[],
+  own: ReturnType<typeof findTrustPath>,
+): boolean {
+  if (extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) !== true || !('path' in own)) return false
+  return path.at(-1)?.fingerprint === own.path.at(-1)?.fingerprint
+}

@@ -1,0 +1,42 @@
+/** A status list, however it came: what it says, taken apart and not judged. `verdict.ts` judges it, for each credential anew. */
+import type { KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gunzip, inflate } from 'node:zlib'
+import { malformed } from '../../codec/malformed.ts'
+import type { StatusWidth } from '../../codec/status-list.ts'
+import type { Instant, Validity } from '../../credential/format.ts'
+
+export interface StatusList {
+  /** The certificates it came with (DER), that of its key first; none when it leaves that to the credential. */
+  readonly chain: readonly Uint8Array[]
+  signedBy(key: KeyObject): boolean
+  readonly issuedAt: readonly Instant[]
+  readonly validity: Validity
+  /** For how long it may be used, by its own word. */
+  readonly ttlSeconds: number | undefined
+  /** Who the list says issued it: one entry for each member that says so. None where its key alone says so. */
+  readonly identifiers: readonly string[]
+  /** What its entries are about; none where they say it by their values. */
+  readonly purposes: readonly string[]
+  readonly width: StatusWidth
+  /** Where index 0 is in the first byte. */
+  readonly first: 'lowest' | 'highest'
+  readonly bytes: Uint8Array
+}
+
+/** What an answer of another server may be, before and after it is unpacked. A million entries of two bits are 256 KiB. */
+export const MAX_LIST_BYTES = 2 * 1024 * 1024
+const MAX_UNPACKED_BYTES = 4 * 1024 * 1024
+
+/** The bytes of a list. Throws a MalformedError when they are packed otherwise, or are too many. */
+export async function unpack(packed: Uint8Array, by: 'zlib' | 'gzip'): Promise<Uint8Array> {
+  const unpacking = by === 'zlib' ? promisify(inflate) : promisify(gunzip)
+  try {
+    return await unpacking(packed, { maxOutputLength: MAX_UNPACKED_BYTES })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      return malformed(`its list is larger than ${MAX_UNPACKED_BYTES} bytes when it is unpacked`)
+    }
+    return malformed(`its list is not packed by ${by}`)
+  }
+}

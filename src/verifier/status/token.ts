@@ -1,0 +1,92 @@
+/** Status list tokens, as JWT and as CWT, taken apart. Token Status List draft-20, Status List Token. */
+import { fromBase64url } from '../../codec/base64url.ts'
+import { asBytes, asMap, type Cbor, decodeCbor, untagged } from '../../codec/cbor.ts'
+import { readSign1 } from '../../codec/cose.ts'
+import { isObject, type Json, own, ownString } from '../../codec/json.ts'
+import { readJws } from '../../codec/jws.ts'
+import { malformed } from '../../codec/malformed.ts'
+import type { StatusWidth } from '../../codec/status-list.ts'
+import { chainOf } from '../../credential/evidence.ts'
+import type { Instant } from '../../credential/format.ts'
+import { sign1SignedBy, signedBy } from '../../keys/signature.ts'
+import { type StatusList, unpack } from './status-list.ts'
+
+export const TOKEN_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
+
+/** Claims and tags: RFC 8392 section 4 and 6; Token Status List draft-20, IANA. */
+const CLAIM = { sub: 2, exp: 4, nbf: 5, iat: 6, ttl: 65_534, list: 65_533 } as const
+const CWT = 61
+/** CoAP content formats: Token Status List draft-20, IANA. Not registered yet, so that both are texts. */
+const CWT_TYPES: readonly unknown[] = [TOKEN_TYPES.cwt, 'statuslist+cwt']
+const WIDTHS: readonly unknown[] = [1, 2, 4, 8]
+
+/** The claims of either, as values of JSON; `lst` alone has been read. */
+interface Claims {
+  readonly sub: unknown
+  readonly iat: unknown
+  readonly nbf: unknown
+  readonly exp: unknown
+  readonly ttl: unknown
+  readonly bits: unknown
+  readonly packed: Uint8Array
+}
+
+/** Throws a MalformedError when the text is no status list token for `uri`. */
+export async function readStatusListJwt(text: string, uri: string): Promise<StatusList> {
+  const jws = readJws(text)
+  const { header, payload } = jws
+  if (ownString(header, 'typ') !== 'statuslist+jwt') malformed('its type is not statuslist+jwt')
+  const claim = (name: string): Json | undefined => own(payload, name)
+  const list = claim('status_list')
+  const lst = isObject(list) ? ownString(list, 'lst') : undefined
+  if (!isObject(list) || lst === undefined) return malformed('it has no status_list with a lst')
+  const claims = { sub: claim('sub'), iat: claim('iat'), nbf: claim('nbf'), exp: claim('exp'), ttl: claim('ttl') }
+  return {
+    chain: chainOf(header),
+    signedBy: (key) => signedBy(jws, key),
+    ...(await contentOf({ ...claims, bits: own(list, 'bits'), packed: fromBase64url(lst) }, uri)),
+  }
+}
+
+/** Throws a MalformedError when the bytes are no status list token for `uri`. */
+export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise<StatusList> {
+  const token = decodeCbor(bytes, { longNumbers: true })
+  const sign1 = readSign1(untagged(token, CWT) ?? token, 'the token')
+  if (!CWT_TYPES.includes(sign1.typ)) malformed(`its type is not ${TOKEN_TYPES.cwt}`)
+  const { payload } = sign1
+  if (payload === undefined) return malformed('it has no payload')
+  const claims = asMap(decodeCbor(payload, { longNumbers: true }), 'its payload')
+  const claim = (name: keyof typeof CLAIM): Cbor | undefined => claims.get(CLAIM[name])
+  const list = asMap(claim('list'), 'its status_list')
+  const times = { iat: claim('iat'), nbf: claim('nbf'), exp: claim('exp'), ttl: claim('ttl') }
+  const content = { sub: claim('sub'), bits: list.get('bits'), packed: asBytes(list.get('lst'), 'its lst') }
+  return {
+    chain: sign1.x5chain,
+    signedBy: (key) => sign1SignedBy(sign1, payload, key),
+    ...(await contentOf({ ...times, ...content }, uri)),
+  }
+}
+
+async function contentOf(claims: Claims, uri: string): Promise<Omit<StatusList, 'chain' | 'signedBy'>> {
+  const { sub, iat, nbf, exp, ttl, bits, packed } = claims
+  if (sub !== uri) malformed('its sub is not the address that it was fetched from')
+  if (iat === undefined) malformed('it does not say when it was issued (iat)')
+  if (ttl !== undefined && !(typeof ttl === 'number' && ttl > 0)) malformed('its ttl is no positive number')
+  if (!WIDTHS.includes(bits)) malformed('its bits are none of 1, 2, 4 and 8')
+  return {
+    issuedAt: instants('iat', iat),
+    validity: { notBefore: instants('nbf', nbf), notAfter: instants('exp', exp) },
+    ttlSeconds: ttl,
+    identifiers: [],
+    purposes: [],
+    width: bits as StatusWidth,
+    first: 'lowest',
+    bytes: await unpack(packed, 'zlib'),
+  }
+}
+
+function instants(member: string, value: unknown): Instant[] {
+  if (value === undefined) return []
+  const at = typeof value === 'number' ? new Date(value * 1000) : undefined
+  return [{ member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }]
+}

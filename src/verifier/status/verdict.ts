@@ -1,0 +1,97 @@
+/** What the status lists of a credential say of it. Token Status List draft-20, Status Types; Bitstring Status List 1.0. */
+import { MalformedError } from '../../codec/malformed.ts'
+import { capacityOf, statusAt } from '../../codec/status-list.ts'
+import type { Evidence, Instant } from '../../credential/format.ts'
+import { strangerText } from '../../keys/certificate-name.ts'
+import { fail, pass, tolerate, type Verdict } from '../checks/check.ts'
+import type { PresentationContext } from '../checks/presentation.ts'
+import { referencesOf, type StatusReference } from './reference.ts'
+import { signerProblem } from './signer.ts'
+import type { StatusList } from './status-list.ts'
+
+/** Token Status List draft-20, Status Types Values; all others are an application's own. */
+const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
+const MDOC = 'mso_mdoc'
+
+/** Looks at every list that the credential names: one that says no is enough. */
+export async function statusVerdict(evidence: Evidence, context: PresentationContext): Promise<Verdict> {
+  let named: ReturnType<typeof referencesOf>
+  try {
+    named = referencesOf(evidence)
+  } catch (error) {
+    if (error instanceof MalformedError) return fail(error.message)
+    throw error
+  }
+  const beside = named.ignored.map((each) => `not looked at: ${each}`)
+  if (named.references.length === 0) return pass(['the credential carries no status', ...beside].join('; '))
+  const verdicts: Verdict[] = []
+  for (const reference of named.references) {
+    const verdict = await verdictOf(reference, evidence, context)
+    if (verdict.passed === false) return verdict
+    verdicts.push(verdict)
+  }
+  const said = [...verdicts.flatMap(({ detail }) => detail ?? []), ...beside].join('; ')
+  return verdicts.some(({ passed }) => passed === 'tolerated') ? tolerate(said) : pass(said)
+}
+
+async function verdictOf(
+  reference: StatusReference,
+  evidence: Evidence,
+  context: PresentationContext,
+): Promise<Verdict> {
+  const { lists, onUnreachable } = context.status
+  const at = `status list ${strangerText(reference.uri)}`
+  const found = await lists(reference, evidence.formats.includes(MDOC))
+  if ('unreachable' in found) {
+    const why = `the ${at} could not be looked at: ${found.unreachable}`
+    return onUnreachable === 'accept' ? tolerate(why) : fail(why)
+  }
+  if ('problem' in found) return fail(`the ${at} cannot be used: ${found.problem}`)
+  const { list, fetchedAt, kept } = found
+  const problem =
+    signerProblem(list, evidence.issuer, context) ??
+    timeProblem(list, context) ??
+    contentProblem(list, reference, evidence)
+  if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)
+  const value = entryOf(list, reference.index)
+  const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${kept ? ' and kept since' : ''}`
+  return value === 0
+    ? pass(`not ${meaning(reference, undefined)} ${when}`)
+    : fail(`${meaning(reference, value)} ${when}`)
+}
+
+function timeProblem(
+  { issuedAt, validity: { notBefore, notAfter } }: StatusList,
+  { now, clockSkewSeconds }: PresentationContext,
+): string | undefined {
+  const skew = clockSkewSeconds * 1000
+  const wrong = (instants: readonly Instant[], is: (at: number) => boolean): Instant | undefined =>
+    instants.find(({ at }) => at === undefined || is(at.getTime()))
+  const early = wrong([...issuedAt, ...notBefore], (at) => at > now.getTime() + skew)
+  if (early !== undefined) return early.at ? `it is from the future (${early.member})` : `${early.member} is no time`
+  const late = wrong(notAfter, (at) => at + skew <= now.getTime())
+  if (late === undefined) return undefined
+  return late.at ? `it expired on ${late.at.toISOString()}` : `${late.member} is no time`
+}
+
+function contentProblem(
+  list: StatusList,
+  { index, purpose }: StatusReference,
+  { issuer: { identifiers } }: Evidence,
+): string | undefined {
+  if (list.identifiers.some((name) => name !== identifiers[0])) return 'it names another issuer than the credential'
+  if (purpose !== undefined && !list.purposes.includes(purpose)) return `its statusPurpose is not ${purpose}`
+  return index < capacityOf(list.bytes, list.width) ? undefined : 'it has no entry of that index'
+}
+
+function entryOf({ bytes, width, first }: StatusList, index: number): number {
+  // The W3C counts from the other end of each byte.
+  return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
+}
+
+/** What the credential is, or is not, by this list. */
+function meaning({ purpose }: StatusReference, value: number | undefined): string {
+  if (purpose !== undefined) return purpose === 'revocation' ? 'revoked' : 'suspended'
+  if (value === undefined) return 'revoked or suspended'
+  return VALUES[value] ?? `of status ${value}, which means nothing here,`
+}
