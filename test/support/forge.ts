@@ -24,7 +24,7 @@ import {
 } from '../../src/keys/make-certificate.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Profile, shownPlaces, usualProfile } from './profiles.ts'
-import { ISSUER_URL, makeKey, type Services, startServices } from './services.ts'
+import { ISSUER_URL, makeKey, type ServiceOptions, type Services, startServices } from './services.ts'
 import { holderSigner, issueCredential, presentationOf, type RequestObject } from './wire.ts'
 
 type Sign = (data: Uint8Array) => Promise<Uint8Array>
@@ -64,11 +64,15 @@ export interface Authority {
   readonly der: Buffer
 }
 
-export async function startWorld(): Promise<World> {
+export async function startWorld({
+  moreAnchors = [],
+  ...more
+}: ServiceOptions & { readonly moreAnchors?: readonly string[] } = {}): Promise<World> {
   const ca = await makeAuthority('Example CA')
   const services = await startServices({
-    anchors: [toPem(ca.der)],
+    anchors: [toPem(ca.der), ...moreAnchors],
     issuerCertificates: (key) => Promise.resolve(toPem(certify(ca, key)) + toPem(ca.der)),
+    ...more,
   })
   const holder = await holderSigner()
   const credential = await issueCredential(services, holder)

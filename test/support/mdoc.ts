@@ -25,6 +25,7 @@ import { readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import { responseKey } from './encryption.ts'
 import { signWith, startWorld, type World } from './forge.ts'
 import type { Profile } from './profiles.ts'
+import type { ServiceOptions } from './services.ts'
 import { bindingTo, issueCredential, type RequestObject } from './wire.ts'
 
 export const MDL = 'org.iso.18013.5.1.mDL'
@@ -111,8 +112,8 @@ export interface MdocForgery {
 }
 
 /** As `startWorld`, with a mobile document in somebody's hands. */
-export async function startMdocWorld(): Promise<World> {
-  const world = await startWorld()
+export async function startMdocWorld(more: ServiceOptions = {}): Promise<World> {
+  const world = await startWorld(more)
   return {
     ...world,
     profile: mdocProfile,

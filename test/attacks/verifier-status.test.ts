@@ -1,0 +1,801 @@
+/**
+ * Every way in which the status list of a good credential can say no, or say nothing that counts: one thing wrong, signed
+ * again with the right keys. `status.valid` fails for the reason of the row, and everything else passes.
+ */
+import { constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { toBase64url } from '../../src/codec/base64url.ts'
+import type { Cbor, CborKey } from '../../src/codec/cbor.ts'
+import type { JsonObject } from '../../src/codec/json.ts'
+import { OutboundError } from '../../src/http/outbound.ts'
+import { writeName } from '../../src/keys/certificate-name.ts'
+import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
+import { toPem } from '../../src/keys/make-certificate.ts'
+import type { Report } from '../../src/verifier/verification.ts'
+import { encryptedResponse } from '../support/encryption.ts'
+import {
+  type Authority,
+  certify,
+  type Forgery,
+  inProfile,
+  makeAuthority,
+  makeForgery,
+  putTogether,
+  signWith,
+  startWorld,
+  type World,
+} from '../support/forge.ts'
+import { bindingOf, makeMdocForgery, mdocQuery, putMdocTogether, startMdocWorld } from '../support/mdoc.ts'
+import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
+import { makeKey, VERIFIER_URL } from '../support/services.ts'
+import {
+  base64,
+  bitstring,
+  bitstringParts,
+  type CwtParts,
+  cwtParts,
+  ENTRIES,
+  entries,
+  type ListParts,
+  makeNetwork,
+  signCwt,
+  signList,
+  tokenParts,
+} from '../support/foreign-status.ts'
+import { call, postForm, startVerification, statusOf } from '../support/wire.ts'
+import { outcomesOf } from './attack.ts'
+
+const IDX = 12_345
+const network = makeNetwork()
+let world: World
+let mdocs: World
+/** Another authority that is trusted as well, and one that nobody trusts. */
+let second: Authority
+let stranger: Authority
+beforeAll(async () => {
+  second = await makeAuthority('Second CA')
+  stranger = await makeAuthority('Stranger CA')
+  world = await startWorld({ outbound: network.outbound, moreAnchors: [toPem(second.der)] })
+  mdocs = await startMdocWorld({ outbound: network.outbound })
+})
+afterAll(() => Promise.all([world.services.close(), mdocs.services.close()]))
+afterEach(() => {
+  network.asked.length = 0
+  network.at.clear()
+})
+
+let lists = 0
+function newUri(): string {
+  lists += 1
+  return `https://issuer.example/status-list/${lists}`
+}
+
+/** What `status.valid` says of a credential with these members, of which everything else is good. */
+async function statusOfCredential(
+  members: JsonObject,
+  { in: at = world, format = usualProfile.format }: { in?: World; format?: string } = {},
+): Promise<string> {
+  const profile = profiles.find((each) => each.format === format) ?? usualProfile
+  const given = profile === usualProfile ? at : await inProfile(at, profile)
+  const report = await presented(given, queryFor(profile), ({ payload }) => {
+    const { status, credentialStatus } = members
+    const credential = profile.w3c?.[0] === 'vc' ? (payload.vc as JsonObject) : payload
+    if (status !== undefined) payload.status = status
+    if (credentialStatus !== undefined) credential.credentialStatus = credentialStatus
+  })
+  return answerOf(report)
+}
+
+async function presented(given: World, query: object, change: (forgery: Forgery) => void): Promise<Report> {
+  const { services } = given
+  const { sessionId, request } = await startVerification(services, { credentials: [query] })
+  const forgery = await makeForgery(given, request)
+  change(forgery)
+  const vpToken = JSON.stringify({ card: [await putTogether(forgery)] })
+  await postForm(services, request.response_uri, { vp_token: vpToken, state: request.state })
+  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+  return result
+}
+
+function answerOf({ credentials, verified }: Report): string {
+  const [report] = Object.values(credentials).flat()
+  const { outcome, detail } = report?.checks.find(({ id }) => id === 'status.valid') ?? {}
+  const others = Object.entries(outcomesOf(report)).filter(([id]) => id !== 'status.valid')
+  expect(others.filter(([, other]) => other !== 'passed' && other !== 'not_applicable')).toEqual([])
+  expect(verified).toBe(outcome === 'passed' || outcome === 'warning')
+  return `${outcome}: ${detail}`
+}
+
+const tokenAt = (uri: string, idx: unknown = IDX): JsonObject => ({
+  status: { status_list: { idx, uri } } as JsonObject,
+})
+const entryAt = (uri: string, more: JsonObject = {}): JsonObject => ({
+  type: 'BitstringStatusListEntry',
+  statusPurpose: 'revocation',
+  statusListIndex: String(IDX),
+  statusListCredential: uri,
+  ...more,
+})
+
+type Change<Parts> = (parts: Parts, uri: string) => void | Promise<void>
+
+async function ofToken(change: Change<ListParts>, bytes = entries(IDX, 0)): Promise<string> {
+  const uri = newUri()
+  const parts = tokenParts(world, uri, bytes)
+  await change(parts, uri)
+  network.at.set(uri, await signList(parts))
+  return statusOfCredential(tokenAt(uri))
+}
+
+async function ofCwt(change: Change<CwtParts>, bytes = entries(IDX, 0)): Promise<string> {
+  const uri = newUri()
+  const parts = cwtParts(mdocs, uri, bytes)
+  await change(parts, uri)
+  network.at.set(uri, await signCwt(parts))
+  return statusOfMdoc(uri)
+}
+
+async function statusOfMdoc(uri: string): Promise<string> {
+  const { services } = mdocs
+  const { sessionId, request } = await startVerification(services, mdocQuery)
+  const forgery = await makeMdocForgery(mdocs, bindingOf(request, services.clock.now))
+  const list = new Map<CborKey, Cbor>([
+    ['idx', IDX],
+    ['uri', uri],
+  ])
+  forgery.mso.set('status', new Map([['status_list', list]]))
+  const vp_token = { licence: [await putMdocTogether(forgery)] }
+  const response = await encryptedResponse(request, { vp_token, state: request.state })
+  await postForm(services, request.response_uri, { response })
+  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+  return answerOf(result)
+}
+
+async function ofBitstring(change: Change<ListParts>, more: JsonObject = {}, bytes = bitstring(IDX, false)) {
+  const uri = newUri()
+  const parts = bitstringParts(world, uri, bytes)
+  await change(parts, uri)
+  network.at.set(uri, await signList(parts))
+  return statusOfCredential({ credentialStatus: entryAt(uri, more) })
+}
+
+const same = () => undefined
+const now = ({ services } = world): number => Math.floor(services.clock.now.getTime() / 1000)
+const inList = (change: JsonObject): Change<ListParts> => {
+  return ({ payload }) => void Object.assign(payload.status_list as JsonObject, change)
+}
+const inSubject = (change: JsonObject): Change<ListParts> => {
+  return ({ payload }) => void Object.assign(payload.credentialSubject as JsonObject, change)
+}
+const claims =
+  (change: () => JsonObject): Change<ListParts> =>
+  ({ payload }) =>
+    void Object.assign(payload, change())
+const without =
+  (...names: string[]): Change<ListParts> =>
+  ({ payload }) => {
+    for (const name of names) Reflect.deleteProperty(payload, name)
+  }
+const claim =
+  (label: number, value: Cbor): Change<CwtParts> =>
+  ({ claims: all }) =>
+    void all.set(label, value)
+const packed = (bytes: Uint8Array) => toBase64url(deflateSync(bytes))
+/** A gigabyte, a megabyte on its way. */
+let bombs: { readonly zlib: string; readonly gzip: string }
+beforeAll(() => {
+  const part = Buffer.alloc(64 * 1024 * 1024)
+  const blocks = deflateRawSync(part, { finishFlush: constants.Z_FULL_FLUSH })
+  const [zlib, gzip] = [
+    [Buffer.from([0x78, 0xda]), ...Array<Buffer>(16).fill(blocks)],
+    Array<Buffer>(16).fill(gzipSync(part)),
+  ]
+  bombs = { zlib: toBase64url(Buffer.concat(zlib)), gzip: `u${toBase64url(Buffer.concat(gzip))}` }
+})
+
+describe('what a list says', () => {
+  it.each<[number, 1 | 2 | 4 | 8, RegExp]>([
+    [0, 1, /^passed: not revoked or suspended by the status list https:\S+, fetched at \S+Z$/],
+    [1, 1, /^failed: revoked by the status list/],
+    [0, 2, /^passed/],
+    [1, 2, /^failed: revoked by the status list/],
+    [2, 2, /^failed: suspended by the status list/],
+    [3, 2, /^failed: of status 3, which means nothing here, by/],
+    [0, 4, /^passed/],
+    [12, 4, /^failed: of status 12/],
+    [0, 8, /^passed/],
+    [2, 8, /^failed: suspended/],
+    [200, 8, /^failed: of status 200/],
+  ])('%i of %i bits', async (status, bits, answer) => {
+    const bytes = entries(IDX, status, bits)
+    expect(await ofToken(inList({ bits }), bytes)).toMatch(answer)
+    const cwt: Change<CwtParts> = ({ claims: all }) => void (all.get(65_533) as Map<CborKey, Cbor>).set('bits', bits)
+    expect(await ofCwt(cwt, bytes)).toMatch(answer)
+  })
+
+  it.each([IDX - 1, IDX + 1, 0, ENTRIES - 1])('nothing of the entry at %i', async (other) => {
+    expect(await ofToken(same, entries(other, 1))).toMatch(/^passed/)
+    expect(await ofBitstring(same, {}, bitstring(other, true))).toMatch(/^passed/)
+  })
+
+  it('each format, by the token and by the W3C', async () => {
+    for (const format of profiles.map((each) => each.format)) {
+      const uri = newUri()
+      network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 1))))
+      expect(await statusOfCredential(tokenAt(uri), { format })).toMatch(/^failed: revoked/)
+      if (format === 'dc+sd-jwt') continue
+      const other = newUri()
+      network.at.set(other, await signList(bitstringParts(world, other, bitstring(IDX, true))))
+      expect(await statusOfCredential({ credentialStatus: entryAt(other) }, { format })).toMatch(/^failed: revoked/)
+    }
+  })
+
+  it('of the W3C: revoked, suspended, or neither', async () => {
+    expect(await ofBitstring(same, {}, bitstring(IDX, true))).toMatch(/^failed: revoked by/)
+    expect(await ofBitstring(same)).toMatch(/^passed: not revoked by/)
+    const suspension = inSubject({ statusPurpose: 'suspension' })
+    const purpose = { statusPurpose: 'suspension' }
+    expect(await ofBitstring(suspension, purpose, bitstring(IDX, true))).toMatch(/^failed: suspended by/)
+    expect(await ofBitstring(suspension, purpose)).toMatch(/^passed: not suspended by/)
+  })
+
+  it('of the W3C, with several purposes, in the vc of VCDM 1.1, and without a type', async () => {
+    expect(await ofBitstring(inSubject({ statusPurpose: ['suspension', 'revocation'] }))).toMatch(/^passed/)
+    const inVc: Change<ListParts> = (parts) => {
+      parts.payload = { iss: parts.payload.issuer as string, vc: parts.payload }
+      parts.header.typ = 'JWT'
+    }
+    expect(await ofBitstring(inVc)).toMatch(/^passed/)
+    expect(await ofBitstring(({ header }) => void Reflect.deleteProperty(header, 'typ'))).toMatch(/^passed/)
+  })
+
+  it('of both kinds: one that says no is enough', async () => {
+    for (const [revoked, set] of [
+      [1, false],
+      [0, true],
+    ] as const) {
+      const [uri, other] = [newUri(), newUri()]
+      network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, revoked))))
+      network.at.set(other, await signList(bitstringParts(world, other, bitstring(IDX, set))))
+      const both = { ...tokenAt(uri), credentialStatus: entryAt(other) }
+      expect(await statusOfCredential(both)).toMatch(/^failed: revoked/)
+    }
+  })
+
+  it('of several entries of the W3C, each is looked at', async () => {
+    const [uri, other] = [newUri(), newUri()]
+    network.at.set(uri, await signList(bitstringParts(world, uri, bitstring(IDX, false))))
+    const suspended = bitstringParts(world, other, bitstring(IDX, true))
+    await inSubject({ statusPurpose: 'suspension' })(suspended, other)
+    network.at.set(other, await signList(suspended))
+    const credentialStatus = [entryAt(uri), entryAt(other, { statusPurpose: 'suspension' })]
+    expect(await statusOfCredential({ credentialStatus })).toMatch(/^failed: suspended/)
+    const message = entryAt(other, { statusPurpose: 'message' })
+    expect(await statusOfCredential({ credentialStatus: [entryAt(uri), message] })).toMatch(
+      /^passed: not revoked .*; not looked at: a statusPurpose that is neither revocation nor suspension$/,
+    )
+    expect(await statusOfCredential({ credentialStatus: [message] })).toMatch(
+      /^passed: the credential carries no status; /,
+    )
+  })
+})
+
+describe('a status that cannot be looked up', () => {
+  const uri = 'https://issuer.example/never'
+  it.each<[string, JsonObject, string]>([
+    ['no object', { status: 'valid' }, 'its status has no status_list, and no other way is supported'],
+    ['an empty one', { status: {} }, 'its status has no status_list, and no other way is supported'],
+    [
+      'another way',
+      { status: { identifier_list: {} } },
+      'its status has no status_list, and no other way is supported',
+    ],
+    [
+      'a status_list that is no object',
+      { status: { status_list: [] } },
+      'its status has no status_list, and no other way is supported',
+    ],
+    ...([undefined, -1, 1.5, '1', null, 2 ** 53].map((idx) => [
+      `the index ${idx}`,
+      tokenAt(uri, idx ?? null),
+      'idx of its status_list is no index',
+    ]) as [string, JsonObject, string][]),
+    ['no address', { status: { status_list: { idx: 1 } } }, 'uri of its status_list is no URL'],
+    ['a relative one', tokenAt('/list'), 'uri of its status_list is no URL'],
+    ['a long one', tokenAt(`https://a.example/${'a'.repeat(2048)}`), 'uri of its status_list is no URL'],
+    ['of the W3C, no object', { credentialStatus: 'x' }, 'credentialStatus[0]: it is no BitstringStatusListEntry'],
+    ['of the W3C, none in a list', { credentialStatus: [] }, 'credentialStatus[0]: it is no BitstringStatusListEntry'],
+    [
+      'of another type',
+      { credentialStatus: entryAt(uri, { type: 'StatusList2021Entry' }) },
+      'credentialStatus[0]: it is no BitstringStatusListEntry',
+    ],
+    [
+      'without a purpose',
+      { credentialStatus: [entryAt(uri), entryAt(uri, { statusPurpose: 1 })] },
+      'credentialStatus[1]: it has no statusPurpose',
+    ],
+    [
+      'an index that is a number',
+      { credentialStatus: entryAt(uri, { statusListIndex: 1 }) },
+      'credentialStatus[0]: statusListIndex is no index, as a text',
+    ],
+    [
+      'an index that is no number',
+      { credentialStatus: entryAt(uri, { statusListIndex: '0x1' }) },
+      'credentialStatus[0]: statusListIndex is no index, as a text',
+    ],
+    [
+      'entries of two bits',
+      { credentialStatus: entryAt(uri, { statusSize: 2 }) },
+      'credentialStatus[0]: its statusSize is not 1, which it has to be for revocation',
+    ],
+    [
+      'no list',
+      { credentialStatus: entryAt(uri, { statusListCredential: 'list' }) },
+      'credentialStatus[0]: statusListCredential is no URL',
+    ],
+    [
+      'nine of them',
+      { credentialStatus: Array<JsonObject>(9).fill(entryAt(uri)) },
+      'credentialStatus has more than 8 entries',
+    ],
+  ])('%s', async (_, members, problem) => {
+    expect(await statusOfCredential(members)).toBe(`failed: ${problem}`)
+    expect(network.asked).toEqual([])
+  })
+})
+
+describe('a token that does not count', () => {
+  it.each<[string, Change<ListParts>, RegExp]>([
+    [
+      'of another type',
+      ({ header }) => void Object.assign(header, { typ: 'JWT' }),
+      /: its type is not statuslist\+jwt$/,
+    ],
+    [
+      'without a type',
+      ({ header }) => void Reflect.deleteProperty(header, 'typ'),
+      /: its type is not statuslist\+jwt$/,
+    ],
+    [
+      'that comes as something else',
+      (parts) => void Object.assign(parts, { contentType: 'text/html' }),
+      /: what was answered is neither/,
+    ],
+    [
+      'that comes as the other kind',
+      (parts) => void Object.assign(parts, { contentType: 'application/statuslist+cwt' }),
+      /cannot be used/,
+    ],
+    ['for another address', claims(() => ({ sub: 'https://issuer.example/other' })), /: its sub is not the address/],
+    ['for none', without('sub'), /: its sub is not the address/],
+    ['that does not say when', without('iat'), /: it does not say when it was issued \(iat\)$/],
+    ['of no time', claims(() => ({ iat: 'now' })), /: iat is no time$/],
+    ['61 s ahead', claims(() => ({ iat: now() + 61 })), /: it is from the future \(iat\)$/],
+    ['that begins 61 s ahead', claims(() => ({ nbf: now() + 61 })), /: it is from the future \(nbf\)$/],
+    ['that is over', claims(() => ({ exp: now() - 61 })), /: it expired on \S+Z$/],
+    ['that is over at no time', claims(() => ({ exp: true })), /: exp is no time$/],
+    ['with a ttl of nothing', claims(() => ({ ttl: 0 })), /: its ttl is no positive number$/],
+    ['with a ttl that is a text', claims(() => ({ ttl: '1' })), /: its ttl is no positive number$/],
+    ['without a list', without('status_list'), /: it has no status_list with a lst$/],
+    ['with a list that is no text', inList({ lst: 1 }), /: it has no status_list with a lst$/],
+    ['of three bits', inList({ bits: 3 }), /: its bits are none of 1, 2, 4 and 8$/],
+    ['of bits as text', inList({ bits: '2' }), /: its bits are none of/],
+    ['that is not packed', inList({ lst: toBase64url('not packed') }), /: its list is not packed by zlib$/],
+    [
+      'that is packed otherwise',
+      inList({ lst: toBase64url(gzipSync(entries(IDX, 0))) }),
+      /: its list is not packed by zlib$/,
+    ],
+    ['that is no base64url', inList({ lst: '!' }), /: it is not base64url$/],
+    ['that is too short', inList({ lst: packed(new Uint8Array(IDX / 4)) }), /: it has no entry of that index$/],
+    [
+      'of a gigabyte',
+      (parts, uri) => inList({ lst: bombs.zlib })(parts, uri),
+      /: its list is larger than 4194304 bytes when it is unpacked$/,
+    ],
+    [
+      'with critical extensions',
+      ({ header }) => void Object.assign(header, { crit: ['x'] }),
+      /: the header names critical extensions/,
+    ],
+    [
+      'that was changed',
+      (parts) => void Object.assign(parts, { afterwards: (text: string) => text.replace(/.{4}$/, 'AAAA') }),
+      /: its signature is not by the key of CN=issuer\.localhost$/,
+    ],
+    ['under no algorithm', ({ header }) => void Object.assign(header, { alg: 'none' }), /: its signature is not by/],
+    [
+      'under another algorithm',
+      ({ header }) => void Object.assign(header, { alg: 'ES384' }),
+      /: its signature is not by/,
+    ],
+    ['that is no JWT', (parts) => void Object.assign(parts, { afterwards: () => 'hello' }), /: a JWS has three parts/],
+  ])('one %s', async (_, change, problem) => {
+    const answer = await ofToken(change)
+    expect(answer).toMatch(/^failed: the status list https:\/\/issuer\.example\/status-list\/\d+ cannot be used: /)
+    expect(answer).toMatch(problem)
+  })
+
+  it.each<[string, Change<ListParts>]>([
+    ['60 s ahead', claims(() => ({ iat: now() + 60 }))],
+    ['over for 59 s', claims(() => ({ exp: now() - 59 }))],
+    ['without exp and ttl', without('exp', 'ttl')],
+    ['without certificates, by the key of the credential', ({ header }) => void Reflect.deleteProperty(header, 'x5c')],
+    [
+      'with a charset',
+      (parts) => void Object.assign(parts, { contentType: 'Application/statuslist+JWT; charset=utf-8' }),
+    ],
+  ])('but one %s does', async (_, change) => expect(await ofToken(change)).toMatch(/^passed/))
+
+  it.each<[string, Change<CwtParts>, RegExp]>([
+    [
+      'of another type',
+      ({ protectedHeader }) => void protectedHeader.set(16, 'application/cwt'),
+      /: its type is not application\/statuslist\+cwt$/,
+    ],
+    ['without a type', ({ protectedHeader }) => void protectedHeader.delete(16), /: its type is not/],
+    ['for another address', claim(2, 'https://issuer.example/other'), /: its sub is not the address/],
+    ['that does not say when', ({ claims: all }) => void all.delete(6), /: it does not say when/],
+    ['61 s ahead', ({ claims: all }) => void all.set(6, now(mdocs) + 61), /: it is from the future \(iat\)$/],
+    ['that is over', ({ claims: all }) => void all.set(4, now(mdocs) - 61), /: it expired on/],
+    ['with a negative ttl', claim(65_534, -1), /: its ttl is no positive number$/],
+    ['without a list', ({ claims: all }) => void all.delete(65_533), /: its status_list is not a CBOR map$/],
+    ['under another algorithm', ({ protectedHeader }) => void protectedHeader.set(1, -35), /: its signature is not by/],
+    [
+      'by another key',
+      async (parts) => void Object.assign(parts, { key: await makeKey() }),
+      /: its signature is not by/,
+    ],
+    [
+      'without certificates, by another key',
+      async (parts) => {
+        parts.unprotectedHeader.clear()
+        parts.key = await makeKey()
+      },
+      /: its signature is not by/,
+    ],
+  ])('a CWT %s', async (_, change, problem) => {
+    const answer = await ofCwt(change)
+    expect(answer).toMatch(/^failed: the status list \S+ cannot be used: /)
+    expect(answer).toMatch(problem)
+  })
+})
+
+describe('a list of the W3C that does not count', () => {
+  it.each<[string, Change<ListParts>, RegExp]>([
+    [
+      'of another type',
+      ({ header }) => void Object.assign(header, { typ: 'statuslist+jwt' }),
+      /: its type is not vc\+jwt$/,
+    ],
+    [
+      'that is another credential',
+      claims(() => ({ type: ['VerifiableCredential'] })),
+      /: it is no BitstringStatusListCredential$/,
+    ],
+    ['for another address', claims(() => ({ id: 'https://issuer.example/other' })), /: its id is not the address/],
+    [
+      'of another issuer',
+      claims(() => ({ issuer: 'https://other.example' })),
+      /: it names another issuer than the credential$/,
+    ],
+    ['of no issuer', without('issuer'), /: it names another issuer than the credential$/],
+    [
+      'of two issuers',
+      claims(() => ({ iss: 'https://other.example' })),
+      /: it names another issuer than the credential$/,
+    ],
+    ['for another purpose', inSubject({ statusPurpose: 'suspension' }), /: its statusPurpose is not revocation$/],
+    ['for no purpose', inSubject({ statusPurpose: null }), /: its statusPurpose is not revocation$/],
+    ['of another subject', inSubject({ type: 'Person' }), /: its credentialSubject is no BitstringStatusList$/],
+    ['without a subject', without('credentialSubject'), /: its credentialSubject is no BitstringStatusList$/],
+    ['that is over', claims(() => ({ validUntil: new Date((now() - 61) * 1000).toISOString() })), /: it expired on/],
+    [
+      'that begins 61 s ahead',
+      claims(() => ({ validFrom: new Date((now() + 61) * 1000).toISOString() })),
+      /: it is from the future \(validFrom\)$/,
+    ],
+    ['that was signed ahead', claims(() => ({ iat: now() + 61 })), /: it is from the future \(iat\)$/],
+    [
+      'without the letter before the list',
+      inSubject({ encodedList: toBase64url(gzipSync(bitstring(0, false))) }),
+      /: its encodedList does not begin with u$/,
+    ],
+    [
+      'that is packed otherwise',
+      inSubject({ encodedList: `u${packed(bitstring(0, false))}` }),
+      /: its list is not packed by gzip$/,
+    ],
+    [
+      'that is too small',
+      inSubject({ encodedList: `u${toBase64url(gzipSync(new Uint8Array(16_383)))}` }),
+      /: its list has fewer than 131072 entries$/,
+    ],
+    [
+      'of a gigabyte',
+      (parts, uri) => inSubject({ encodedList: bombs.gzip })(parts, uri),
+      /: its list is larger than 4194304 bytes/,
+    ],
+    ['with a ttl that is none', inSubject({ ttl: -1 }), /: its ttl is no positive number$/],
+    [
+      'by another key',
+      async (parts) => void Object.assign(parts, { key: await makeKey() }),
+      /: its signature is not by/,
+    ],
+  ])('one %s', async (_, change, problem) => {
+    const answer = await ofBitstring(change)
+    expect(answer).toMatch(/^failed: the status list \S+ cannot be used: /)
+    expect(answer).toMatch(problem)
+  })
+
+  it('one without an entry of the index', async () => {
+    expect(await ofBitstring(same, { statusListIndex: String(ENTRIES) })).toMatch(/: it has no entry of that index$/)
+  })
+})
+
+describe('who may sign a list', () => {
+  const by =
+    (authority: () => Authority, options: Parameters<typeof certify>[2] = {}): Change<ListParts> =>
+    async (parts) => {
+      parts.key = await makeKey()
+      parts.header.x5c = base64([certify(authority(), parts.key, options)])
+    }
+  const uris = ['https://provider.example']
+  const name = writeName([['CN', 'Status Provider']])
+  const purposes = [EXTENDED_KEY_USAGE.statusSigning]
+
+  it.each<[string, Change<ListParts>]>([
+    ['the issuer with a new key, under its authority', by(() => world.ca, { uris })],
+    ['the issuer by another name, with a certificate for its identifier', by(() => world.ca, { name })],
+    ['a provider whom the authority certified for status lists', by(() => world.ca, { name, uris, purposes })],
+    [
+      'the issuer with its key in a certificate of somebody else',
+      ({ header }) => {
+        header.x5c = base64([certify(stranger, world.issuerKey)])
+      },
+    ],
+  ])('%s', async (_, change) => expect(await ofToken(change)).toMatch(/^passed/))
+
+  it.each<[string, Change<ListParts>, RegExp]>([
+    [
+      'another issuer of the same authority',
+      by(() => world.ca, { name, uris }),
+      /: it is signed by CN=Status Provider, who is not the issuer of the credential$/,
+    ],
+    [
+      'whoever an unknown authority says is the issuer',
+      by(() => stranger),
+      /: 'CN=issuer\.localhost', issued by 'CN=Stranger CA', is not trusted/,
+    ],
+    [
+      'a provider of another authority that is trusted',
+      by(() => second, { name, uris, purposes }),
+      /: it is signed by CN=Status Provider, who is not/,
+    ],
+    ['a provider of an unknown authority', by(() => stranger, { name, uris, purposes }), /is not trusted/],
+    [
+      'the issuer with a certificate that is over',
+      by(() => world.ca, { until: -1 }),
+      /: the certificate 'CN=issuer\.localhost' expired/,
+    ],
+    [
+      'the issuer with a certificate for something else',
+      by(() => world.ca, { purposes: [EXTENDED_KEY_USAGE.codeSigning] }),
+      /does not allow signing status lists$/,
+    ],
+    [
+      'the issuer with a key that may not sign',
+      by(() => world.ca, { usages: ['keyAgreement'] }),
+      /does not allow digitalSignature$/,
+    ],
+    [
+      'nobody, with eleven certificates',
+      ({ header }) => void Object.assign(header, { x5c: Array<string>(11).fill('AA==') }),
+      /: it comes with more than 10 certificates$/,
+    ],
+    [
+      'nobody, with what is no certificate',
+      ({ header }) => void Object.assign(header, { x5c: ['AA=='] }),
+      /: a certificate of it cannot be read/,
+    ],
+  ])('not %s', async (_, change, problem) => expect(await ofToken(change)).toMatch(problem))
+
+  it('not with a certificate for status lists: a credential', async () => {
+    const key = await makeKey()
+    const report = await presented(world, queryFor(usualProfile), (forgery) => {
+      forgery.header.x5c = base64([certify(world.ca, key, { purposes })])
+      forgery.signCredential = signWith(key)
+    })
+    const [card] = Object.values(report.credentials).flat()
+    expect(outcomesOf(card)).toMatchObject({ 'issuer.signature': 'passed', 'issuer.certificate': 'failed' })
+  })
+})
+
+describe('when nobody answers', () => {
+  const unreachable = /^failed: the status list \S+ could not be looked at: /
+  it('a credential is refused', async () => {
+    const uri = newUri()
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(unreachable)
+    for (const status of [302, 404, 500, 206]) {
+      const other = newUri()
+      network.at.set(other, { status, headers: { location: 'http://127.0.0.1/' }, body: new Uint8Array() })
+      expect(await statusOfCredential(tokenAt(other))).toMatch(
+        new RegExp(`looked at: issuer.example answered ${status}$`),
+      )
+    }
+  })
+
+  it('or taken with a warning, where the service is told to; what is answered still counts', async () => {
+    const lenient = await startWorld({
+      outbound: network.outbound,
+      verifier: { status: { onUnreachable: 'accept', allowPrivateAddresses: false } },
+    })
+    expect(await statusOfCredential(tokenAt(newUri()), { in: lenient })).toMatch(
+      /^warning: the status list \S+ could not be looked at: issuer\.example takes no connections$/,
+    )
+    expect(network.asked.at(-1)).toMatchObject({ allowPrivateAddresses: false })
+    const uri = newUri()
+    network.at.set(uri, await signList(tokenParts(lenient, uri, entries(IDX, 1))))
+    expect(await statusOfCredential(tokenAt(uri), { in: lenient })).toMatch(/^failed: revoked/)
+    const both = { ...tokenAt(newUri()), credentialStatus: entryAt(uri) }
+    expect(await statusOfCredential(both, { in: lenient })).toMatch(/^failed: the status list \S+ cannot be used/)
+    await lenient.services.close()
+  })
+
+  it('is asked for a bounded time and size, and never inside our network but by permission', async () => {
+    await statusOfCredential(tokenAt(newUri()))
+    // The verifier of these tests is at a private address itself.
+    expect(network.asked).toMatchObject([
+      {
+        timeoutMs: 5000,
+        maxBytes: 2 * 1024 * 1024,
+        allowPrivateAddresses: true,
+        headers: { accept: expect.stringMatching(/^application\/statuslist\+jwt/) as string },
+      },
+    ])
+    network.asked.length = 0
+    await ofCwt(same)
+    expect(network.asked[0]?.headers?.accept).toMatch(/^application\/statuslist\+cwt, application\/statuslist\+jwt/)
+  })
+
+  it('says so in the log, without the address', async () => {
+    const uri = newUri()
+    await statusOfCredential(tokenAt(uri))
+    const lines = world.services.logLines.filter((line) => line.includes('status_list_not_usable'))
+    expect(lines.at(-1)).toContain('issuer.example takes no connections')
+    expect(lines.join('')).not.toContain('/status-list/')
+  })
+})
+
+describe('who is asked, and how often', () => {
+  it('nobody, for an issuer that is not trusted, or where nobody is', async () => {
+    const uri = newUri()
+    const report = await presented(world, queryFor(usualProfile), (forgery) => {
+      forgery.header.x5c = base64([certify(stranger, world.issuerKey)])
+      Object.assign(forgery.payload, tokenAt(uri))
+    })
+    expect(outcomesOf(Object.values(report.credentials)[0]?.[0])['status.valid']).toBe('not_run')
+    const trusting = await startWorld({ outbound: network.outbound, anchors: [] })
+    const free = await presented(trusting, queryFor(usualProfile), ({ payload }) =>
+      Object.assign(payload, tokenAt(uri)),
+    )
+    expect(outcomesOf(Object.values(free.credentials)[0]?.[0])['status.valid']).toBe('not_applicable')
+    expect(network.asked).toEqual([])
+    await trusting.services.close()
+  })
+
+  it('once for as long as the list says, and anew after that', async () => {
+    const uri = newUri()
+    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
+    const { clock } = world.services
+    const start = clock.now
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/Z$/)
+    expect(await statusOfCredential(tokenAt(uri, 5))).toMatch(/^passed: .* and kept since$/)
+    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 1))))
+    clock.now = new Date(start.getTime() + 3_599_000)
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
+    clock.now = new Date(start.getTime() + 3_600_000)
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^failed: revoked/)
+    expect(network.asked).toHaveLength(2)
+  })
+
+  it.each<[string, JsonObject, number]>([
+    ['a ttl of a tenth of a second', { ttl: 0.1 }, 5],
+    ['a ttl of a year', { ttl: 31_536_000, exp: undefined as never }, 43_200],
+    ['no ttl', { ttl: undefined as never }, 300],
+    ['an end before its ttl', { ttl: 3600, exp: 60 }, 60],
+  ])('with %s, for %#', async (_, change, life) => {
+    const uri = newUri()
+    const parts = tokenParts(world, uri, entries(IDX, 0))
+    const exp = change.exp === 60 ? { exp: now() + 60 } : {}
+    Object.assign(parts.payload, change, exp)
+    network.at.set(uri, await signList(parts))
+    const { clock } = world.services
+    clock.now = new Date(Math.floor(clock.now.getTime() / 1000) * 1000)
+    const start = clock.now
+    await statusOfCredential(tokenAt(uri))
+    clock.now = new Date(start.getTime() + (life - 1) * 1000)
+    await statusOfCredential(tokenAt(uri))
+    expect(network.asked).toHaveLength(1)
+    clock.now = new Date(start.getTime() + life * 1000)
+    await statusOfCredential(tokenAt(uri))
+    expect(network.asked).toHaveLength(2)
+    clock.now = start
+  })
+
+  it('once, by many at the same time', async () => {
+    const uri = newUri()
+    const list = await signList(tokenParts(world, uri, entries(IDX, 0)))
+    network.at.set(uri, () => new Promise((resolve) => setTimeout(resolve, 50, list)))
+    const answers = await Promise.all(Array.from({ length: 5 }, () => statusOfCredential(tokenAt(uri))))
+    expect(answers.every((answer) => answer.startsWith('passed'))).toBe(true)
+    expect(network.asked).toHaveLength(1)
+  })
+
+  it('not again for a few seconds, when it failed', async () => {
+    const uri = newUri()
+    const { clock } = world.services
+    await statusOfCredential(tokenAt(uri))
+    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^failed/)
+    expect(network.asked).toHaveLength(1)
+    clock.now = new Date(clock.now.getTime() + 5000)
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
+  })
+
+  it('two at most that do not answer, in one response', async () => {
+    const { services } = world
+    const query = { ...queryFor(usualProfile), multiple: true }
+    const { sessionId, request } = await startVerification(services, { credentials: [query] })
+    const texts: string[] = []
+    for (let count = 0; count < 4; count++) {
+      const forgery = await makeForgery(world, request)
+      Object.assign(forgery.payload, tokenAt(newUri()))
+      texts.push(await putTogether(forgery))
+    }
+    await postForm(services, request.response_uri, { vp_token: JSON.stringify({ card: texts }), state: request.state })
+    const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+    expect(network.asked).toHaveLength(2)
+    const details = result.credentials.card?.map(({ checks }) => checks.find(({ id }) => id === 'status.valid')?.detail)
+    expect(details?.at(-1)).toMatch(/cannot be used: it was not asked for, because others did not come$/)
+  })
+
+  it('an exception on the way is a failed check, and the next asks again', async () => {
+    const uri = newUri()
+    network.at.set(uri, () => Promise.reject(new Error('a mistake of ours')))
+    expect(await statusOfCredential(tokenAt(uri))).toBe('failed: could not be checked: a mistake of ours')
+    network.at.set(uri, () => Promise.reject(new OutboundError('slow')))
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/looked at: slow$/)
+  })
+
+  it('a key that changes between two fetches changes nothing for who has the old one', async () => {
+    const uri = newUri()
+    const { clock } = world.services
+    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
+    clock.now = new Date(clock.now.getTime() + 3_600_000)
+    const rotated = tokenParts(world, uri, entries(IDX, 0))
+    rotated.key = await makeKey()
+    rotated.header.x5c = base64([certify(world.ca, rotated.key)])
+    network.at.set(uri, await signList(rotated))
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed: .*Z$/)
+  })
+
+  it('the same for a presentation that the application has', async () => {
+    const { services } = world
+    const uri = newUri()
+    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 1))))
+    const request = { nonce: 'nonce', client_id: 'us', state: '', response_uri: '' }
+    const forgery = await makeForgery(world, request)
+    Object.assign(forgery.payload, tokenAt(uri))
+    const response = await call(services, `${VERIFIER_URL}/presentation/oid4vp/static-presentation`, {
+      dcql_query: { credentials: [queryFor(usualProfile)] },
+      vp_token: { card: [await putTogether(forgery)] },
+      nonce: 'nonce',
+      audience: 'us',
+    })
+    expect(answerOf((await response.json()) as Report)).toMatch(/^failed: revoked/)
+  })
+})
