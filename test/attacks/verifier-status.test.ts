@@ -295,11 +295,11 @@ describe('a status that cannot be looked up', () => {
       { status: { status_list: [] } },
       'its status has no status_list, and no other way is supported',
     ],
-    ...([undefined, -1, 1.5, '1', null, 2 ** 53].map((idx) => [
+    ...[-1, 1.5, '1', null, 2 ** 53].map((idx): [string, JsonObject, string] => [
       `the index ${idx}`,
-      tokenAt(uri, idx ?? null),
+      tokenAt(uri, idx),
       'idx of its status_list is no index',
-    ]) as [string, JsonObject, string][]),
+    ]),
     ['no address', { status: { status_list: { idx: 1 } } }, 'uri of its status_list is no URL'],
     ['a relative one', tokenAt('/list'), 'uri of its status_list is no URL'],
     ['a long one', tokenAt(`https://a.example/${'a'.repeat(2048)}`), 'uri of its status_list is no URL'],

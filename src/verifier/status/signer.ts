@@ -26,7 +26,7 @@ export function signerProblem(
   if (!list.signedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
   const problem = leafProblem(leaf, context.now, context.clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
-  if (leaf.publicKey.equals(own.publicKey)) return undefined
+  if (isSameKey(leaf, own)) return undefined
   const found = pathOf(signer, context)
   if ('problem' in found) return found.problem
   if (isSameIssuer(leaf, own, identifiers) || isProvider(leaf, found.path, pathOf(issuer, context))) return undefined
@@ -48,6 +48,12 @@ function readChain(
 
 function pathOf(certificates: readonly Certificate[], { trustAnchors, now, clockSkewSeconds }: PresentationContext) {
   return findTrustPath(certificates, trustAnchors, now, clockSkewSeconds)
+}
+
+/** Not KeyObject.equals: on keys of two types it leaves an error behind, which the next key that is read is blamed for. */
+function isSameKey(one: Certificate, other: Certificate): boolean {
+  const spki = ({ publicKey }: Certificate): Buffer => publicKey.export({ type: 'spki', format: 'der' })
+  return spki(one).equals(spki(other))
 }
 
 /** With another key: the same name by the same authority, or a certificate for the issuer that the credential names. */
