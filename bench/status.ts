@@ -10,6 +10,7 @@ import { STATUS_WIDTH } from '../src/issuer/status-list/rows.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
 import { must } from './flow.ts'
+import { CONCURRENCY } from './load.ts'
 import { processorTimeMs, type Running } from './processes.ts'
 import { note, show, table, type Verdict } from './report.ts'
 import { startService, type Workplace } from './workplace.ts'
@@ -114,12 +115,13 @@ async function conditional(target: Target): Promise<number> {
   const first = await ask(target, '', {})
   await first.arrayBuffer()
   const headers = { 'if-none-match': first.headers.get('etag') ?? '' }
+  const one = async (): Promise<void> => {
+    const response = await ask(target, '', headers)
+    await response.arrayBuffer()
+    must(response.status === 304, 'status list', `${response.status} and not 304`)
+  }
   const times = async (count: number): Promise<void> => {
-    for (let left = count; left > 0; left -= 1) {
-      const response = await ask(target, '', headers)
-      await response.arrayBuffer()
-      must(response.status === 304, 'status list', `${response.status} and not 304`)
-    }
+    for (let left = count; left > 0; left -= CONCURRENCY) await Promise.all(Array.from({ length: CONCURRENCY }, one))
   }
   await times(1000)
   const before = processorTimeMs(target.service.pid)

@@ -75,6 +75,34 @@ describe('COSE_Sign1', () => {
   })
 })
 
+describe('a COSE_Sign1 that is written', () => {
+  const sign = () => Promise.resolve(hex('00'))
+  const content = { alg: -7, payload: hex('01'), detached: false }
+
+  it('says what it is in the protected header, and by which key in the other', async () => {
+    const full = { ...content, typ: 'application/x', kid: 'k', x5chain: [hex('30')] }
+    const [header, other] = (await writeSign1(full, sign)) as [Uint8Array, Cbor]
+    expect(decodeCbor(header)).toEqual(
+      new Map<CborKey, Cbor>([
+        [1, -7],
+        [16, 'application/x'],
+      ]),
+    )
+    expect(decodeCbor(encodeCbor(other))).toEqual(
+      new Map<CborKey, Cbor>([
+        [4, hex('6b')],
+        [33, hex('30')],
+      ]),
+    )
+  })
+
+  it('says nothing of what it is not given', async () => {
+    const [header, other] = (await writeSign1(content, sign)) as [Uint8Array, Cbor]
+    expect(decodeCbor(header)).toEqual(new Map([[1, -7]]))
+    expect(other).toEqual(new Map())
+  })
+})
+
 describe('COSE_Key', () => {
   it.each(['P-256', 'P-384', 'P-521', 'Ed25519'])('on %s is the JWK again', async (curve) => {
     const { publicKey } =

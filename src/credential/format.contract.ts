@@ -12,7 +12,7 @@ import { thumbprint } from '../keys/jwk.ts'
 import { selfSignedCertificate } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import { ProtocolError } from '../protocol/error.ts'
-import type { CredentialFormat, Evidence } from './format.ts'
+import type { CredentialFormat, Evidence, Order, OrderedStatus } from './format.ts'
 
 /** What of a format the suite has to know. */
 export interface FormatFixture {
@@ -62,18 +62,16 @@ export function formatContract(fixture: FormatFixture): void {
     strangerKey = keys.publicKey
   })
 
+  const orderOf = (claims: JsonObject, status?: OrderedStatus): Order => ({
+    configuration,
+    dataset: dataset(claims),
+    issuer: ISSUER,
+    holderKey: holder.jwk,
+    ...validity,
+    ...(status && { status }),
+  })
   const issue = (claims: JsonObject, more: JsonObject = {}) =>
-    format.issue(
-      {
-        configuration: { ...configuration, ...more },
-        dataset: dataset(claims),
-        issuer: ISSUER,
-        holderKey: holder.jwk,
-        ...validity,
-      },
-      issuer,
-      randomBytes,
-    )
+    format.issue({ ...orderOf(claims), configuration: { ...configuration, ...more } }, issuer, randomBytes)
   const below = (...place: Place): Place => [...root, ...place]
   /** Without any claim, where they would be may be missing as well. */
   const claimsOf = ({ claims, envelope }: Evidence): Json =>
@@ -117,6 +115,26 @@ export function formatContract(fixture: FormatFixture): void {
       audience: isAsked('holder.audience') ? binding.audience : undefined,
       issuedAt: isAsked('holder.fresh') ? binding.at : undefined,
     })
+  })
+
+  it('names its entry in a status list to whoever sees anything of it, and is not what was ordered with another', async () => {
+    const entry = { index: 131_071, uri: 'https://issuer.example/status-list/a' }
+    const order = orderOf(example, entry)
+    const credential = await format.issue(order, issuer, randomBytes)
+    const status = { status_list: { idx: entry.index, uri: entry.uri } }
+    expect(format.hold(credential).status).toEqual(status)
+    const evidence = format.read(await format.present(credential, [], binding, holder))
+    expect(problemsIn(evidence)).toEqual([])
+    expect(evidence.status).toEqual(status)
+    expect(claimsOf(format.hold(credential))).toEqual(example)
+    expect(format.fulfils(order, credential)).toBe(true)
+    expect(format.fulfils(orderOf(example), credential)).toBe(false)
+    for (const changed of [{ index: 0 }, { uri: 'https://issuer.example/status-list/b' }]) {
+      expect(format.fulfils(orderOf(example, { ...entry, ...changed }), credential)).toBe(false)
+    }
+    const without = await issue(example)
+    expect(format.fulfils(orderOf(example), without)).toBe(true)
+    expect(format.fulfils(order, without)).toBe(false)
   })
 
   it('is what a query asks for with the meta of its configuration, and not with that of a type nobody has', async () => {

@@ -307,7 +307,12 @@ export const issuance: Section = {
       id: 'security-11',
       asks: 'Revocation is for API keys, and indices are neither guessed nor given twice',
       source: 'Token Status List (draft-ietf-oauth-status-list-20), Security Considerations',
-      notOffered: no.status,
+      tests: [
+        [at.status, 'are for API keys only'],
+        [at.status, 'are harmless when repeated: nothing changes, and nothing is recorded twice'],
+        [at.status, 'lie where nobody can tell from their neighbours'],
+        [at.statusProcesses, 'give out every index of a list once, from the first to the last'],
+      ],
     },
   ],
 }

@@ -18,7 +18,10 @@ export const peers: Section = {
       id: 'peers-2',
       asks: 'Indices of a status list collide under load, and revoking one credential revokes others',
       source: 'Token Status List (draft-ietf-oauth-status-list-20), Issuer',
-      notOffered: no.status,
+      tests: [
+        [at.statusProcesses, 'issue a thousand credentials at once, all with an entry of their own'],
+        [at.status, 'reach the credentials of the session and no others'],
+      ],
     },
     {
       id: 'peers-3',

@@ -40,6 +40,8 @@ export const at = {
   response: 'test/attacks/verifier-response.ts',
   session: 'test/attacks/verifier-session.test.ts',
   http: 'test/e2e/http.test.ts',
+  status: 'test/e2e/status.test.ts',
+  statusProcesses: 'test/e2e/status-processes.test.ts',
   issuance: 'test/e2e/issuance.test.ts',
   verification: 'test/e2e/verification.test.ts',
   process: 'test/e2e/process.test.ts',

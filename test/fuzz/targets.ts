@@ -11,6 +11,7 @@ import { encryptedRequest, encryptedResponse } from '../support/encryption.ts'
 import { bindingOf, mdocDataset, mdocProfile, mdocQuery } from '../support/mdoc.ts'
 import { type Profile, profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
+import { issued } from '../support/status.ts'
 import {
   authorization,
   codeOf,
@@ -306,7 +307,8 @@ export const targets: readonly Target[] = [
       selective_disclosure: [['credentialSubject', 'degrees', null]],
       validity_seconds: 60,
       batch_size: 1,
-      revocable: false,
+      revocable: true,
+      status: 'bitstring',
     }),
   ),
   {
@@ -329,6 +331,20 @@ export const targets: readonly Target[] = [
   ofSession('issuer GET /issuance/oid4vci/status/{session_id}', (id) =>
     get('issuer', `/issuance/oid4vci/status/${id}`, authorization),
   ),
+  ...['revoke', 'suspend', 'reinstate'].map((act) => ({
+    name: `issuer POST /credential-status/${act}/{session_id}`,
+    make: async (services: Services) =>
+      post('issuer', `/credential-status/${act}/${(await issued(services)).sessionId}`, {}),
+  })),
+  ...['', '/revocation', '/suspension'].map((purpose) => ({
+    name: `issuer GET /status-list/{list_id}${purpose}`,
+    make: async (services: Services) =>
+      get('issuer', `${new URL((await issued(services)).status.uri).pathname}${purpose}`, {
+        accept: 'application/statuslist+cwt, */*;q=0.1',
+        'if-none-match': 'W/"1.2.jwt"',
+        'accept-encoding': 'gzip',
+      }),
+  })),
   ofSession('issuer GET /issuance/oid4vci/credential-offer/{session_id}', (id) =>
     get('issuer', `/issuance/oid4vci/credential-offer/${id}`),
   ),
