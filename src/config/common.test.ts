@@ -121,7 +121,7 @@ describe('a right configuration', () => {
       config: {
         port: 8079,
         host: undefined,
-        databaseFile: 'data/issuer.db',
+        database: { kind: 'sqlite', file: 'data/issuer.db' },
         clockSkewSeconds: 60,
         issuer: { identifier: 'session' },
       },
@@ -129,7 +129,12 @@ describe('a right configuration', () => {
     const read = verifier()
     expect(read).toMatchObject({
       warnings: [],
-      config: { port: 8081, databaseFile: 'data/verifier.db', requestLifetimeSeconds: 600, clientMetadata: {} },
+      config: {
+        port: 8081,
+        database: { kind: 'sqlite', file: 'data/verifier.db' },
+        requestLifetimeSeconds: 600,
+        clientMetadata: {},
+      },
     })
     expect((read.config as { trustAnchors: unknown[] }).trustAnchors).toHaveLength(1)
   })
@@ -399,32 +404,6 @@ describe.each([
       const { warnings } = read({ baseUrl: `http://${host}` })
       expect([host, warnings]).toEqual([host, warns ? [expect.stringMatching(/^baseUrl: http without TLS/)] : []])
     }
-  })
-
-  it.each([
-    ['jdbc:sqlite:data/a.db', 'data/a.db'],
-    ['sqlite:data/a.db', 'data/a.db'],
-    ['sqlite:/var/a.db', '/var/a.db'],
-    ['sqlite:///var/a.db', '/var/a.db'],
-    ['sqlite::memory:', ':memory:'],
-  ])('opens the file of %s', (url, databaseFile) => {
-    expect(read({ database: { url } })).toMatchObject({ config: { databaseFile } })
-    expect(read({ database: { url, driver: 'org.sqlite.JDBC' } }).mistakes).toBe(undefined)
-  })
-
-  it.each([
-    [{ url: 'postgresql://a/b' }, /^database\.url: PostgreSQL is not yet supported/],
-    [{ url: 'postgres://a/b' }, /^database\.url: PostgreSQL is not yet supported/],
-    [{ url: 'jdbc:postgresql://a:5432/b', driver: 'org.postgresql.Driver' }, /^database\.url: PostgreSQL is not yet/],
-    [{ url: 'mysql://a' }, /^database\.url: it must be sqlite:path/],
-    [{ url: 'sqlite:' }, /^database\.url: it must be sqlite:path/],
-    [{ url: '' }, /^database\.url: it must be sqlite:path/],
-    [{ driver: 'org.sqlite.JDBC' }, /^database\.url: required/],
-    [{ url: 'sqlite:a', driver: 'org.postgresql.Driver' }, /^database\.driver: .*contradicts database\.url/],
-    [{ url: 5 }, /^database\.url: must be string/],
-    [{ url: 'sqlite:a', pasword: 'b' }, /^database\.pasword: unknown/],
-  ])('refuses the database %j', (database, mistake) => {
-    expect(mistakesOf({ database })).toEqual([expect.stringMatching(mistake)])
   })
 
   it('refuses API keys that nobody can send, and tells labels, never keys', () => {

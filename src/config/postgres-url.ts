@@ -61,11 +61,7 @@ interface Parsed extends Login {
 function parse(text: string): Parsed | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   // One host, and a database: the URL parser takes several hosts for a name that no host can have.
-  if (
-    url?.hash !== '' ||
-    !/^\/[^/]+$/.test(url.pathname) ||
-    !/^(\[[0-9a-f:.]+\]|[\w.-]+)$/i.test(url.hostname)
-  ) {
+  if (url?.hash !== '' || !/^\/[^/]+$/.test(url.pathname) || !/^(\[[0-9a-f:.]+\]|[\w.-]+)$/i.test(url.hostname)) {
     return undefined
   }
   try {

@@ -1,0 +1,104 @@
+/** A PostgreSQL server that is killed, and one that is spoken to by TLS: each of its own. */
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readDatabase } from '../../src/config/database.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { withConnection } from '../../src/store/postgres-connections.ts'
+import { postgresState } from '../../src/store/postgres-schema.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { buildCommand, makeDirectory, type Running, start } from '../support/process.ts'
+import { API_KEY } from '../support/services.ts'
+import { configuration, dataset } from '../support/wire.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  buildCommand()
+  server = await startPostgres()
+}, 60_000)
+afterAll(() => server.stop())
+
+describe('a server of PostgreSQL by TLS', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-ca-')), 'ca.pem')
+  beforeAll(() => writeFileSync(file, server.certificate))
+
+  async function isEncrypted(host: string, parameters: string): Promise<boolean> {
+    const url = `${server.url.replace('127.0.0.1', host)}?${parameters}`
+    const read = readDatabase({ url }, '', { read: () => server.certificate, list: () => [] })
+    if ('mistakes' in read || read.database.kind !== 'postgresql') throw new Error(JSON.stringify(read))
+    await (await openPostgres(read.database, [])).close()
+    return (await withConnection(read.database, postgresState)).isEncrypted
+  }
+
+  it.each([
+    ['127.0.0.1', 'sslmode=disable', false],
+    ['127.0.0.1', 'sslmode=require', true],
+    ['127.0.0.1', 'sslmode=verify-ca&sslrootcert=ca', true],
+    ['127.0.0.1', 'sslmode=verify-full&sslrootcert=ca', true],
+    ['localhost', 'sslmode=verify-ca&sslrootcert=ca', true],
+  ])('is used at %s with %s', async (host, parameters, encrypted) => {
+    expect(await isEncrypted(host, parameters)).toBe(encrypted)
+  })
+
+  it.each([
+    ['127.0.0.1', 'sslmode=verify-full', /self-signed certificate/],
+    ['127.0.0.1', 'sslmode=verify-ca', /self-signed certificate/],
+    ['localhost', 'sslmode=verify-full&sslrootcert=ca', /does not match certificate's altnames/],
+  ])('is not used at %s with %s', async (host, parameters, reason) => {
+    await expect(isEncrypted(host, parameters)).rejects.toThrow(reason)
+  })
+})
+
+describe('a service whose PostgreSQL server is killed', () => {
+  it('loses nothing that it has answered, lives on, and is ready again by itself', async () => {
+    const issuer = await start('issuer', await makeDirectory('issuer', { database: { url: server.url } }))
+    const configurationId = await (await post(issuer, '/credential-configuration/create', configuration)).text()
+    const body = { credential_dataset: dataset, credential_configurations: [configurationId] }
+    const acknowledged: string[] = []
+    const refusals = new Map<number, string>()
+    let isOver = false
+    const load = Array.from({ length: 20 }, async () => {
+      while (!isOver) {
+        const response = await post(issuer, '/issuance/oid4vci/new-session', body)
+        const text = await response.text()
+        if (response.status === 200) acknowledged.push((JSON.parse(text) as { session_id: string }).session_id)
+        else refusals.set(response.status, text)
+        if (response.status !== 200) await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    })
+    await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(100)
+    await server.kill()
+    await expect.poll(() => statusAt(issuer, '/health/ready'), { timeout: 10_000 }).toBe(503)
+    expect(await statusAt(issuer, '/health/live')).toBe(200)
+    await server.restart()
+    await expect.poll(() => statusAt(issuer, '/health/ready'), { timeout: 20_000 }).toBe(200)
+    const before = acknowledged.length
+    await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before + 20)
+    isOver = true
+    await Promise.all(load)
+
+    expect([...refusals.keys()]).toEqual([500])
+    expect(refusals.get(500)).toMatch(/^\{"error":"server_error","error_description":"something went wrong here; /)
+    const lost: string[] = []
+    for (const id of acknowledged) if ((await statusAt(issuer, `/issuance/oid4vci/status/${id}`)) !== 200) lost.push(id)
+    expect(lost).toEqual([])
+    expect(issuer.child.exitCode).toBe(null)
+    issuer.child.kill('SIGTERM')
+    const end = await issuer.ended
+    expect([end.status, end.stderr]).toEqual([0, ''])
+    expect(end.stdout).not.toContain(new URL(server.url).password)
+  }, 90_000)
+})
+
+const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+
+function post({ url }: Running, path: string, body: unknown): Promise<Response> {
+  return fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+async function statusAt({ url }: Running, path: string): Promise<number> {
+  const response = await fetch(url + path, { headers })
+  await response.arrayBuffer()
+  return response.status
+}

@@ -1,0 +1,183 @@
+/** Services as processes on one PostgreSQL database, with nothing else that they share: interface section 2, `database`. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { withConnection } from '../../src/store/postgres-connections.ts'
+import { vouchsafe } from '../support/command.ts'
+import { buildCommand, makeDirectory, type Running, run, start } from '../support/process.ts'
+import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
+import { freshUrl, postgresOf, serverUrl } from '../support/store.ts'
+import {
+  codeOf,
+  declare,
+  fetchNonce,
+  GRANT,
+  holderSigner,
+  keyProof,
+  postForm,
+  requestCredential,
+  startIssuance,
+  startVerification,
+  statusOf,
+} from '../support/wire.ts'
+
+const directories = { issuer: '', verifier: '' }
+const running: Running[] = []
+beforeAll(async () => {
+  buildCommand()
+  directories.issuer = await directoryOn('issuer', freshUrl())
+  directories.verifier = await directoryOn('verifier', freshUrl())
+}, 60_000)
+afterAll(async () => {
+  for (const { child, ended } of running) {
+    child.kill('SIGKILL')
+    await ended
+  }
+})
+
+/** In the form of JDBC, with user and password beside the address. */
+function directoryOn(service: 'issuer' | 'verifier', address: string): Promise<string> {
+  const url = new URL(address)
+  const { username: user, password } = url
+  Object.assign(url, { username: '', password: '' })
+  const database = {
+    persistenceUnitName: 'a',
+    driver: 'org.postgresql.Driver',
+    url: `jdbc:${url.href}`,
+    user,
+    password,
+  }
+  return makeDirectory(service, { baseUrl: service === 'issuer' ? ISSUER_URL : VERIFIER_URL, database })
+}
+
+async function started(service: 'issuer' | 'verifier', count: number): Promise<Running[]> {
+  const all = await Promise.all(Array.from({ length: count }, () => start(service, directories[service])))
+  running.push(...all)
+  return all
+}
+
+/** What the steps of a wallet need of the services: each request goes to the next of the processes. */
+function overAll(processes: readonly Running[]): Services {
+  let requests = 0
+  const fetchFromNext = (input: string, init?: RequestInit): Promise<Response> => {
+    const { url } = processes[requests++ % processes.length] as Running
+    return fetch(input.replace(/^http:\/\/\w+\.localhost/, url), init)
+  }
+  return { fetch: fetchFromNext, clock: { now: new Date() } } as unknown as Services
+}
+
+const fifty = <T>(work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 50 }, work))
+
+/** How many were answered with each status. */
+async function counts(responses: readonly Response[]): Promise<Record<number, number>> {
+  const result: Record<number, number> = {}
+  for (const response of responses) {
+    await response.arrayBuffer()
+    result[response.status] = (result[response.status] ?? 0) + 1
+  }
+  return result
+}
+
+describe('on one database', () => {
+  it('ten processes start at once where nothing is yet', async () => {
+    const all = await started('issuer', 10)
+    const ready = await Promise.all(all.map(({ url }) => fetch(`${url}/health/ready`)))
+    expect(ready.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    const id = await declare(overAll(all))
+    const found = await Promise.all(all.map(({ url }) => declareAgain(overAll([{ url } as Running]), id)))
+    expect(found).toEqual(Array(10).fill(200))
+  }, 60_000)
+
+  it('two processes issue together, and take each code and each nonce once', async () => {
+    const services = overAll(await started('issuer', 2))
+    const { sessionId, id } = await startIssuance(services)
+    const form = { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, sessionId) }
+    const tokens = await fifty(() => postForm(services, `${ISSUER_URL}/auth/token-endpoint/${sessionId}`, form))
+    const [won] = tokens.filter(({ status }) => status === 200)
+    const { access_token: token } = (await won?.clone().json()) as { access_token: string }
+    expect(await counts(tokens)).toEqual({ 200: 1, 400: 49 })
+    const proof = { holder: await holderSigner(), nonce: await fetchNonce(services, sessionId), audience: '' }
+    const jwt = await keyProof({ ...proof, audience: `${ISSUER_URL}/${sessionId}` }, new Date())
+    const body = { credential_configuration_id: id, proof: { proof_type: 'jwt', jwt } }
+    expect(await counts(await fifty(() => requestCredential(services, token, body)))).toEqual({ 200: 1, 400: 49 })
+    expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ status: 'SUCCEEDED' })
+  }, 60_000)
+
+  it('two processes verify together, and take one response of a session', async () => {
+    const services = overAll(await started('verifier', 2))
+    const { sessionId, request } = await startVerification(services)
+    const form = { error: 'access_denied', state: request.state }
+    const responses = await fifty(() => postForm(services, request.response_uri, form))
+    expect((await counts(responses))[200]).toBe(1)
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'DECLINED' })
+  }, 60_000)
+})
+
+async function declareAgain(services: Services, id: string): Promise<number> {
+  const response = await services.fetch(`${ISSUER_URL}/credential-configuration/${id}`, {
+    headers: { authorization: `Bearer ${'k'.repeat(64)}` },
+  })
+  return response.status
+}
+
+describe('a service that cannot use its database', () => {
+  it.each([
+    ['with another password', { password: 'wrong-password' }, /password authentication failed/],
+    ['with another port', { url: 'postgresql://127.0.0.1:1/issuer' }, /ECONNREFUSED/],
+  ])('%s ends with 2, and says why without the password', async (_, changes, reason) => {
+    const { username: user, password } = new URL(serverUrl())
+    const url = serverUrl().replace(/\/\/.*@/, '//')
+    const directory = await makeDirectory('issuer', { database: { url, user, password, ...changes } })
+    const end = await run(['issuer'], directory).ended
+    expect(end.status).toBe(2)
+    expect(end.stderr).toMatch(/ {2}- database\.url: postgresql:\/\/127\.0\.0\.1:\d+\/\w+: PostgreSQL: /)
+    expect(end.stderr).toMatch(reason)
+    for (const secret of [password, 'wrong-password']) expect(end.stdout + end.stderr).not.toContain(secret)
+  })
+
+  it('since the other service has it ends with 2, and says what to do', async () => {
+    const url = freshUrl()
+    const first = await start('issuer', await directoryOn('issuer', url))
+    first.child.kill('SIGKILL')
+    const end = await run(['verifier'], await directoryOn('verifier', url)).ended
+    expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/another service.*one of its own/)])
+  })
+})
+
+describe('vouchsafe doctor', () => {
+  it('says what it found of a database, and changes nothing in it', async () => {
+    const url = freshUrl()
+    const directory = await directoryOn('issuer', url)
+    const doctor = async (cwd = directory) => (await vouchsafe(['doctor'], { cwd })).stdout.replace(/\s+/g, ' ')
+    expect(await doctor()).toMatch(/note database: postgresql:\S+ is reached; its schema is brought up to date/)
+    const tables = await withConnection(postgresOf(url), (query) =>
+      query({ text: 'select current_schema() as name', values: [] }),
+    )
+    expect(tables.rows).toEqual([{ name: null }])
+    const issuer = await start('issuer', directory)
+    issuer.child.kill('SIGKILL')
+    await issuer.ended
+    const text = await doctor()
+    expect(text).toMatch(/ok database: postgresql:\S+ is reached; its schema is issuer-\d+, the newest/)
+    expect(text).toMatch(/ok database: PostgreSQL 18\S*; the connection is not encrypted/)
+    expect(text).not.toContain(postgresOf(url).password)
+    expect(await doctor(await directoryOn('verifier', url))).toMatch(/problem database: .* of another service/)
+  }, 60_000)
+
+  it('says what is wrong with a database', async () => {
+    const examined = async (change: (url: URL) => void, pool = {}) => {
+      const url = new URL(serverUrl())
+      change(url)
+      const directory = await makeDirectory('issuer', { database: { url: url.href, pool } })
+      mkdirSync(join(directory, 'data'))
+      return (await vouchsafe(['doctor'], { cwd: directory })).stdout.replace(/\s+/g, ' ')
+    }
+    const missing = await examined((url) => void (url.pathname = '/missing'))
+    expect(missing).toMatch(/problem database: postgresql:\S+ cannot be used: PostgreSQL: database "missing" does not/)
+    const wrong = await examined((url) => void (url.password = 'wrong-password'))
+    expect(wrong).toMatch(/problem database: .*password authentication failed/)
+    expect(wrong).not.toContain('wrong-password')
+    const many = await examined((url) => void (url.search = 'currentSchema=missing'), { maxConnections: 1000 })
+    expect(many).toMatch(/warning database: pool\.maxConnections is 1000, and the server takes \d+/)
+  })
+})
