@@ -6,9 +6,12 @@ import { randomFillSync } from 'node:crypto'
 import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Logger, pino } from 'pino'
+import type { CommonConfig } from '../config/common.ts'
 import type { DatabaseConfig } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
+import { longestKeptMs } from '../config/retention.ts'
 import type { Outbound } from '../http/outbound.ts'
+import { type EncryptionCollections, encrypted, encryptionKey } from '../store/encrypted.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { makeDirectory } from './directory.ts'
@@ -69,6 +72,16 @@ function writeLine(descriptor: number, line: string): void {
 
 /** Shared by whatever runs in this process, with its connections. */
 export const outbound: Outbound = createOutbound()
+
+/** The database with personal data encrypted, where there are keys. Throws when it needs a key that is not there. */
+export function encryptDatabase<C extends EncryptionCollections>(
+  store: Store<C>,
+  collections: readonly (keyof C & string)[],
+  { encryptionKeys, retention }: Pick<CommonConfig, 'encryptionKeys' | 'retention'>,
+): Promise<Store<C>> {
+  const keys = encryptionKeys.map(encryptionKey)
+  return encrypted(store, { keys, collections, random, now: now(), keptMs: longestKeptMs(retention) })
+}
 
 /** Opens the database; for an embedded one, makes its directory for this user alone. */
 export async function openDatabase<C>(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Store<C>> {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { databaseName } from '../config/database.ts'
 import type { App } from '../http/app-type.ts'
 import { otherServiceMistake, placeHint, readConfigFile } from './config-file.ts'
-import { createLog, files, now, openDatabase, outbound, random } from './effects.ts'
+import { createLog, encryptDatabase, files, now, openDatabase, outbound, random } from './effects.ts'
 import { defaultHost } from './network.ts'
 import { watchConnections } from './quiet-connections.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
@@ -37,6 +37,27 @@ export async function runService(name: ServiceName, configFile: string): Promise
   }
 }
 
+/** The open database, with what is personal in it encrypted when there is a key; or why there is none. */
+async function openStore<Name extends ServiceName>(
+  name: Name,
+  config: ConfigOf<Name>,
+): Promise<StoreOf<Name> | { readonly mistake: string }> {
+  const { migrations, secrets } = services[name]
+  const { database } = config
+  let store: StoreOf<Name>
+  try {
+    store = await openDatabase(database, migrations)
+  } catch (error) {
+    return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
+  }
+  try {
+    return await encryptDatabase(store as never, secrets as never, config)
+  } catch (error) {
+    await store.close()
+    return { mistake: `database.encryptionKeyFile: ${(error as Error).message}` }
+  }
+}
+
 /** The server of a service on its open database, which is closed with it, or when the server cannot be built. */
 export async function buildService<Name extends ServiceName>(
   name: Name,
@@ -65,7 +86,7 @@ export async function buildService<Name extends ServiceName>(
 }
 
 async function serve(name: ServiceName, configFile: string, log: Logger): Promise<void> {
-  const { read, migrations } = services[name]
+  const { read } = services[name]
   const file = readConfigFile(configFile)
   const other = 'value' in file ? otherServiceMistake(name, file.value) : undefined
   if (other !== undefined) {
@@ -78,12 +99,10 @@ async function serve(name: ServiceName, configFile: string, log: Logger): Promis
     return
   }
   for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
-  const { port, host = await defaultHost(), database } = result.config
-  let store: StoreOf<ServiceName>
-  try {
-    store = await openDatabase(database, migrations)
-  } catch (error) {
-    refuseToStart(log, configFile, [`database.url: ${databaseName(database)}: ${(error as Error).message}`])
+  const { port, host = await defaultHost() } = result.config
+  const store = await openStore(name, result.config)
+  if ('mistake' in store) {
+    refuseToStart(log, configFile, [store.mistake])
     return
   }
   const service = await buildService(name, result.config, store, log)

@@ -4,12 +4,12 @@ import type { CommonConfig, ReadResult, readShape, ServiceDefaults } from '../co
 import type { Files } from '../config/files.ts'
 import type { App } from '../http/app-type.ts'
 import type { Outbound } from '../http/outbound.ts'
-import { type IssuerCollections, issuerMigrations } from '../issuer/collections.ts'
+import { type IssuerCollections, issuerMigrations, issuerSecrets } from '../issuer/collections.ts'
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
 import { issuerUpkeep } from '../issuer/upkeep.ts'
 import type { Migration, Store } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
-import { type VerifierCollections, verifierMigrations } from '../verifier/collections.ts'
+import { type VerifierCollections, verifierMigrations, verifierSecrets } from '../verifier/collections.ts'
 import {
   readVerifierConfig,
   type VerifierConfig,
@@ -40,6 +40,8 @@ interface Kind<Config extends CommonConfig, C> {
   /** Of its OpenAPI document. */
   readonly title: string
   readonly migrations: readonly Migration[]
+  /** The collections that are encrypted where there is a key. */
+  readonly secrets: readonly (keyof C & string)[]
   /** What it does by itself while it runs. */
   readonly upkeep: (config: Config, effects: Effects<C>) => readonly Task[]
   /** A server that does not listen yet. Its code is loaded with the first. */
@@ -61,6 +63,7 @@ export const services: { readonly [Name in ServiceName]: Kind<Configs[Name], Col
     defaults: issuerDefaults,
     title: issuerTitle,
     migrations: issuerMigrations,
+    secrets: issuerSecrets,
     upkeep: issuerUpkeep,
     create: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
   },
@@ -70,6 +73,7 @@ export const services: { readonly [Name in ServiceName]: Kind<Configs[Name], Col
     defaults: verifierDefaults,
     title: verifierTitle,
     migrations: verifierMigrations,
+    secrets: verifierSecrets,
     upkeep: verifierUpkeep,
     create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
   },

@@ -123,6 +123,8 @@ describe('a right configuration', () => {
         host: undefined,
         database: { kind: 'sqlite', file: 'data/issuer.db' },
         clockSkewSeconds: 60,
+        encryptionKeys: [],
+        retention: { personalDataSeconds: 0, sessionSeconds: 30 * 86_400 },
         issuer: { identifier: 'session' },
       },
     })
@@ -134,9 +136,30 @@ describe('a right configuration', () => {
         database: { kind: 'sqlite', file: 'data/verifier.db' },
         requestLifetimeSeconds: 600,
         clientMetadata: {},
+        retention: { personalDataSeconds: 86_400, sessionSeconds: 30 * 86_400 },
       },
     })
     expect((read.config as { trustAnchors: unknown[] }).trustAnchors).toHaveLength(1)
+  })
+
+  it('keeps personal data and sessions for as long as it says, personal data never longer', () => {
+    const kept = (retention: object) => (verifier({ retention }).config as { retention: unknown }).retention
+    expect(kept({ personalDataSeconds: 5 })).toEqual({ personalDataSeconds: 5, sessionSeconds: 30 * 86_400 })
+    expect(kept({ sessionSeconds: 60 })).toEqual({ personalDataSeconds: 60, sessionSeconds: 60 })
+    expect(kept({ personalDataSeconds: 0, sessionSeconds: 0 })).toEqual({ personalDataSeconds: 0, sessionSeconds: 0 })
+    expect(verifier({ retention: { personalDataSeconds: 2, sessionSeconds: 1 } }).mistakes).toEqual([
+      expect.stringMatching(/^retention\.personalDataSeconds: must not be more than retention\.sessionSeconds/),
+    ])
+    expect(issuer({ retention: { personalDataSeconds: -1, sessionsSeconds: 1 } }).mistakes).toHaveLength(2)
+  })
+
+  it('may have a key for its database, which then may be the usual one', () => {
+    texts.set('keys.txt', Buffer.from(Array.from({ length: 32 }, (_, n) => n * 7)).toString('base64'))
+    const read = issuer({ database: { encryptionKeyFile: 'keys.txt' } })
+    expect(read).toMatchObject({ config: { databaseFile: 'data/issuer.db', encryptionKeys: [expect.any(Buffer)] } })
+    expect(issuer({ database: { encryptionKeyFile: 'none.txt' } }).mistakes).toEqual([
+      expect.stringMatching(/^database\.encryptionKeyFile: none\.txt cannot be read/),
+    ])
   })
 
   it('takes every setting of the seeds', () => {
@@ -190,7 +213,6 @@ describe.each([
   it.each([
     'sessionCallback',
     'management',
-    'retention',
     ...(service === 'issuer' ? [] : ['compatibility']),
     'authorizationServer',
     'status',

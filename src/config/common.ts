@@ -13,8 +13,10 @@ import { addressMistakes, addressWarnings } from './address.ts'
 import { apiKeyMistakes, apiKeyWarnings } from './api-keys.ts'
 import { certificateWarnings } from './certificate-warnings.ts'
 import { Database, type DatabaseConfig, readDatabase } from './database.ts'
+import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
 import { proxyMistakes, RateLimits } from './rate-limits.ts'
+import { type Retention, RetentionSettings, retentionMistakes, retentionOf } from './retention.ts'
 import { KeyAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
@@ -36,6 +38,7 @@ export const commonSettings = {
     { additionalProperties: false },
   ),
   rateLimits: Type.Optional(RateLimits),
+  retention: Type.Optional(RetentionSettings),
   clockSkewSeconds: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 600, description: 'How far clocks may differ; 60 when absent' }),
   ),
@@ -43,15 +46,7 @@ export const commonSettings = {
 type Common = Static<TObject<typeof commonSettings>>
 
 /** Settings that the interface names and a later release brings. A service that does not know one refuses it by name. */
-const LATER = [
-  'sessionCallback',
-  'management',
-  'retention',
-  'compatibility',
-  'authorizationServer',
-  'profile',
-  'status',
-]
+const LATER = ['sessionCallback', 'management', 'compatibility', 'authorizationServer', 'profile', 'status']
 
 export interface ServiceDefaults {
   readonly port: number
@@ -59,6 +54,7 @@ export interface ServiceDefaults {
   readonly databaseFile: string
   /** What its certificate must be good for. */
   readonly signs: 'credential' | 'request'
+  readonly retention: Retention
 }
 
 export interface CommonConfig {
@@ -66,12 +62,15 @@ export interface CommonConfig {
   readonly host: string | undefined
   readonly baseUrl: string
   readonly database: DatabaseConfig
+  /** Of personal data in the database, 32 bytes each; none: it is not encrypted. */
+  readonly encryptionKeys: readonly Uint8Array[]
   readonly signingKey: KeyObject
   readonly chain: readonly Certificate[]
   readonly tls: { readonly key: string; readonly cert: string } | undefined
   readonly apiKeys: Readonly<Record<string, string>>
   readonly clockSkewSeconds: number
   readonly rateLimits: RateLimits
+  readonly retention: Retention
 }
 
 /** A configuration, or everything that is wrong with it. Warnings are for the log; they stop nothing. */
@@ -121,17 +120,21 @@ export function readCommon(
   const signing = settings.signing && readKeyAndCertificates(defaults.signs, settings.signing, files, now)
   const tls = settings.tls && readKeyAndCertificates('tls', settings.tls, files, now)
   const database = readDatabase(settings.database, defaults.databaseFile, files)
+  const encryption = readEncryptionKeys(settings.database?.encryptionKeyFile, files)
   const mistakes = [
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : addressMistakes(settings.baseUrl)),
     ...proxyMistakes(settings.rateLimits),
     ...('mistakes' in database ? database.mistakes : []),
+    ...(settings.retention ? retentionMistakes(settings.retention) : []),
     ...(settings.integrations ? apiKeyMistakes(settings.integrations.authentication) : []),
     ...(signing && 'mistakes' in signing ? signing.mistakes : []),
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),
+    ...('mistakes' in encryption ? encryption.mistakes : []),
   ]
-  if (!signing || 'mistakes' in signing || (tls && 'mistakes' in tls) || 'mistakes' in database) return { mistakes }
-  return mistakes.length > 0 ? { mistakes } : complete(settings as Common, defaults, { signing, tls, database }, now)
+  if (!signing || 'mistakes' in signing || (tls && 'mistakes' in tls)) return { mistakes }
+  if ('mistakes' in database || 'mistakes' in encryption || mistakes.length > 0) return { mistakes }
+  return complete(settings as Common, defaults, { signing, tls, database, encryptionKeys: encryption.keys }, now)
 }
 
 /** What settings name, after it has been read. */
@@ -139,12 +142,13 @@ interface Parts {
   readonly signing: ReadKey
   readonly tls: ReadKey | undefined
   readonly database: Exclude<ReturnType<typeof readDatabase>, { readonly mistakes: unknown }>
+  readonly encryptionKeys: readonly Uint8Array[]
 }
 
 function complete(
   settings: Common,
   defaults: ServiceDefaults,
-  { signing, tls, database: { database, warnings } }: Parts,
+  { signing, tls, database: { database, warnings }, encryptionKeys }: Parts,
   now: Date,
 ): { readonly config: CommonConfig; readonly warnings: readonly string[] } {
   return {
@@ -153,12 +157,14 @@ function complete(
       host: settings.host,
       baseUrl: settings.baseUrl,
       database,
+      encryptionKeys,
       signingKey: signing.key,
       chain: signing.chain,
       tls: tls && { key: tls.keyPem, cert: tls.certificatePem },
       apiKeys: settings.integrations.authentication,
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,
       rateLimits: settings.rateLimits ?? {},
+      retention: retentionOf(settings.retention, defaults.retention),
     },
     warnings: [
       ...addressWarnings(settings.baseUrl),

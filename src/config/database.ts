@@ -18,6 +18,12 @@ export const Database = Type.Object(
     ),
     user: Type.Optional(Type.String({ description: 'For PostgreSQL, unless url has it' })),
     password: Type.Optional(Type.String({ description: 'For PostgreSQL, unless url has it' })),
+    encryptionKeyFile: Type.Optional(
+      Type.String({
+        description:
+          'File of keys that personal data is encrypted with: 32 bytes in base64, one a line; the first encrypts, all decrypt',
+      }),
+    ),
     pool: Type.Optional(
       Type.Object(
         {
@@ -48,7 +54,9 @@ export function readDatabase(
 ):
   | { readonly database: DatabaseConfig; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
-  if (database === undefined) return { database: { kind: 'sqlite', file: embedded }, warnings: [] }
+  // To name a key alone leaves the database where it is by itself.
+  if (database === undefined || Object.keys(database).join() === 'encryptionKeyFile')
+    return { database: { kind: 'sqlite', file: embedded }, warnings: [] }
   const { url } = database
   if (url === undefined)
     return { mistakes: ['database.url: required; write sqlite:data/service.db, or leave database out'] }

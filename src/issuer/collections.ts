@@ -3,6 +3,7 @@ import type { JsonObject } from '../codec/json.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
+import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
 import type { StatusCollections } from './status-list/rows.ts'
@@ -16,11 +17,15 @@ export interface StoredConfiguration {
 
 export type IssuerCollections = EventCollections &
   IdempotencyCollections &
+  EncryptionCollections &
   StatusCollections & {
     credential_configuration: StoredConfiguration
     issuance_session: IssuanceSession
-    /** By session: what its credentials are filled with. Apart, since only the credential request reads it, and nothing changes it. */
-    issuance_dataset: JsonObject
+    /**
+     * By session: what its credentials are filled with; null when it was erased. Apart, since only the credential request
+     * reads it, and nothing else changes it.
+     */
+    issuance_dataset: JsonObject | null
     /** By nonce; kept until the nonce would have expired anyway. */
     spent_nonce: Record<string, never>
   }
@@ -36,6 +41,16 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0003', statements: createCollection('event') },
   { id: 'issuer-0004', statements: createCollection('idempotent_answer') },
   { id: 'issuer-0005', statements: STATUS.flatMap(createCollection) },
+  // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
+  { id: 'issuer-0006', statements: ['update issuance_session set due_at = 0 where due_at is null'] },
+  { id: 'issuer-0007', statements: encryptionKeyCollection },
+]
+
+/** What is encrypted where there is a key: personal data, and what opens a session. */
+export const issuerSecrets: readonly (keyof IssuerCollections)[] = [
+  'issuance_session',
+  'issuance_dataset',
+  'idempotent_answer',
 ]
 
 /** Refuses with `not_found`. */

@@ -96,7 +96,12 @@ const ATTESTERS = 'keyAttestationTrustAnchors'
 /** Of its OpenAPI document. */
 export const issuerTitle = 'Vouchsafe issuance service'
 
-export const issuerDefaults: ServiceDefaults = { port: 8079, databaseFile: 'data/issuer.db', signs: 'credential' }
+export const issuerDefaults: ServiceDefaults = {
+  port: 8079,
+  databaseFile: 'data/issuer.db',
+  signs: 'credential',
+  retention: { personalDataSeconds: 0, sessionSeconds: 2_592_000 },
+}
 
 /** The configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {

@@ -57,7 +57,7 @@ export async function startSession(
     ...(txCode?.generated === undefined ? {} : { tx_code: txCode.generated }),
   }
   const failed = await context.store.commit([
-    { insert: 'issuance_session', id: sessionId, value },
+    { insert: 'issuance_session', id: sessionId, value, dueAt: new Date(expiresAt) },
     { insert: 'issuance_dataset', id: sessionId, value: dataset },
     recorded({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
     ...remember(answer),

@@ -73,6 +73,7 @@ const SessionStatus = Type.Object({
   status: Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')]),
   created_at: Seconds,
   expires_at: Seconds,
+  erased_at: Type.Optional(Seconds),
   credential_configurations: Type.Array(Type.String()),
   credentials: Type.Array(
     Type.Object({

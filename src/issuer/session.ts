@@ -22,6 +22,10 @@ export interface IssuanceSession {
     readonly authorized?: readonly string[]
   }
   readonly issued: readonly { readonly configurationId: string; readonly issuedAt: number }[]
+  /** When it was recorded that the session had ended without a credential: nothing revives it. */
+  readonly expiredAt?: number
+  /** When its dataset was erased. */
+  readonly erasedAt?: number
 }
 
 /** What the holder has to type in. */
@@ -49,6 +53,7 @@ const TOO_MANY_WRONG = 'the pre-authorized code is void after too many wrong tra
 
 export function statusOf(session: IssuanceSession, now: Date): SessionStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'
+  if (session.expiredAt !== undefined) return 'EXPIRED'
   return now.getTime() < endOf(session) ? 'STARTED' : 'EXPIRED'
 }
 
@@ -61,11 +66,19 @@ export function endOf({ expiresAt, lockedAt, token }: IssuanceSession): number {
 export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): void {
   if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
   if (session.lockedAt !== undefined) refuse('invalid_grant', TOO_MANY_WRONG)
-  if (now.getTime() >= session.expiresAt) refuse('invalid_grant', 'the pre-authorized code has expired')
+  if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) {
+    refuse('invalid_grant', 'the pre-authorized code has expired')
+  }
 }
 
-/** One more credential has been issued. Refuses with `credential_request_denied` after ten copies of the same. */
+/**
+ * One more credential has been issued. Refuses with `credential_request_denied` after ten copies of the same, and with
+ * `invalid_token` once the end of the session was recorded: another process may be a moment ahead.
+ */
 export function recordIssued(session: IssuanceSession, configurationId: string, now: Date): IssuanceSession {
+  if (session.expiredAt !== undefined || session.erasedAt !== undefined) {
+    refuse('invalid_token', 'the access token has expired')
+  }
   const copies = session.issued.filter((issued) => issued.configurationId === configurationId).length
   if (copies >= MAX_COPIES) {
     refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times in this session`)

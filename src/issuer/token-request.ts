@@ -49,7 +49,8 @@ async function redeemOnce(
   refuseUnlessRedeemable(session, now)
   if (!isRightTxCode(context, id, session.txCode, request.tx_code)) {
     const value = recordWrongTxCode(session, now)
-    const failed = await context.store.commit([{ update: 'issuance_session', id, version, value }])
+    const end = value.lockedAt === undefined ? {} : { dueAt: now }
+    const failed = await context.store.commit([{ update: 'issuance_session', id, version, value, ...end }])
     return failed === undefined ? refuse('invalid_grant', 'tx_code: this is not the transaction code') : undefined
   }
   const authorized = authorizedBy(context, request, { id, session })

@@ -2,10 +2,16 @@
 import type { Task } from '../store/upkeep.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
+import { sweepSessions } from './retention.ts'
 
-export function issuerUpkeep(_config: IssuerConfig, { store, now }: IssuerEffects): readonly Task[] {
+export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
+  const { store, now } = effects
   const purge = async (): Promise<void> => {
     for (const collection of ['spent_nonce', 'idempotent_answer'] as const) await store.purge(collection, now())
   }
-  return [{ name: 'purge', everyMs: 60_000, run: purge }]
+  return [
+    { name: 'sessions', everyMs: 1000, run: () => sweepSessions(config, effects) },
+    { name: 'purge', everyMs: 60_000, run: purge },
+    { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
+  ]
 }

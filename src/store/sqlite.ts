@@ -3,6 +3,7 @@
  * Durable: WAL with synchronous=FULL, so that a commit returns after the fsync.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { groupCommit } from './group-commit.ts'
 import { missingSteps, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
@@ -10,6 +11,8 @@ import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 /** For other processes: generous while the schema is brought up to date, short once a wait holds up every request. */
 const OPENING_TIMEOUT_MS = 5000
 const BUSY_TIMEOUT_MS = 1000
+/** In one transaction; others are served between two. */
+const PURGED_AT_ONCE = 1000
 
 /** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
 export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
@@ -19,9 +22,6 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
   database.exec(`pragma busy_timeout = ${OPENING_TIMEOUT_MS}`)
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
-  // What is forgotten (the key of a response, say) does not stay in free space of its page. A page that is freed as a whole
-  // is overwritten when it is used again: to do that at once costs a tenth of an issuance.
-  database.exec('pragma secure_delete = fast')
   migrate(database, migrations)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return createStore<C>(database)
@@ -29,9 +29,12 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
 
 function createStore<C>(database: DatabaseSync): Store<C> {
   const statement = statementCache(database)
-  const commit = groupCommit((batches: readonly (readonly Change<C>[])[]) =>
-    inTransaction(database, 'immediate', () => batches.map((batch) => applyBatch(statement, batch))),
-  )
+  const forget = forgetter(database)
+  forget('fast')
+  const commit = groupCommit((batches: readonly (readonly Change<C>[])[]) => {
+    forget(batches.some((batch) => batch.some((change) => 'erases' in change)) ? 'on' : 'fast')
+    return inTransaction(database, 'immediate', () => batches.map((batch) => applyBatch(statement, batch)))
+  })
   return {
     get: promised((collection: string, id: string) => {
       // One driver ends a text at its first NUL, and would find another id than was asked for.
@@ -49,9 +52,22 @@ function createStore<C>(database: DatabaseSync): Store<C> {
       const rows = statement(sql).all(now.getTime(), limit)
       return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
     }),
-    purge: promised((collection: string, now: Date) => {
-      const { changes } = statement(`delete from ${collection} where due_at <= ?`).run(now.getTime())
-      return Number(changes)
+    purge: async (collection: string, now: Date) => {
+      const sql = `delete from ${collection} where rowid in (select rowid from ${collection} where due_at <= ? limit ?)`
+      for (let purged = 0; ; await setImmediate()) {
+        const changes = Number(statement(sql).run(now.getTime(), PURGED_AT_ONCE).changes)
+        purged += changes
+        if (changes < PURGED_AT_ONCE) return purged
+      }
+    },
+    tidy: promised(() => {
+      // Not to wait for another process: the next time will do, and a wait here holds up every request.
+      database.exec('pragma busy_timeout = 0')
+      try {
+        database.exec('pragma wal_checkpoint(truncate)')
+      } finally {
+        database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+      }
     }),
     close: promised(() => {
       // The log has what was replaced since. Another process that still reads keeps it, and that is no failure.
@@ -61,6 +77,19 @@ function createStore<C>(database: DatabaseSync): Store<C> {
         database.close()
       }
     }),
+  }
+}
+
+/**
+ * How thoroughly SQLite forgets what is replaced or deleted. `fast`: it does not stay in free space of its page, but a page
+ * that is freed as a whole is overwritten only when it is used again. `on`: that too, at once, which for everything would
+ * cost a tenth of an issuance.
+ */
+function forgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
+  let current: string | undefined
+  return (how) => {
+    if (how !== current) database.exec(`pragma secure_delete = ${how}`)
+    current = how
   }
 }
 

@@ -19,7 +19,8 @@ export interface DueRow<T> extends Row<T> {
  * One conditional statement. An insert holds when the id is free; an update and a delete hold when the version is still
  * the one that was read; a touch, which counts the version up and leaves the value, holds when the row is there.
  * `dueAt` is when something is to be done about the row: `due` finds it then, or `purge` deletes it. A row without one
- * stays; an update without one leaves it as it was, and one with null takes it away.
+ * stays; an update without one leaves it as it was, and one with null takes it away. `erases` is said of a change
+ * that takes personal data or keys away: nothing of them may be left in the files of the database, as far as it can help it.
  */
 export type Change<C, K extends keyof C & string = keyof C & string> = {
   [Name in K]:
@@ -30,8 +31,9 @@ export type Change<C, K extends keyof C & string = keyof C & string> = {
         readonly version: number
         readonly value: C[Name]
         readonly dueAt?: Date | null
+        readonly erases?: true
       }
-    | { readonly delete: Name; readonly id: string; readonly version: number }
+    | { readonly delete: Name; readonly id: string; readonly version: number; readonly erases?: true }
     | { readonly touch: Name; readonly id: string }
 }[K]
 
@@ -49,6 +51,8 @@ export interface Store<C> {
   due<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
   /** Deletes the rows of a collection that are due, and says how many. */
   purge(collection: keyof C & string, now: Date): Promise<number>
+  /** Lets go of old copies of what was replaced or deleted, where the database keeps any for a while. */
+  tidy?(): Promise<void>
   close(): Promise<void>
 }
 

@@ -15,6 +15,7 @@ import { thumbprintOf } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
 import type { EncryptedResponseForm, ResponseForm } from './schemas.ts'
 import {
+  erasureOf,
   eventTypeOf,
   finish,
   modeOf,
@@ -67,7 +68,14 @@ export async function receiveResponse(
   const code = redirect && { responseCodeDigest: redirect.digest }
   const value = { ...finish(session, outcome, context.now()), ...code }
   const failed = await context.store.commit([
-    { update: 'verification_session', id: sessionId, version, value },
+    {
+      update: 'verification_session',
+      id: sessionId,
+      version,
+      value,
+      dueAt: erasureOf(value, context.config.retention),
+      erases: true,
+    },
     finished(context, sessionId, value),
   ])
   // A session changes once, so that whoever was faster has finished it.

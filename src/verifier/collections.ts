@@ -4,6 +4,7 @@ import type { EventCollections } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
+import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import {
   createCollection,
   createExpiringCollection,
@@ -15,7 +16,8 @@ import {
 import type { VerificationSession } from './session.ts'
 
 export type VerifierCollections = EventCollections &
-  IdempotencyCollections & {
+  IdempotencyCollections &
+  EncryptionCollections & {
     /** As it was posted; a query never changes. */
     verification_query: { readonly dcqlQuery: DcqlQuery }
     verification_session: VerificationSession
@@ -30,7 +32,13 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0002', statements: FIRST.flatMap(renameExpiry) },
   { id: 'verifier-0003', statements: createCollection('event') },
   { id: 'verifier-0004', statements: createCollection('idempotent_answer') },
+  // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
+  { id: 'verifier-0005', statements: ['update verification_session set due_at = 0 where due_at is null'] },
+  { id: 'verifier-0006', statements: encryptionKeyCollection },
 ]
+
+/** What is encrypted where there is a key: personal data, and what opens a session. */
+export const verifierSecrets: readonly (keyof VerifierCollections)[] = ['verification_session', 'idempotent_answer']
 
 /** Refuses with `not_found`. */
 export async function findSession(store: VerifierStore, sessionId: string): Promise<Row<VerificationSession>> {

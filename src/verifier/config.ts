@@ -80,7 +80,12 @@ export interface VerifierConfig extends CommonConfig {
 /** Of its OpenAPI document. */
 export const verifierTitle = 'Vouchsafe verification service'
 
-export const verifierDefaults: ServiceDefaults = { port: 8081, databaseFile: 'data/verifier.db', signs: 'request' }
+export const verifierDefaults: ServiceDefaults = {
+  port: 8081,
+  databaseFile: 'data/verifier.db',
+  signs: 'request',
+  retention: { personalDataSeconds: 86_400, sessionSeconds: 2_592_000 },
+}
 
 /** The configuration, or every mistake in it with its path. */
 export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {

@@ -38,7 +38,7 @@ export async function startSession(
   }
   const answer = { session_id: sessionId, request_uri: linkTo(context, sessionId, request.request_uri_method) }
   const failed = await store.commit([
-    { insert: 'verification_session', id: sessionId, value },
+    { insert: 'verification_session', id: sessionId, value, dueAt: new Date(value.expiresAt) },
     recorded({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
     ...remember(answer),
   ])

@@ -105,6 +105,7 @@ const SessionStatus = Type.Object({
   verification_query_id: Type.String(),
   created_at: Seconds,
   expires_at: Seconds,
+  erased_at: Type.Optional(Seconds),
   result: Type.Optional(Result),
   wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),
 })

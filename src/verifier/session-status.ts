@@ -18,6 +18,7 @@ export async function getStatus(context: VerifierContext, sessionId: string, res
     verification_query_id: session.queryId,
     created_at: Math.floor(session.createdAt / 1000),
     expires_at: Math.floor(session.expiresAt / 1000),
+    ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
     ...resultOf(session, responseCode),
     ...(outcome && 'walletError' in outcome ? { wallet_error: outcome.walletError } : {}),
   }

@@ -1,4 +1,5 @@
 /** The verification session: data, and the one transition it makes, to a final state. */
+import type { Retention } from '../config/retention.ts'
 import type { EventType } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { refuse } from '../protocol/error.ts'
@@ -25,6 +26,12 @@ export interface VerificationSession {
   /** As the request has it. */
   readonly transactionData?: readonly string[]
   readonly outcome?: Outcome
+  /** When it had its outcome. Sessions of earlier releases do not know. */
+  readonly finishedAt?: number
+  /** When it was recorded that it ended without one: nothing revives it. */
+  readonly expiredAt?: number
+  /** When what it holds of a person was erased. */
+  readonly erasedAt?: number
 }
 
 export type Outcome = { readonly report: Report } | { readonly walletError: WalletError }
@@ -50,8 +57,18 @@ export function modeOf({ responseMode }: VerificationSession): ResponseMode {
   return responseMode ?? 'direct_post'
 }
 
-export function statusOf({ outcome, expiresAt }: VerificationSession, now: Date): SessionStatus {
-  if (outcome === undefined) return now.getTime() < expiresAt ? 'STARTED' : 'EXPIRED'
+/** When it came, or will come, to its final state. */
+export function endOf({ outcome, finishedAt, expiresAt }: VerificationSession): number {
+  return outcome === undefined ? expiresAt : (finishedAt ?? expiresAt)
+}
+
+/** When what it holds of a person is to be erased, once it has ended. */
+export function erasureOf(session: VerificationSession, { personalDataSeconds }: Retention): Date {
+  return new Date(endOf(session) + personalDataSeconds * 1000)
+}
+
+export function statusOf({ outcome, expiresAt, expiredAt }: VerificationSession, now: Date): SessionStatus {
+  if (outcome === undefined) return expiredAt === undefined && now.getTime() < expiresAt ? 'STARTED' : 'EXPIRED'
   if ('report' in outcome) return outcome.report.verified ? 'VERIFICATION_SUCCEEDED' : 'VERIFICATION_FAILED'
   return outcome.walletError.error === 'access_denied' ? 'DECLINED' : 'VERIFICATION_FAILED'
 }
@@ -59,7 +76,7 @@ export function statusOf({ outcome, expiresAt }: VerificationSession, now: Date)
 /** Refuses with `gone` when the session has expired, and with `invalid_request` when it has had its response. */
 export function refuseUnlessOpen(session: VerificationSession, now: Date): void {
   if (session.outcome !== undefined) refuseFinished()
-  if (now.getTime() >= session.expiresAt) refuse('gone', 'this session has expired')
+  if (statusOf(session, now) === 'EXPIRED') refuse('gone', 'this session has expired')
 }
 
 export function refuseFinished(): never {
@@ -70,5 +87,5 @@ export function refuseFinished(): never {
 export function finish(session: VerificationSession, outcome: Outcome, now: Date): VerificationSession {
   refuseUnlessOpen(session, now)
   // Whoever reads the database later cannot read a response that was recorded on its way.
-  return { ...session, encryptionKey: undefined, outcome }
+  return { ...session, encryptionKey: undefined, outcome, finishedAt: now.getTime() }
 }

@@ -454,7 +454,13 @@ export const everywhere: Section = {
       id: 'general-8',
       asks: 'Personal data goes after a time',
       source: 'OpenID4VP 1.0, Privacy Considerations',
-      notOffered: 'sessions stay until `retention` comes, which is refused by name until then',
+      tests: [
+        [
+          'test/e2e/retention.test.ts',
+          'shows what was disclosed for a day, then how it went and nothing of the person',
+        ],
+        ['test/e2e/retention.test.ts', 'expires at its second, with one event, and its dataset is erased'],
+      ],
     },
     {
       id: 'general-9',

@@ -53,6 +53,12 @@ async function patient(service: Service): Promise<Patient> {
 
 const examine = ({ service, settings }: Patient): Promise<Finding[]> => diagnose(service, settings, files, new Date())
 
+function databaseKey({ directory }: Patient): string {
+  const file = join(directory, 'database.key')
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600 })
+  return file
+}
+
 /** Replaces the certificate of the key; `pem` may hold several. */
 function certify({ directory, service }: Patient, pem: string): void {
   writeFileSync(join(directory, certificateFile(service)), pem)
@@ -333,6 +339,40 @@ const rows: readonly Row[] = [
     'database',
     'warning',
     /issuer\.db \(mode 640\); chmod 600/,
+  ],
+  [
+    'a key for the database',
+    'issuer',
+    (one) => ({ database: { ...(one.settings.database as object), encryptionKeyFile: databaseKey(one) } }),
+    'database.encryptionKeyFile',
+    'ok',
+    /personal data is encrypted with the first of 1 key/,
+  ],
+  [
+    'a key for the database that others can read',
+    'issuer',
+    (one) => {
+      chmodSync(databaseKey(one), 0o644)
+      return { database: { ...(one.settings.database as object), encryptionKeyFile: databaseKey(one) } }
+    },
+    'database.encryptionKeyFile',
+    'warning',
+    /mode 644\); chmod 600/,
+  ],
+  [
+    'an encrypted database without its key',
+    'issuer',
+    async (one) => {
+      const file = join(one.directory, 'data/issuer.db')
+      await makeDatabase(file, issuerMigrations)
+      const Database = await loadDriver()
+      const database = new Database(file)
+      database.exec("insert into encryption_key values ('abc', '{}', 0, null)")
+      database.close()
+    },
+    'database.encryptionKeyFile',
+    'problem',
+    /the database is encrypted; name the file with its key abc/,
   ],
   [
     'a database in memory',

@@ -67,6 +67,9 @@ export interface ServiceOptions {
   readonly outbound?: Outbound
   /** More files that the services can read, by path. */
   readonly files?: Readonly<Record<string, string>>
+  /** Stores that the test has opened; new ones when absent. */
+  readonly issuerStore?: Store<IssuerCollections>
+  readonly verifierStore?: Store<VerifierCollections>
 }
 
 export async function startServices(options: ServiceOptions = {}): Promise<Services> {
@@ -94,13 +97,13 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const outbound = options.outbound ?? (() => Promise.reject(new OutboundError('no other server is there')))
   const effects = { outbound, now: () => clock.now, random: randomBytes, log }
 
-  const issuerStore = await openTestStore<IssuerCollections>(issuerMigrations)
+  const issuerStore = options.issuerStore ?? (await openTestStore<IssuerCollections>(issuerMigrations))
   const issuerConfig = configOf(
     readIssuerConfig(settings('issuer', ISSUER_URL, options.issuer), filesOf(files), clock.now),
   )
   const issuerEffects = { ...effects, store: issuerStore }
   const issuer = await createIssuer(issuerConfig, issuerEffects)
-  const verifierStore = await openTestStore<VerifierCollections>(verifierMigrations)
+  const verifierStore = options.verifierStore ?? (await openTestStore<VerifierCollections>(verifierMigrations))
   const verifierConfig = configOf(
     readVerifierConfig(settings('verifier', VERIFIER_URL, options.verifier), filesOf(files), clock.now),
   )

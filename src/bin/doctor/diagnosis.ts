@@ -13,6 +13,7 @@ import { type ServiceName, services } from '../services.ts'
 import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, signingFindings, tlsFindings } from './certificates.ts'
 import { databaseFindings } from './database.ts'
+import { encryptionFindings } from './encryption.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 
@@ -31,6 +32,7 @@ interface Settings {
   readonly issuer?: { readonly id: string }
   readonly issuerTrustAnchors?: string
   readonly keyAttestationTrustAnchors?: string
+  readonly retention?: Parameters<typeof encryptionFindings>[0]['retention']
 }
 
 /** A configuration, and what its files are read with. */
@@ -52,6 +54,7 @@ export async function diagnose(service: ServiceName, value: unknown, files: File
     ...certificateFindings({ settings, files, at, signs: defaults.signs }),
     ...(await addressFindings({ baseUrl, port, host, title })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, migrations)),
+    ...('mistakes' in database ? [] : await encryptionFindings(settings, database.database, { files, at, defaults })),
   ])
 }
 

@@ -1,0 +1,62 @@
+/** Whether what a service keeps is encrypted, and whether it has the keys for it. */
+import { existsSync } from 'node:fs'
+import type { ServiceDefaults } from '../../config/common.ts'
+import type { DatabaseConfig } from '../../config/database.ts'
+import { readEncryptionKeys } from '../../config/encryption-keys.ts'
+import type { Files } from '../../config/files.ts'
+import { longestKeptMs, retentionOf } from '../../config/retention.ts'
+import { encryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
+import { loadDriver } from '../../store/sqlite.ts'
+import type { Finding } from './finding.ts'
+import { privateFileFindings } from './private-file.ts'
+
+const SETTING = 'database.encryptionKeyFile'
+
+interface Settings {
+  readonly database?: { readonly encryptionKeyFile?: string } | undefined
+  readonly retention?: Parameters<typeof retentionOf>[0]
+}
+
+interface Surroundings {
+  readonly files: Files
+  readonly at: Date
+  readonly defaults: ServiceDefaults
+}
+
+/** Nothing where the settings themselves are mistaken: reading them says so. */
+export async function encryptionFindings(
+  { database: named, retention }: Settings,
+  database: DatabaseConfig,
+  { files, at, defaults }: Surroundings,
+): Promise<Finding[]> {
+  const path = named?.encryptionKeyFile
+  const read = readEncryptionKeys(path, files)
+  if ('mistakes' in read) return []
+  const keys = read.keys.map(encryptionKey)
+  // PostgreSQL is asked at the start.
+  const known = database.kind === 'sqlite' ? await knownKeys(database.file) : []
+  const keptMs = longestKeptMs(retentionOf(retention, defaults.retention))
+  const problem = missingKeyProblem(known, { keys, now: at, keptMs })
+  if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
+  if (path === undefined) return []
+  const text = `personal data is encrypted with the first of ${keys.length === 1 ? '1 key' : `${keys.length} keys`}`
+  return [{ subject: SETTING, outcome: 'ok', text }, ...privateFileFindings(SETTING, path)]
+}
+
+/** What the database says of its keys; nothing when it is not there, or of an earlier release. */
+async function knownKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
+  if (!existsSync(file)) return []
+  try {
+    const Database = await loadDriver()
+    const database = new Database(file)
+    try {
+      const rows = database.prepare('select id, value from encryption_key').all()
+      return rows.map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) as object }))
+    } finally {
+      database.close()
+    }
+  } catch {
+    // What is wrong with the database is found where it is looked at.
+    return []
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The end of an issuance session, and what is left of it: its expiry is recorded, its dataset is erased when nothing more
+ * can be issued, and later the session goes. What was issued keeps its entry in the status list.
+ */
+import type { JsonObject } from '../codec/json.ts'
+import type { Retention } from '../config/retention.ts'
+import { recorded } from '../event/event.ts'
+import type { Change, DueRow } from '../store/store.ts'
+import { sweep } from '../store/sweep.ts'
+import type { IssuerCollections } from './collections.ts'
+import type { IssuerConfig } from './config.ts'
+import type { IssuerEffects } from './issuer.ts'
+import { endOf, type IssuanceSession, statusOf } from './session.ts'
+import { statusBody } from './session-status.ts'
+
+/** What becomes of a session that is due. */
+interface Step {
+  readonly session: IssuanceSession
+  /** When something is to be done next. */
+  readonly dueAt: Date
+  readonly expires: boolean
+  readonly erases: boolean
+}
+
+/** Everything that is due of the sessions, in turns. */
+export async function sweepSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
+  const now = effects.now()
+  await sweep(effects.store, 'issuance_session', now, (row) => changesOf(row, { retention, now, effects }))
+  // What is left of them after they were erased.
+  await effects.store.purge('issuance_dataset', now)
+}
+
+/** The session as it is after `now`, or `purge` when it is over and done with. Pure. */
+export function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | 'purge' {
+  const end = endOf(session)
+  const [eraseAt, purgeAt] = [retention.personalDataSeconds, retention.sessionSeconds].map(
+    (seconds) => end + seconds * 1000,
+  ) as [number, number]
+  const at = now.getTime()
+  if (session.erasedAt !== undefined && at >= purgeAt) return 'purge'
+  // A token, or whatever else keeps a session alive, may have moved the end.
+  const expires = statusOf(session, now) === 'EXPIRED' && session.expiredAt === undefined
+  const erases = at >= eraseAt && session.erasedAt === undefined
+  const next = at < end ? end : at < eraseAt ? eraseAt : purgeAt
+  return {
+    session: {
+      ...(erases ? withoutTxCode(session) : session),
+      ...(expires && { expiredAt: at }),
+      ...(erases && { erasedAt: at }),
+    },
+    dueAt: new Date(next),
+    expires,
+    erases,
+  }
+}
+
+/** What the offer said of it may name where it was sent. */
+function withoutTxCode({ txCode: _, ...session }: IssuanceSession): IssuanceSession {
+  return session
+}
+
+async function changesOf(
+  { id, value, version }: DueRow<IssuanceSession>,
+  { retention, now, effects }: { readonly retention: Retention; readonly now: Date; readonly effects: IssuerEffects },
+): Promise<readonly Change<IssuerCollections>[]> {
+  const step = stepOf(value, retention, now)
+  if (step === 'purge') return [{ delete: 'issuance_session', id, version }]
+  const { session, dueAt, expires, erases } = step
+  const data = statusBody(id, session, now) as unknown as JsonObject
+  const event = { type: 'issuance.expired', at: now.getTime(), sessionId: id, data } as const
+  return [
+    { update: 'issuance_session', id, version, value: session, dueAt },
+    ...(erases ? await erasure(effects, id, dueAt) : []),
+    ...(expires ? [recorded(event, effects.random)] : []),
+  ]
+}
+
+/**
+ * Empties the dataset, and leaves its row to be purged with the session: a row that shrinks in its place leaves no
+ * copies of the rows beside it, as one that is deleted can.
+ */
+async function erasure(
+  { store }: IssuerEffects,
+  id: string,
+  dueAt: Date,
+): Promise<readonly Change<IssuerCollections>[]> {
+  const row = await store.get('issuance_dataset', id)
+  if (row === undefined) return []
+  return [{ update: 'issuance_dataset', id, version: row.version, value: null, dueAt, erases: true }]
+}

@@ -1,0 +1,145 @@
+/**
+ * Encryption at rest: a store whose values are encrypted in some of its collections (AES-256-GCM, a random nonce of 96 bits
+ * each). What is encrypted belongs to its collection and id, so that no row can take the place of another. Ids, versions
+ * and times stay in the clear; so do rows that were written before there was a key, until they are written again.
+ */
+import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject } from 'node:crypto'
+import { toBase64url } from '../codec/base64url.ts'
+import { type Change, createCollection, type Row, type Store } from './store.ts'
+
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export interface EncryptionKey {
+  /** Names the key in each value, and tells nothing of it. */
+  readonly id: string
+  readonly secret: KeyObject
+}
+
+export type EncryptionCollections = {
+  /** By the id of a key that values were encrypted with. Values that it replaced another in time say when. */
+  encryption_key: { readonly replacedAt?: number }
+}
+
+export const encryptionKeyCollection = createCollection('encryption_key')
+
+export interface Encryption<C> {
+  /** The first encrypts; all decrypt. None: nothing is encrypted, and nothing may be already. */
+  readonly keys: readonly EncryptionKey[]
+  readonly collections: readonly (keyof C & string)[]
+  readonly random: (bytes: number) => Uint8Array
+  readonly now: Date
+  /** How long a value may be needed after it was written. A key that was replaced longer ago may be gone. */
+  readonly keptMs: number
+}
+
+/** Of 32 bytes. */
+export function encryptionKey(bytes: Uint8Array): EncryptionKey {
+  const digest = hash('sha256', Buffer.concat([Buffer.from('vouchsafe database key\0'), bytes]), 'base64url')
+  return { id: digest.slice(0, 12), secret: createSecretKey(bytes) }
+}
+
+/**
+ * The store with encryption, or as it is when there are no keys. Throws when the database has values that none of the keys
+ * can decrypt, saying which key is missing.
+ */
+export async function encrypted<C extends EncryptionCollections>(
+  store: Store<C>,
+  encryption: Encryption<C>,
+): Promise<Store<C>> {
+  await registerKeys(store as unknown as Store<EncryptionCollections>, encryption)
+  const [current] = encryption.keys
+  return current === undefined ? store : encryptedStore(store, current, encryption)
+}
+
+async function registerKeys(
+  store: Store<EncryptionCollections>,
+  { keys, now, keptMs }: Pick<Encryption<never>, 'keys' | 'now' | 'keptMs'>,
+): Promise<void> {
+  const [current] = keys
+  const known = await store.list('encryption_key')
+  const problem = missingKeyProblem(known, { keys, now, keptMs })
+  if (problem !== undefined) throw new Error(problem)
+  if (current === undefined) return
+  for (const id of new Set([current.id, ...known.map((each) => each.id)])) await registerKey(store, id, current, now)
+}
+
+/** Which key of those that the database knows is missing and still needed, for whoever has to find it. */
+export function missingKeyProblem(
+  known: readonly { readonly id: string; readonly value: EncryptionCollections['encryption_key'] }[],
+  { keys, now, keptMs }: Pick<Encryption<never>, 'keys' | 'now' | 'keptMs'>,
+): string | undefined {
+  const missing = known
+    .filter(({ id }) => !keys.some((key) => key.id === id))
+    .map(({ id, value: { replacedAt } }) => ({ id, until: replacedAt === undefined ? Infinity : replacedAt + keptMs }))
+    .find(({ until }) => now.getTime() < until)
+  return missing && problemText(missing.id, keys.length, missing.until)
+}
+
+function problemText(id: string, count: number, neededUntil: number): string {
+  const until = neededUntil === Infinity ? '' : `, which is needed until ${new Date(neededUntil).toISOString()}`
+  if (count === 0) return `the database is encrypted; name the file with its key ${id}${until}`
+  return `the database is encrypted with the key ${id}, which is not in this file; add its line${until}`
+}
+
+/** Says of each key whether it is the one that encrypts now, or since when another does. */
+async function registerKey(
+  store: Store<EncryptionCollections>,
+  id: string,
+  current: EncryptionKey,
+  now: Date,
+): Promise<void> {
+  await store.commit([{ insert: 'encryption_key', id, value: {} }])
+  const row = await store.get('encryption_key', id)
+  if (row === undefined || (id === current.id) === (row.value.replacedAt === undefined)) return
+  const value = id === current.id ? {} : { replacedAt: now.getTime() }
+  await store.commit([{ update: 'encryption_key', id, version: row.version, value }])
+}
+
+function encryptedStore<C>(
+  store: Store<C>,
+  current: EncryptionKey,
+  { keys, collections, random }: Encryption<C>,
+): Store<C> {
+  const isEncrypted = (collection: string): boolean => collections.some((each) => each === collection)
+  const read = <T>(collection: string, id: string, value: T): T =>
+    isEncrypted(collection) && typeof value === 'string' ? (open(keys, `${collection}\0${id}`, value) as T) : value
+  const write = (change: Change<C>): Change<C> => {
+    const { insert, update, id, value } = change as Partial<Record<'insert' | 'update' | 'id' | 'value', unknown>>
+    const collection = insert ?? update
+    if (collection === undefined || !isEncrypted(collection as string)) return change
+    return { ...change, value: seal(current, `${collection}\0${id}`, value, random) } as Change<C>
+  }
+  return {
+    ...store,
+    get: async (collection, id) => {
+      const row = await store.get(collection, id)
+      return row && ({ ...row, value: read(collection, id, row.value) } satisfies Row<unknown>)
+    },
+    list: async (collection) =>
+      (await store.list(collection)).map(({ id, value }) => ({ id, value: read(collection, id, value) })),
+    due: async (collection, now, limit) =>
+      (await store.due(collection, now, limit)).map((row) => ({ ...row, value: read(collection, row.id, row.value) })),
+    commit: (changes) => store.commit(changes.map(write)),
+  }
+}
+
+/** A text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and tag. */
+function seal(key: EncryptionKey, place: string, value: unknown, random: (bytes: number) => Uint8Array): string {
+  const nonce = random(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, key.secret, nonce).setAAD(Buffer.from(place))
+  const text = cipher.update(JSON.stringify(value), 'utf8')
+  return `${key.id}.${toBase64url(Buffer.concat([nonce, text, cipher.final(), cipher.getAuthTag()]))}`
+}
+
+function open(keys: readonly EncryptionKey[], place: string, sealed: string): unknown {
+  const [id, body = ''] = sealed.split('.')
+  const key = keys.find((each) => each.id === id)
+  if (key === undefined) throw new Error('a value is encrypted with a key that is not in database.encryptionKeyFile')
+  const bytes = Buffer.from(body, 'base64url')
+  const decipher = createDecipheriv(CIPHER, key.secret, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(-TAG_BYTES))
+  const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8')
+  return JSON.parse(text + decipher.final('utf8'))
+}

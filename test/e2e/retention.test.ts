@@ -1,0 +1,448 @@
+/** The end of sessions, and what is left of them afterwards. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Event } from '../../src/event/event.ts'
+import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
+import type { IssuerConfig } from '../../src/issuer/config.ts'
+import { sweepSessions } from '../../src/issuer/retention.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
+import type { VerifierConfig } from '../../src/verifier/config.ts'
+import { sweepSessions as sweepVerifications } from '../../src/verifier/retention.ts'
+import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
+import { buildCommand, makeDirectory, type Running, run, start as startProcess } from '../support/process.ts'
+import { ISSUER_URL, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import {
+  authorization,
+  configuration,
+  dataset,
+  dcqlQuery,
+  holderSigner,
+  issueCredential,
+  postForm,
+  presentationOf,
+  startIssuance,
+  startVerification,
+  statusOf,
+} from '../support/wire.ts'
+
+const DAY = 86_400
+const MONTH = 30 * DAY
+let services: Services
+const start = async (options: ServiceOptions = {}) => {
+  services = await startServices(options)
+  closing.push(services)
+  return services
+}
+const closing: Services[] = []
+afterEach(() => Promise.all(closing.splice(0).map((each) => each.close())))
+
+/** The clock goes to so many seconds after the start, less a millisecond where it says so, and a round is run. */
+async function at(begun: Date, seconds: number, less = 0): Promise<void> {
+  services.clock.now = new Date(begun.getTime() + seconds * 1000 - less)
+  await services.upkeep()
+}
+
+const events = async (store: Services['issuerStore'] | Services['verifierStore'], type: string) =>
+  (await (store as Services['issuerStore']).list('event'))
+    .map(({ value }) => value)
+    .filter((each) => each.type === type)
+const datasetOf = async (sessionId: string) => (await services.issuerStore.get('issuance_dataset', sessionId))?.value
+const codeOfStatus = async (base: string, sessionId: string) => {
+  const kind = base === ISSUER_URL ? 'issuance/oid4vci' : 'presentation/oid4vp'
+  return (await services.fetch(`${base}/${kind}/status/${sessionId}`, { headers: authorization })).status
+}
+const seconds = () => Math.floor(services.clock.now.getTime() / 1000)
+
+describe('an issuance session that nobody redeems', () => {
+  it('expires at its second, with one event, and its dataset is erased', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const { sessionId } = await startIssuance(services, { expires_in: 100 })
+    await at(begun, 100, 1)
+    expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
+    expect(await datasetOf(sessionId)).toEqual(dataset)
+    expect(await events(services.issuerStore, 'issuance.expired')).toEqual([])
+    // A reader between the end and the sweep learns of the end as well.
+    clock.now = new Date(begun.getTime() + 100_000)
+    const between = await statusOf(services, ISSUER_URL, sessionId)
+    expect(between).toMatchObject({ status: 'EXPIRED' })
+    expect(between).not.toHaveProperty('erased_at')
+    await at(begun, 100)
+    await at(begun, 101)
+    const status = await statusOf(services, ISSUER_URL, sessionId)
+    expect(status).toMatchObject({ status: 'EXPIRED', erased_at: seconds() - 1, credentials: [] })
+    expect(await datasetOf(sessionId)).toBe(null)
+    expect(await events(services.issuerStore, 'issuance.expired')).toEqual([
+      { type: 'issuance.expired', at: begun.getTime() + 100_000, sessionId, data: status },
+    ])
+  })
+
+  it('is over for another process too, whose clock is behind', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const session = await startedSession(services, { expires_in: 100 })
+    await at(begun, 100)
+    clock.now = new Date(begun.getTime() + 99_000)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'EXPIRED' })
+    const answer = await postForm(services, `${ISSUER_URL}/auth/token-endpoint`, { ...session.form })
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_grant' }])
+  })
+
+  it('is gone after its time, and not a millisecond before', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const { sessionId } = await startIssuance(services, { expires_in: 100 })
+    await at(begun, 100)
+    await at(begun, 100 + MONTH, 1)
+    expect(await codeOfStatus(ISSUER_URL, sessionId)).toBe(200)
+    await at(begun, 100 + MONTH)
+    expect(await codeOfStatus(ISSUER_URL, sessionId)).toBe(404)
+    expect(await datasetOf(sessionId)).toBe(undefined)
+  })
+
+  it('has its event also when nothing ran until after it should be gone', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const { sessionId } = await startIssuance(services, { expires_in: 100 })
+    await at(begun, 101 + MONTH)
+    expect(await events(services.issuerStore, 'issuance.expired')).toHaveLength(1)
+    await at(begun, 103 + MONTH)
+    expect(await codeOfStatus(ISSUER_URL, sessionId)).toBe(404)
+    expect(await datasetOf(sessionId)).toBe(undefined)
+    expect(await events(services.issuerStore, 'issuance.expired')).toHaveLength(1)
+  })
+})
+
+describe('an issuance session that was locked', () => {
+  it('ends with the fifth wrong transaction code, and forgets what was asked for', async () => {
+    const { clock, issuerStore } = await start()
+    const session = await startedSession(services, { tx_code: { value: '123456', description: 'Sent to A. L.' } })
+    const guess = { ...session.form, tx_code: '000000' }
+    for (let n = 0; n < 5; n += 1) await postForm(services, `${ISSUER_URL}/auth/token-endpoint`, guess)
+    await at(clock.now, 0)
+    expect(await events(issuerStore, 'issuance.expired')).toHaveLength(1)
+    const row = await issuerStore.get('issuance_session', session.sessionId)
+    expect(row?.value).toMatchObject({ erasedAt: clock.now.getTime(), lockedAt: clock.now.getTime() })
+    expect(row?.value).not.toHaveProperty('txCode')
+  })
+})
+
+describe('an issuance session whose code was redeemed', () => {
+  it('lives as long as its token', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const session = await startedSession(services, { expires_in: 100 })
+    clock.now = new Date(begun.getTime() + 99_000)
+    await tokenOf(session)
+    await at(begun, 399, 1)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'STARTED' })
+    expect(await datasetOf(session.sessionId)).toEqual(dataset)
+    await at(begun, 399)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'EXPIRED' })
+    expect(await datasetOf(session.sessionId)).toBe(null)
+  })
+
+  it('gives out copies until its end, then is erased without an event, and stays SUCCEEDED', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const ready = await readySession(services, { expires_in: 10 })
+    expect((await request(ready)).status).toBe(200)
+    await at(begun, 300, 1)
+    expect(await datasetOf(ready.sessionId)).toEqual(dataset)
+    await at(begun, 300)
+    expect(await datasetOf(ready.sessionId)).toBe(null)
+    expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({
+      status: 'SUCCEEDED',
+      erased_at: seconds(),
+      credentials: [{ credential_configuration_id: ready.configurationId }],
+    })
+    expect(await events(services.issuerStore, 'issuance.expired')).toEqual([])
+    // Another process whose clock is behind takes the token still, and has nothing to issue.
+    clock.now = new Date(begun.getTime() + 299_000)
+    const late = await request(ready)
+    expect([late.status, await late.json()]).toMatchObject([401, { error: 'invalid_token' }])
+  })
+
+  it('keeps its dataset for as long as the setting says', async () => {
+    const { clock } = await start({ issuer: { retention: { personalDataSeconds: 50, sessionSeconds: 70 } } })
+    const begun = clock.now
+    const ready = await readySession(services)
+    expect((await request(ready)).status).toBe(200)
+    await at(begun, 600)
+    await at(begun, 650, 1)
+    expect(await datasetOf(ready.sessionId)).toEqual(dataset)
+    await at(begun, 650)
+    expect(await datasetOf(ready.sessionId)).toBe(null)
+    await at(begun, 670, 1)
+    expect(await codeOfStatus(ISSUER_URL, ready.sessionId)).toBe(200)
+    await at(begun, 670)
+    expect(await codeOfStatus(ISSUER_URL, ready.sessionId)).toBe(404)
+  })
+})
+
+/** A session that has had its presentation, with a transaction and a way back. */
+async function presented(more: object = {}) {
+  const holder = await holderSigner()
+  const credential = await issueCredential(services, holder)
+  const { sessionId, request: asked } = await startVerification(services, dcqlQuery, more)
+  const presentation = await presentationOf(credential, holder, asked, { now: services.clock.now })
+  const form = { vp_token: JSON.stringify({ card: [presentation] }), state: asked.state }
+  const answer = await postForm(services, asked.response_uri, form)
+  expect(answer.status).toBe(200)
+  return { sessionId, redirect: ((await answer.json()) as { redirect_uri?: string }).redirect_uri }
+}
+
+describe('a verification session without a response', () => {
+  it('expires at its second, with one event, and forgets the key that nobody encrypted to', async () => {
+    const { clock } = await start({ verifier: { profile: 'haip' } })
+    const begun = clock.now
+    const { sessionId } = await startVerification(services, dcqlQuery, { expires_in: 100 })
+    const stored = async () => (await services.verifierStore.get('verification_session', sessionId))?.value
+    await at(begun, 100, 1)
+    expect(await stored()).toHaveProperty('encryptionKey.d')
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
+    await at(begun, 100)
+    await at(begun, 101)
+    expect(await stored()).not.toHaveProperty('encryptionKey')
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'EXPIRED' })
+    expect(await events(services.verifierStore, 'verification.expired')).toEqual([
+      { type: 'verification.expired', at: begun.getTime() + 100_000, sessionId },
+    ])
+    clock.now = new Date(begun.getTime() + 99_000)
+    const late = await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)
+    expect(late.status).toBe(410)
+  })
+})
+
+describe('a verification session with a result', () => {
+  it('shows what was disclosed for a day, then how it went and nothing of the person, then nothing', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const { sessionId } = await presented()
+    await at(begun, DAY, 1)
+    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as { result: Result; [member: string]: unknown }
+    expect(JSON.stringify(before.result.credentials)).toContain('Ada')
+    await at(begun, DAY)
+    const [report] = before.result.credentials.card ?? []
+    const { format, issuer, type, checks } = report ?? {}
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toEqual({
+      ...before,
+      erased_at: seconds(),
+      result: { ...before.result, credentials: { card: [{ format, issuer, type, checks }] } },
+    })
+    expect(await events(services.verifierStore, 'verification.expired')).toEqual([])
+    await at(begun, MONTH, 1)
+    expect(await codeOfStatus(VERIFIER_URL, sessionId)).toBe(200)
+    await at(begun, MONTH)
+    expect(await codeOfStatus(VERIFIER_URL, sessionId)).toBe(404)
+  })
+
+  it('keeps asking for the code of its redirect, of which only the origin is left', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const { sessionId, redirect } = await presented({ redirect_uri: 'https://shop.example/done?order=1' })
+    await at(begun, DAY)
+    const row = await services.verifierStore.get('verification_session', sessionId)
+    expect(row?.value.redirectUri).toBe('https://shop.example')
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).not.toHaveProperty('result')
+    const search = new URL(redirect ?? '').searchParams.get('response_code')
+    expect(await statusOf(services, VERIFIER_URL, `${sessionId}?response_code=${search}`)).toHaveProperty(
+      'result.verified',
+      true,
+    )
+  })
+
+  it('forgets what a wallet said in words of its own', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const { sessionId, request: asked } = await startVerification(services)
+    const said = { error: 'access_denied', error_description: 'Ada does not want to', state: asked.state }
+    await postForm(services, asked.response_uri, said)
+    await at(begun, DAY)
+    const { wallet_error: left } = await statusOf(services, VERIFIER_URL, sessionId)
+    expect(left).toEqual({ error: 'access_denied' })
+  })
+
+  it('is erased at once where nothing is to be kept, but not before the application has heard of it', async () => {
+    const { clock, verifierStore: store } = await start()
+    const { sessionId } = await presented()
+    const retention = { personalDataSeconds: 0, sessionSeconds: 100 }
+    const sweepOnce = (pending: boolean) => {
+      const effects = { ...unused, store, now: () => clock.now }
+      return sweepVerifications({ retention } as VerifierConfig, effects, async (id) => pending && id === sessionId)
+    }
+    await store.commit([await dueNow(sessionId)])
+    await sweepOnce(true)
+    const claimsOf = async () =>
+      JSON.stringify((await store.get('verification_session', sessionId))?.value).includes('Ada')
+    expect(await claimsOf()).toBe(true)
+    clock.now = new Date(clock.now.getTime() + 60_000)
+    await sweepOnce(false)
+    expect(await claimsOf()).toBe(false)
+    clock.now = new Date(clock.now.getTime() + 40_000)
+    await sweepOnce(true)
+    expect(await store.get('verification_session', sessionId)).toBeDefined()
+    clock.now = new Date(clock.now.getTime() + 60_000)
+    await sweepOnce(false)
+    expect(await store.get('verification_session', sessionId)).toBe(undefined)
+  })
+})
+
+interface Result {
+  readonly verified: boolean
+  readonly credentials: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
+}
+
+const unused = {
+  outbound: () => Promise.reject(new Error('unused')),
+  random: randomBytes,
+  log: pino({ enabled: false }),
+}
+
+async function dueNow(sessionId: string) {
+  const row = await services.verifierStore.get('verification_session', sessionId)
+  if (row === undefined) throw new Error('no session')
+  return {
+    update: 'verification_session',
+    id: sessionId,
+    version: row.version,
+    value: row.value,
+    dueAt: services.clock.now,
+  } as const
+}
+
+describe('the files of the database', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-retention-'))
+  const namesIn = (name: string) =>
+    [name, `${name}-wal`]
+      .map((each) => join(directory, each))
+      .map((path) => (existsSync(path) ? readFileSync(path, 'latin1') : ''))
+      .flatMap((bytes) => [...new Set(bytes.match(/Name-\d+-/g))])
+
+  it('hold nothing of a dataset or of a claim after they were erased', async () => {
+    const { clock } = await start({
+      issuerStore: await openSqlite(join(directory, 'issuer.db'), issuerMigrations),
+      verifierStore: await openSqlite(join(directory, 'verifier.db'), verifierMigrations),
+    })
+    const begun = clock.now
+    // Some are longer than a page.
+    const names = Array.from({ length: 12 }, (_, n) => `Name-${n}-`.repeat(1 + n * 60))
+    const holder = await holderSigner()
+    for (const name of names) {
+      const credential = await issueCredential(services, holder, undefined, { credentialSubject: { given_name: name } })
+      const { request: asked } = await startVerification(services)
+      const presentation = await presentationOf(credential, holder, asked, { now: clock.now })
+      const form = { vp_token: JSON.stringify({ card: [presentation] }), state: asked.state }
+      expect((await postForm(services, asked.response_uri, form)).status).toBe(200)
+    }
+    await at(begun, 599)
+    for (const database of ['issuer.db', 'verifier.db']) expect(namesIn(database).length).toBeGreaterThan(10)
+    await at(begun, DAY + 1)
+    for (const database of ['issuer.db', 'verifier.db']) expect(namesIn(database)).toEqual([])
+  })
+})
+
+describe('the sweep', () => {
+  const config = { retention: { personalDataSeconds: 0, sessionSeconds: MONTH } } as IssuerConfig
+  const freshFile = () => join(mkdtempSync(join(tmpdir(), 'vouchsafe-retention-')), 'test.db')
+  const value = { configurationIds: ['a'], createdAt: 0, expiresAt: 1000, issued: [] }
+
+  it('makes one event of each session when two processes run it at once, and drains more than one turn', async () => {
+    const file = freshFile()
+    const issuerStore = await openSqlite<IssuerCollections>(file, issuerMigrations)
+    const other = await openSqlite<IssuerCollections>(file, issuerMigrations)
+    const ids = Array.from({ length: 130 }, (_, n) => `session-${n}`)
+    const inserts = ids.flatMap((id) => [
+      { insert: 'issuance_session', id, value, dueAt: new Date(1000) } as const,
+      { insert: 'issuance_dataset', id, value: dataset } as const,
+    ])
+    expect(await issuerStore.commit(inserts)).toBe(undefined)
+    const run = (store: typeof other) => sweepSessions(config, { ...unused, store, now: () => new Date(5000) })
+    await Promise.all([run(issuerStore), run(other), run(issuerStore)])
+    await run(other)
+    const found = (await events(issuerStore, 'issuance.expired')) as Event[]
+    expect(found.map(({ sessionId }) => sessionId).sort()).toEqual([...ids].sort())
+    expect((await issuerStore.list('issuance_dataset')).filter(({ value: left }) => left !== null)).toEqual([])
+    await Promise.all([issuerStore.close(), other.close()])
+  })
+
+  it('finds sessions that an earlier release began', async () => {
+    const file = freshFile()
+    const older = await openSqlite<IssuerCollections>(file, issuerMigrations.slice(0, 3))
+    await older.commit([{ insert: 'issuance_session', id: 'old', value }])
+    await older.close()
+    const issuerStore = await openSqlite<IssuerCollections>(file, issuerMigrations)
+    await sweepSessions(config, { ...unused, store: issuerStore, now: () => new Date(5000) })
+    expect((await issuerStore.get('issuance_session', 'old'))?.value.expiredAt).toBe(5000)
+    await issuerStore.close()
+    const other = freshFile()
+    const before = await openSqlite<VerifierCollections>(other, verifierMigrations.slice(0, 3))
+    const session = { queryId: 'q', createdAt: 0, expiresAt: 1000, nonce: 'n', state: 's', clientId: 'c' }
+    await before.commit([{ insert: 'verification_session', id: 'old', value: session }])
+    await before.close()
+    const store = await openSqlite<VerifierCollections>(other, verifierMigrations)
+    const now = () => new Date(5000)
+    await sweepVerifications(config as unknown as VerifierConfig, { ...unused, store, now }, async () => false)
+    expect((await store.get('verification_session', 'old'))?.value.expiredAt).toBe(5000)
+    await store.close()
+  })
+
+  it('lets one session that fails keep no other from its end', async () => {
+    const { issuerStore } = await start()
+    const broken = { ...value, issued: undefined } as unknown as typeof value
+    await issuerStore.commit([
+      { insert: 'issuance_session', id: 'broken', value: broken, dueAt: new Date(1) },
+      { insert: 'issuance_session', id: 'good', value, dueAt: new Date(1000) },
+    ])
+    const effects = { ...unused, store: issuerStore, now: () => new Date(5000) }
+    await expect(sweepSessions(config, effects)).rejects.toThrow()
+    expect((await issuerStore.get('issuance_session', 'good'))?.value.expiredAt).toBe(5000)
+  })
+})
+
+describe('the command', () => {
+  beforeAll(() => buildCommand(), 60_000)
+
+  it('records the end of a session that came while it was down, keeps it encrypted, and does not start without its key', async () => {
+    const database = { url: 'sqlite:data/issuer.db', encryptionKeyFile: 'database.key' }
+    const directory = await makeDirectory('issuer', { database })
+    writeFileSync(join(directory, 'database.key'), randomBytes(32).toString('base64'))
+    const first = await startProcess('issuer', directory)
+    const sessionId = await newSession(first)
+    await stop(first)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    const file = join(directory, 'data', 'issuer.db')
+    expect(readFileSync(file, 'latin1').includes('Lovelace')).toBe(false)
+    const second = await startProcess('issuer', directory)
+    const status = async () =>
+      (await (
+        await fetch(`${second.url}/issuance/oid4vci/status/${sessionId}`, { headers: authorization })
+      ).json()) as Record<string, unknown>
+    await expect.poll(status, { timeout: 10_000 }).toMatchObject({ status: 'EXPIRED', erased_at: expect.any(Number) })
+    await stop(second)
+    writeFileSync(join(directory, 'database.key'), randomBytes(32).toString('base64'))
+    const { status: code, stderr } = await run(['issuer'], directory).ended
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/database\.encryptionKeyFile: the database is encrypted with the key \S+, which is not in/)
+  }, 60_000)
+
+  async function newSession({ url }: Running): Promise<string> {
+    const headers = { ...authorization, 'content-type': 'application/json' }
+    const post = (path: string, body: object) =>
+      fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const id = await (await post('/credential-configuration/create', configuration)).text()
+    const body = { credential_dataset: dataset, credential_configurations: [id], expires_in: 1 }
+    const response = await post('/issuance/oid4vci/new-session', body)
+    return ((await response.json()) as { session_id: string }).session_id
+  }
+
+  async function stop({ child, ended }: Running): Promise<void> {
+    child.kill('SIGTERM')
+    expect((await ended).status).toBe(0)
+  }
+})
