@@ -3,18 +3,28 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Task } from '../store/upkeep.ts'
 
-/** Gives the function that stops them: it resolves when the rounds that run have ended. */
+/** How long a round that runs may keep the service from stopping. What it leaves is found at the next start. */
+const STOP_WAIT_MS = 3000
+
+/** Gives the function that stops them: it resolves when the last rounds have ended, or take too long. */
 export function keepUp(tasks: readonly Task[], log: Logger): () => Promise<void> {
   const stop = new AbortController()
   const rounds = tasks.map(async (task) => {
-    while (await hasPassed(task.everyMs, stop.signal)) {
-      await task.run().catch((err: unknown) => log.error({ event: 'upkeep_failed', task: task.name, err }, 'next time'))
-    }
+    while (await hasPassed(task.everyMs, stop.signal)) await round(task, log, stop.signal)
   })
   return async () => {
     stop.abort()
-    await Promise.all(rounds)
+    const late = new AbortController()
+    await Promise.race([Promise.all(rounds), hasPassed(STOP_WAIT_MS, late.signal)])
+    late.abort()
+    for (const task of tasks.filter(({ atStop }) => atStop === true)) await round(task, log)
   }
+}
+
+async function round(task: Task, log: Logger, stop?: AbortSignal): Promise<void> {
+  await task.run(stop).catch((err: unknown) => {
+    log.error({ event: 'upkeep_failed', task: task.name, err }, 'next time')
+  })
 }
 
 /** False as soon as the signal is given. */

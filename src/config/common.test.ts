@@ -211,7 +211,6 @@ describe.each([
   })
 
   it.each([
-    'sessionCallback',
     'management',
     ...(service === 'issuer' ? [] : ['compatibility']),
     'authorizationServer',

@@ -17,6 +17,13 @@ import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
 import { proxyMistakes, RateLimits } from './rate-limits.ts'
 import { type Retention, RetentionSettings, retentionMistakes, retentionOf } from './retention.ts'
+import {
+  type SessionCallback,
+  SessionCallbackSetting,
+  sessionCallbackMistakes,
+  sessionCallbackOf,
+  sessionCallbackWarnings,
+} from './session-callback.ts'
 import { KeyAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
@@ -42,11 +49,12 @@ export const commonSettings = {
   clockSkewSeconds: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 600, description: 'How far clocks may differ; 60 when absent' }),
   ),
+  sessionCallback: Type.Optional(SessionCallbackSetting),
 }
 type Common = Static<TObject<typeof commonSettings>>
 
 /** Settings that the interface names and a later release brings. A service that does not know one refuses it by name. */
-const LATER = ['sessionCallback', 'management', 'compatibility', 'authorizationServer', 'profile', 'status']
+const LATER = ['management', 'compatibility', 'authorizationServer', 'profile', 'status']
 
 export interface ServiceDefaults {
   readonly port: number
@@ -71,6 +79,8 @@ export interface CommonConfig {
   readonly clockSkewSeconds: number
   readonly rateLimits: RateLimits
   readonly retention: Retention
+  /** Absent: nobody is told, and the application asks for the status. */
+  readonly sessionCallback: SessionCallback | undefined
 }
 
 /** A configuration, or everything that is wrong with it. Warnings are for the log; they stop nothing. */
@@ -127,6 +137,7 @@ export function readCommon(
     ...proxyMistakes(settings.rateLimits),
     ...('mistakes' in database ? database.mistakes : []),
     ...(settings.retention ? retentionMistakes(settings.retention) : []),
+    ...(settings.sessionCallback ? sessionCallbackMistakes(settings.sessionCallback) : []),
     ...(settings.integrations ? apiKeyMistakes(settings.integrations.authentication) : []),
     ...(signing && 'mistakes' in signing ? signing.mistakes : []),
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),
@@ -151,6 +162,7 @@ function complete(
   { signing, tls, database: { database, warnings }, encryptionKeys }: Parts,
   now: Date,
 ): { readonly config: CommonConfig; readonly warnings: readonly string[] } {
+  const sessionCallback = settings.sessionCallback && sessionCallbackOf(settings.sessionCallback)
   return {
     config: {
       port: settings.port ?? defaults.port,
@@ -165,6 +177,7 @@ function complete(
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,
       rateLimits: settings.rateLimits ?? {},
       retention: retentionOf(settings.retention, defaults.retention),
+      sessionCallback,
     },
     warnings: [
       ...addressWarnings(settings.baseUrl),
@@ -172,6 +185,7 @@ function complete(
       ...apiKeyWarnings(settings.integrations.authentication),
       ...certificateWarnings('signing', signing.chain, now),
       ...certificateWarnings('tls', tls?.chain ?? [], now),
+      ...(sessionCallback ? sessionCallbackWarnings(sessionCallback) : []),
     ],
   }
 }

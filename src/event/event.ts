@@ -2,6 +2,8 @@
  * What happened in a service: each administrative act, and each change of a session that somebody may want to hear of. It
  * is written in the transaction that makes it so, and taken from there into the audit log and to the callback.
  */
+import type { AuditCollections } from '../audit/collections.ts'
+import type { CallbackCollections } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import type { Change } from '../store/store.ts'
@@ -36,10 +38,12 @@ export interface Event {
   readonly data?: JsonObject
 }
 
-export type EventCollections = {
-  /** By id; a row is taken away as soon as it is in the audit log. */
-  event: Event
-}
+/** Those of an event, and those that it goes on to. */
+export type EventCollections = AuditCollections &
+  CallbackCollections & {
+    /** By id; a row is taken away as soon as it is in the audit log. */
+    event: Event
+  }
 
 /** The change that records an event, for the batch of what it is about. */
 export function recorded(event: Event, random: (bytes: number) => Uint8Array): Change<EventCollections> {

@@ -34,6 +34,7 @@ export type IssuerStore = Store<IssuerCollections>
 
 const STATUS = ['credential_status', 'status_list', 'status_chunk', 'status_space']
 const FIRST = ['credential_configuration', 'issuance_session', 'issuance_dataset', 'spent_nonce']
+const FROM_EVENTS = ['audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
 
 export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0001', statements: FIRST.flatMap(createExpiringCollection) },
@@ -44,6 +45,7 @@ export const issuerMigrations: readonly Migration[] = [
   // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
   { id: 'issuer-0006', statements: ['update issuance_session set due_at = 0 where due_at is null'] },
   { id: 'issuer-0007', statements: encryptionKeyCollection },
+  { id: 'issuer-0008', statements: FROM_EVENTS.flatMap(createCollection) },
 ]
 
 /** What is encrypted where there is a key: personal data, and what opens a session. */

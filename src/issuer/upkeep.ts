@@ -1,4 +1,7 @@
 /** What the issuance service does by itself while it runs. */
+import { eventTasks } from '../event/upkeep.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import { partOf } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
@@ -13,5 +16,13 @@ export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): read
     { name: 'sessions', everyMs: 1000, run: () => sweepSessions(config, effects) },
     { name: 'purge', everyMs: 60_000, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
+    ...eventTasks({
+      ...effects,
+      store: partOf(store),
+      sessionCallback: config.sessionCallback,
+      signer: keySigner(config.signingKey, config.chain),
+      // Each event has its own: a status changes more than once.
+      dataOf: () => Promise.resolve(undefined),
+    }),
   ]
 }

@@ -56,6 +56,11 @@ export interface Store<C> {
   close(): Promise<void>
 }
 
+/** The same store, for somebody who knows some of its collections only. */
+export function partOf<C extends Part, Part>(store: Store<C>): Store<Part> {
+  return store as unknown as Store<Part>
+}
+
 /** Steps of a schema, applied once each and in order, under a lock. Never edited after a release, only added to. */
 export interface Migration {
   readonly id: string

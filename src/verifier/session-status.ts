@@ -9,7 +9,11 @@ import type { Report } from './verification.ts'
  * What the integrating application sees of a session; `responseCode` is what came with the redirect, if there was one.
  * Refuses with `not_found`.
  */
-export async function getStatus(context: VerifierContext, sessionId: string, responseCode?: string) {
+export async function getStatus(
+  context: Pick<VerifierContext, 'store' | 'now'>,
+  sessionId: string,
+  responseCode?: string,
+) {
   const { value: session } = await findSession(context.store, sessionId)
   const { outcome } = session
   return {

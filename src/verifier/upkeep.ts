@@ -1,24 +1,48 @@
 /** What the verification service does by itself while it runs. */
+import { pendingCallback } from '../callback/queue.ts'
+import type { JsonObject } from '../codec/json.ts'
+import { sealEvents } from '../event/seal.ts'
+import { eventTasks } from '../event/upkeep.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import { ProtocolError } from '../protocol/error.ts'
+import { partOf } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
 import type { VerifierConfig } from './config.ts'
-import { type HasPendingCallback, sweepSessions } from './retention.ts'
+import { sweepSessions } from './retention.ts'
+import { getStatus } from './session-status.ts'
 import type { VerifierEffects } from './verifier.ts'
 
-/** Nothing is told to anybody yet. */
-const nonePending: HasPendingCallback = () => Promise.resolve(false)
-
-export function verifierUpkeep(
-  config: VerifierConfig,
-  effects: VerifierEffects,
-  hasPendingCallback = nonePending,
-): readonly Task[] {
+export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
+  const { sessionCallback } = config
+  const sessions = async (): Promise<void> => {
+    // What is still to be told of a session is then queued, and keeps it from being erased.
+    await sealEvents({ ...effects, store: partOf(store), callback: sessionCallback !== undefined })
+    await sweepSessions(config, effects, (sessionId) => pendingCallback(store, sessionId))
+  }
   const purge = async (): Promise<void> => {
     await store.purge('idempotent_answer', now())
   }
   return [
-    { name: 'sessions', everyMs: 1000, run: () => sweepSessions(config, effects, hasPendingCallback) },
+    { name: 'sessions', everyMs: 1000, run: sessions },
     { name: 'purge', everyMs: 60_000, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
+    ...eventTasks({
+      ...effects,
+      store: partOf(store),
+      sessionCallback,
+      signer: keySigner(config.signingKey, config.chain),
+      dataOf: (sessionId) => statusData(effects, sessionId),
+    }),
   ]
+}
+
+/** Without a response code: what is for the person at the browser alone does not go to whoever has the address. */
+async function statusData(effects: VerifierEffects, sessionId: string): Promise<JsonObject | undefined> {
+  try {
+    return (await getStatus(effects, sessionId)) as unknown as JsonObject
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === 'not_found') return undefined
+    throw error
+  }
 }

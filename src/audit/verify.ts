@@ -1,0 +1,132 @@
+/**
+ * Checking a copy of an audit log: each record goes on from the one before, and each checkpoint is signed and says what the
+ * copy says. The chain alone proves nothing, as anybody can make one: the checkpoints do, and most of all those that
+ * somebody else kept.
+ */
+import { type JsonObject, ownString, parseJsonObject } from '../codec/json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { type Checkpoint, type CheckpointKeys, readCheckpoint } from './checkpoint.ts'
+import { chainProblem, LOG_STARTED, ORIGIN, type Position, readRecord } from './record.ts'
+
+export interface AuditReport {
+  readonly intact: boolean
+  /** In words, with the line. No more than twenty are told. */
+  readonly problems: readonly string[]
+  readonly records: number
+  /** Up to here a signature says that the copy is right. */
+  readonly vouchedFor: number
+  readonly checkpoints: number
+}
+
+const MAX_PROBLEMS = 20
+
+interface Reading {
+  readonly keys: CheckpointKeys
+  /** Those that were kept elsewhere. */
+  readonly kept: readonly Checkpoint[]
+  readonly problems: string[]
+  log: string | undefined
+  position: Position
+  vouchedFor: number
+  checkpoints: number
+}
+
+/** Checks the lines of a copy, as `audit export` writes them, and against checkpoints that were kept elsewhere. */
+export async function verifyCopy(
+  lines: AsyncIterable<string>,
+  keys: CheckpointKeys,
+  kept: readonly string[],
+): Promise<AuditReport> {
+  const problems: string[] = []
+  const reading: Reading = {
+    keys,
+    kept: kept.flatMap((compact) => keptCheckpoint(compact, keys, problems)),
+    problems,
+    log: undefined,
+    position: ORIGIN,
+    vouchedFor: 0,
+    checkpoints: 0,
+  }
+  let number = 0
+  for await (const line of lines) {
+    number += 1
+    if (line === '') continue
+    readLine(reading, line, (problem) => problems.push(`line ${number}: ${problem}`))
+    if (problems.length >= MAX_PROBLEMS) break
+  }
+  if (problems.length < MAX_PROBLEMS) problems.push(...endProblems(reading))
+  return {
+    intact: problems.length === 0,
+    problems,
+    records: reading.position.sequence,
+    vouchedFor: reading.vouchedFor,
+    checkpoints: reading.checkpoints,
+  }
+}
+
+function keptCheckpoint(compact: string, keys: CheckpointKeys, problems: string[]): Checkpoint[] {
+  try {
+    return [readCheckpoint(compact, keys)]
+  } catch (error) {
+    problems.push(`a checkpoint that was kept: ${reason(error)}`)
+    return []
+  }
+}
+
+function readLine(reading: Reading, line: string, tell: (problem: string) => void): void {
+  try {
+    const value = parseJsonObject(line)
+    const compact = ownString(value, 'checkpoint')
+    if (compact !== undefined && Object.keys(value).length === 1) {
+      const problem = holdAgainst(reading, readCheckpoint(compact, reading.keys))
+      if (problem !== undefined) tell(problem)
+    } else readRecordLine(reading, line, value, tell)
+  } catch (error) {
+    tell(reason(error))
+  }
+}
+
+function readRecordLine(reading: Reading, line: string, value: JsonObject, tell: (problem: string) => void): void {
+  const record = readRecord(line, value)
+  const problem = chainProblem(reading.position, record)
+  if (problem !== undefined) tell(problem)
+  if (reading.log === undefined) {
+    reading.log = record.subject ?? ''
+    if (record.type !== LOG_STARTED) tell('the copy does not begin with the beginning of the log')
+  }
+  // Whatever is wrong with it: the next is held against what this one says of itself, or each would be told.
+  reading.position = { sequence: record.sequence, hash: record.hash }
+  for (const checkpoint of reading.kept.filter(({ sequence }) => sequence === record.sequence)) {
+    const disagreement = holdAgainst(reading, checkpoint)
+    if (disagreement !== undefined) tell(`by a checkpoint that was kept, ${disagreement}`)
+  }
+}
+
+/** Whether a checkpoint says what the copy says at the same place. */
+function holdAgainst(reading: Reading, checkpoint: Checkpoint): string | undefined {
+  const { position, log } = reading
+  if (checkpoint.log !== log) return 'the checkpoint is of another log'
+  if (checkpoint.sequence !== position.sequence) {
+    return `the checkpoint of record ${checkpoint.sequence} stands after record ${position.sequence}`
+  }
+  if (checkpoint.hash !== position.hash) {
+    return `record ${position.sequence} or one before it is not the one that was signed at ${checkpoint.at}`
+  }
+  if (reading.problems.length === 0) reading.vouchedFor = position.sequence
+  reading.checkpoints += 1
+  return undefined
+}
+
+/** What only the whole copy shows: that its end is missing, and that nobody signed anything of it. */
+function* endProblems({ position, checkpoints, problems, kept }: Reading): Iterable<string> {
+  for (const { sequence, at } of kept.filter((each) => each.sequence > position.sequence)) {
+    yield `the copy ends with record ${position.sequence}, and record ${sequence} was signed at ${at}: the end is missing`
+  }
+  if (checkpoints === 0 && problems.length === 0)
+    yield 'no checkpoint vouches for the copy: anybody could have written it'
+}
+
+function reason(error: unknown): string {
+  if (error instanceof MalformedError) return error.message
+  throw error
+}

@@ -1,0 +1,87 @@
+/** `sessionCallback`: who is told what became of sessions, and how it knows that we say so. Standard Webhooks. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { fromBase64 } from '../codec/base64url.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { isPrivateHost } from '../protocol/private-host.ts'
+
+export const SessionCallbackSetting = Type.Object(
+  {
+    url: Type.String({ description: 'Address that events of sessions are posted to' }),
+    apiKey: Type.Optional(Type.String({ description: 'Sent with them as `Authorization: Bearer …`' })),
+    secret: Type.Optional(
+      Type.String({
+        description:
+          'Signs them by the Standard Webhooks scheme: base64 of at least 24 bytes, `whsec_` before it or not',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+type SessionCallbackSetting = Static<typeof SessionCallbackSetting>
+
+export interface SessionCallback {
+  readonly url: string
+  readonly apiKey?: string
+  readonly secret?: Uint8Array
+}
+
+const PREFIX = 'whsec_'
+const LEAST_SECRET_BYTES = 24
+
+export function sessionCallbackMistakes({ url, apiKey, secret }: SessionCallbackSetting): string[] {
+  const addressProblem = problemOfUrl(url)
+  const secretProblem = secret === undefined ? undefined : problemOfSecret(secret)
+  return [
+    ...(addressProblem === undefined ? [] : [`sessionCallback.url: ${addressProblem}`]),
+    ...(apiKey === undefined || /^[!-~]+$/.test(apiKey)
+      ? []
+      : ['sessionCallback.apiKey: it cannot be sent in a header; use printable ASCII without spaces']),
+    ...(secretProblem === undefined ? [] : [`sessionCallback.secret: ${secretProblem}`]),
+  ]
+}
+
+export function sessionCallbackWarnings({ apiKey, secret }: SessionCallback): string[] {
+  if (apiKey !== undefined || secret !== undefined) return []
+  return ['sessionCallback: neither apiKey nor secret is given; whoever knows the address can send events of their own']
+}
+
+/** Of a setting without mistakes. */
+export function sessionCallbackOf({ url, apiKey, secret }: SessionCallbackSetting): SessionCallback {
+  return {
+    url,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(secret === undefined ? {} : { secret: secretBytes(secret) }),
+  }
+}
+
+function problemOfUrl(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null) return 'it is not a URL; write it like https://app.example/events'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://'
+  if (url.username !== '' || url.password !== '') return 'it must not contain a user or password; use apiKey'
+  if (url.hash !== '') return 'it must not have a fragment, which nobody would be sent'
+  if (url.protocol === 'https:' || isOwnNetwork(url.hostname)) return undefined
+  return 'http is for hosts of the own network only; use https'
+}
+
+/** A name without a dot can only be one of the own network, as containers have them. */
+function isOwnNetwork(hostname: string): boolean {
+  return isPrivateHost(hostname) || !/[.:]/.test(hostname)
+}
+
+function problemOfSecret(secret: string): string | undefined {
+  try {
+    const { length } = secretBytes(secret)
+    return length < LEAST_SECRET_BYTES
+      ? `it has ${length} bytes, and ${LEAST_SECRET_BYTES} are the least; make one with: openssl rand -base64 32`
+      : undefined
+  } catch (error) {
+    if (error instanceof MalformedError) return 'it is not base64; make one with: openssl rand -base64 32'
+    throw error
+  }
+}
+
+function secretBytes(secret: string): Uint8Array {
+  return fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret)
+}

@@ -1,0 +1,26 @@
+/** Signs where the audit log stands, now and then, and lets the log stream carry a copy away from the database. */
+import type { Logger } from 'pino'
+import { writeCheckpoint } from '../audit/checkpoint.ts'
+import { blockId, HEAD } from '../audit/collections.ts'
+import type { Signer } from '../keys/signer.ts'
+import type { Store } from '../store/store.ts'
+import type { EventCollections } from './event.ts'
+
+export interface CheckpointContext {
+  readonly store: Store<EventCollections>
+  readonly signer: Signer
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+/** Writes a checkpoint unless the last one still says all there is to say. */
+export async function signAuditLog({ store, signer, now, log }: CheckpointContext): Promise<void> {
+  const head = await store.get('audit_head', HEAD)
+  if (head === undefined) return
+  const { block, sequence, hash, log: logId } = head.value
+  const id = blockId(block)
+  if ((await store.get('audit_checkpoint', id)) !== undefined) return
+  const checkpoint = await writeCheckpoint(signer, { log: logId, sequence, hash, at: now().toISOString() })
+  const failed = await store.commit([{ insert: 'audit_checkpoint', id, value: { checkpoint } }])
+  if (failed === undefined) log.info({ event: 'audit_checkpoint', sequence, checkpoint }, 'keep a copy elsewhere')
+}

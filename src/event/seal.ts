@@ -1,0 +1,95 @@
+/**
+ * Takes events into the audit log and to the callback, many at a time, so that whoever recorded one paid for an insert and no
+ * more. One batch moves the head of the log on, writes the records, queues the callbacks and takes the events away: all or
+ * nothing, and only one process of those that try at once.
+ */
+import { type AuditHead, blockId, HEAD } from '../audit/collections.ts'
+import { type AuditEntry, chain, LOG_STARTED, ORIGIN, sessionThumbprint } from '../audit/record.ts'
+import { type PendingCallback, queued } from '../callback/queue.ts'
+import { toBase64url } from '../codec/base64url.ts'
+import { type Change, type DueRow, partOf, type Row, type Store } from '../store/store.ts'
+import { carriedByCallback } from './carried.ts'
+import type { Event, EventCollections } from './event.ts'
+
+export interface SealContext {
+  readonly store: Store<EventCollections>
+  /** Whether there is somebody to tell. */
+  readonly callback: boolean
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+}
+
+const MOST_AT_ONCE = 200
+
+/** Seals all events that there are. Throws when the log in the database is not what this service wrote. */
+export async function sealEvents(context: SealContext, stop?: AbortSignal): Promise<void> {
+  const { store, now } = context
+  let refusedBefore: number | undefined
+  while (stop?.aborted !== true) {
+    const events = await store.due('event', now(), MOST_AT_ONCE)
+    if (events.length === 0) return
+    const head = await store.get('audit_head', HEAD)
+    const refused = await store.commit([
+      ...logged(context, head, events),
+      ...(context.callback ? await callbacks(context, events) : []),
+      ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
+    ])
+    // The first change is the head's: when that holds and the block is there all the same, no other process is to blame.
+    if (refused === 1 && refusedBefore === head?.version) {
+      throw new Error('the audit log has a block after the one that it ends with; see Audit log in docs/operating.md')
+    }
+    refusedBefore = refused === 1 ? head?.version : undefined
+  }
+}
+
+function logged(
+  { random, now }: SealContext,
+  head: Row<AuditHead> | undefined,
+  events: readonly DueRow<Event>[],
+): readonly Change<EventCollections>[] {
+  const log = head?.value.log ?? toBase64url(random(16))
+  const started = { at: now().toISOString(), type: LOG_STARTED, subject: log }
+  const records = chain(head?.value ?? ORIGIN, [
+    ...(head === undefined ? [started] : []),
+    ...events.map(({ value }) => entryOf(value)),
+  ])
+  const { sequence, hash } = records.at(-1) ?? ORIGIN
+  const block = (head?.value.block ?? 0) + 1
+  const value = { log, block, sequence, hash }
+  return [
+    head === undefined
+      ? { insert: 'audit_head', id: HEAD, value }
+      : { update: 'audit_head', id: HEAD, version: head.version, value },
+    { insert: 'audit_block', id: blockId(block), value: { records } },
+  ]
+}
+
+function entryOf({ at, type, caller, subject, sessionId }: Event): AuditEntry {
+  return {
+    at: new Date(at).toISOString(),
+    type,
+    ...(caller === undefined ? {} : { caller }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(sessionId === undefined ? {} : { session: sessionThumbprint(sessionId) }),
+  }
+}
+
+function callbacks(
+  { store, now }: SealContext,
+  events: readonly DueRow<Event>[],
+): Promise<readonly Change<EventCollections>[]> {
+  const at = now()
+  const bySession = new Map<string, PendingCallback[]>()
+  for (const { id, value } of events) {
+    if (value.sessionId === undefined || !carriedByCallback[value.type]) continue
+    const pending: PendingCallback = {
+      id,
+      type: value.type,
+      at: value.at,
+      queuedAt: at.getTime(),
+      ...(value.data === undefined ? {} : { data: value.data }),
+    }
+    bySession.set(value.sessionId, [...(bySession.get(value.sessionId) ?? []), pending])
+  }
+  return Promise.all([...bySession].map(([sessionId, pending]) => queued(partOf(store), sessionId, pending, at)))
+}

@@ -1,0 +1,36 @@
+/** What becomes of events while a service runs: into the audit log, which is signed, and to the application. */
+import { callbackDelivery, type DeliveryContext } from '../callback/deliver.ts'
+import type { SessionCallback } from '../config/session-callback.ts'
+import { partOf } from '../store/store.ts'
+import type { Task } from '../store/upkeep.ts'
+import { type CheckpointContext, signAuditLog } from './checkpoint.ts'
+import { type SealContext, sealEvents } from './seal.ts'
+
+type Context = Omit<SealContext, 'callback'> &
+  CheckpointContext &
+  Omit<DeliveryContext, 'store' | 'sessionCallback'> & { readonly sessionCallback: SessionCallback | undefined }
+
+export function eventTasks(context: Context): readonly Task[] {
+  const { store, now, sessionCallback } = context
+  const callback = sessionCallback !== undefined
+  return [
+    { name: 'events', everyMs: 300, atStop: true, run: (stop) => sealEvents({ ...context, callback }, stop) },
+    { name: 'audit checkpoint', everyMs: 60_000, atStop: true, run: () => signAuditLog(context) },
+    {
+      name: 'dead callbacks',
+      everyMs: 60 * 60_000,
+      run: async () => {
+        await store.purge('dead_callback', now())
+      },
+    },
+    ...(callback
+      ? [
+          {
+            name: 'callbacks',
+            everyMs: 300,
+            run: callbackDelivery({ ...context, store: partOf(store), sessionCallback }),
+          },
+        ]
+      : []),
+  ]
+}
