@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   keys: ['codec'],
   credential: ['keys', 'protocol', 'codec'],
   store: ['codec'],
-  audit: ['keys', 'codec'],
+  audit: ['store', 'keys', 'codec'],
   callback: ['http', 'config', 'store', 'codec'],
   event: ['audit', 'callback', 'config', 'store', 'keys', 'codec'],
   config: ['keys', 'protocol', 'codec'],

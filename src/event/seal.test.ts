@@ -1,0 +1,171 @@
+import { createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkpointKeys } from '../audit/checkpoint.ts'
+import { blockId, HEAD } from '../audit/collections.ts'
+import { copyLines } from '../audit/copy.ts'
+import { verifyCopy } from '../audit/verify.ts'
+import { pendingCallback } from '../callback/queue.ts'
+import { keySigner } from '../keys/file-signer.ts'
+import type { Signer } from '../keys/signer.ts'
+import { openSqlite } from '../store/sqlite.ts'
+import { createCollection, type Migration, type Store } from '../store/store.ts'
+import { signAuditLog } from './checkpoint.ts'
+import { type Event, type EventCollections, recorded } from './event.ts'
+import { sealEvents } from './seal.ts'
+
+const tables = ['event', 'audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
+const migrations: readonly Migration[] = [{ id: '1', statements: tables.flatMap(createCollection) }]
+
+let file: string
+let stores: Store<EventCollections>[]
+let time: number
+const now = () => new Date(time)
+
+async function opened(): Promise<Store<EventCollections>> {
+  const store = await openSqlite<EventCollections>(file, migrations)
+  stores.push(store)
+  return store
+}
+
+const seal = (store: Store<EventCollections>, callback = true) =>
+  sealEvents({ store, callback, now, random: randomBytes })
+const record = (store: Store<EventCollections>, event: Omit<Event, 'at'>) => {
+  time += 1
+  return store.commit([recorded({ at: time, ...event }, randomBytes)])
+}
+
+beforeEach(() => {
+  file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-seal-')), 'a.db')
+  stores = []
+  time = Date.parse('2026-05-01T08:00:00.000Z')
+})
+afterEach(() => Promise.all(stores.map((store) => store.close())))
+
+async function newKey() {
+  return (await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })).privateKey
+}
+
+async function linesOf(store: Store<EventCollections>): Promise<string[]> {
+  const lines: string[] = []
+  for await (const line of copyLines(store)) lines.push(line)
+  return lines
+}
+
+describe('sealing', () => {
+  it('takes events into the log in their order, without session ids and data, and then away', async () => {
+    const store = await opened()
+    await record(store, { type: 'configuration.created', subject: 'c1', caller: 'office' })
+    await record(store, {
+      type: 'issuance.succeeded',
+      sessionId: 'secret-session',
+      data: { session_id: 'secret-session' },
+    })
+    await seal(store)
+    const [started, created, succeeded] = (await linesOf(store)).map((line) => JSON.parse(line) as object)
+    expect(started).toMatchObject({ sequence: 1, type: 'audit.started' })
+    expect(created).toMatchObject({ sequence: 2, type: 'configuration.created', subject: 'c1', caller: 'office' })
+    expect(succeeded).toEqual({
+      sequence: 3,
+      at: '2026-05-01T08:00:00.002Z',
+      type: 'issuance.succeeded',
+      session: expect.stringMatching(/^[\w-]{43}$/) as string,
+      hash: expect.stringMatching(/^[\w-]{43}$/) as string,
+    })
+    expect(JSON.stringify(succeeded)).not.toContain('secret-session')
+    expect(await store.list('event')).toEqual([])
+  })
+
+  it('queues for the application what callbacks carry, by session and in order, and nothing else', async () => {
+    const store = await opened()
+    await record(store, { type: 'issuance.started', sessionId: 'a' })
+    await record(store, { type: 'issuance.succeeded', sessionId: 'a', data: { n: 1 } })
+    await record(store, { type: 'verification.declined', sessionId: 'b' })
+    await seal(store)
+    await record(store, { type: 'issuance.expired', sessionId: 'a' })
+    await seal(store)
+    const rows = await store.list('callback')
+    expect(rows.map(({ id, value }) => [id, ...value.events.map(({ type }) => type)])).toEqual([
+      ['a', 'issuance.succeeded', 'issuance.expired'],
+      ['b', 'verification.declined'],
+    ])
+    expect([await pendingCallback(store, 'a'), await pendingCallback(store, 'c')]).toEqual([true, false])
+  })
+
+  it('queues nothing when there is nobody to tell', async () => {
+    const store = await opened()
+    await record(store, { type: 'issuance.succeeded', sessionId: 'a' })
+    await seal(store, false)
+    expect(await store.list('callback')).toEqual([])
+    expect(await linesOf(store)).toHaveLength(2)
+  })
+
+  it('by two writers at once makes one chain, with every event once', async () => {
+    const writers = [await opened(), await opened()]
+    const signer = keySigner(await newKey(), [])
+    const log = pino({ level: 'silent' })
+    await Promise.all(
+      writers.map(async (store, writer) => {
+        for (let n = 0; n < 60; n += 1) {
+          await record(store, { type: 'query.created', subject: `${writer}-${n}` })
+          if (n % 3 === 0) await seal(store)
+          if (n % 10 === 0) await signAuditLog({ store, signer, now, log })
+        }
+      }),
+    )
+    const [store] = writers as [Store<EventCollections>, Store<EventCollections>]
+    await seal(store)
+    await signAuditLog({ store, signer, now, log })
+    const lines = await linesOf(store)
+    const subjects = lines.map((line) => (JSON.parse(line) as { subject?: string }).subject)
+    expect(new Set(subjects.filter((subject) => /^\d-\d+$/.test(subject ?? ''))).size).toBe(120)
+    const report = await verifyCopy(from(lines), checkpointKeys([keyOf(signer)]), [])
+    expect(report).toMatchObject({ intact: true, problems: [], records: 121, vouchedFor: 121 })
+    expect(report.checkpoints).toBeGreaterThan(1)
+  })
+
+  it('begins no second chain when the head in the database was set back', async () => {
+    const store = await opened()
+    await record(store, { type: 'query.created', subject: 'a' })
+    await seal(store)
+    const earlier = await store.get('audit_head', HEAD)
+    await record(store, { type: 'query.created', subject: 'b' })
+    await seal(store)
+    const later = await store.get('audit_head', HEAD)
+    if (!earlier || !later) throw new Error('no head')
+    await store.commit([{ update: 'audit_head', id: HEAD, version: later.version, value: earlier.value }])
+    await record(store, { type: 'query.created', subject: 'c' })
+    await expect(seal(store)).rejects.toThrow(/a block after the one that it ends with/)
+    expect(await store.list('event')).toHaveLength(1)
+    expect(await store.get('audit_block', blockId(3))).toBe(undefined)
+  })
+
+  it('signs the log once for each place where it stands', async () => {
+    const store = await opened()
+    const signer = keySigner(await newKey(), [])
+    const told: string[] = []
+    const log = pino({}, { write: (line: string) => void told.push(line) })
+    const sign = () => signAuditLog({ store, signer, now, log })
+    await sign()
+    expect(told).toEqual([])
+    await record(store, { type: 'query.created', subject: 'a' })
+    await seal(store)
+    await sign()
+    await sign()
+    expect(told).toHaveLength(1)
+    expect(JSON.parse(told[0] ?? '')).toMatchObject({ event: 'audit_checkpoint', sequence: 2 })
+    expect((await linesOf(store)).at(-1)).toContain('"checkpoint":"eyJ')
+  })
+})
+
+async function* from(lines: readonly string[]): AsyncGenerator<string> {
+  yield* lines
+}
+
+function keyOf({ jwk }: Signer) {
+  return createPublicKey({ key: { ...jwk }, format: 'jwk' })
+}
