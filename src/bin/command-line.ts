@@ -5,7 +5,7 @@ import type { ServiceName } from './services.ts'
 /** That of package.json, which an installed command need not have beside it; a test compares them. */
 export const VERSION = '0.1.0'
 
-export type CommandName = ServiceName | 'demo' | 'init' | 'doctor' | 'wallet'
+export type CommandName = ServiceName | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
 
 const USAGES: Readonly<Record<CommandName, string>> = {
   issuer: '  vouchsafe issuer   [--config FILE]          issue credentials to wallets',
@@ -18,6 +18,14 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               say everything that is wrong with a configuration`,
   wallet: `  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
                    [--tx-code CODE] [--home DIR] [--json] [--yes]`,
+                   [--home DIR] [--json] [--yes]`,
+  callbacks: `  vouchsafe callbacks list [--pending|--dead] [--json] | retry ID | retry --all
+                   [--service issuer|verifier] [--config FILE]
+                                              what your application has not been told`,
+  audit: `  vouchsafe audit export [--service issuer|verifier] [--config FILE]
+                                              a copy of the audit log
+  vouchsafe audit verify COPY --certificate PEM [--checkpoint FILE] [--json]
+                                              say whether a copy is right`,
 }
 
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
@@ -33,6 +41,10 @@ Getting started and finding out:
 ${USAGES.demo}
 ${USAGES.init}
 ${USAGES.doctor}
+
+Operating a service:
+${USAGES.callbacks}
+${USAGES.audit}
 
 The reference wallet; it keeps its key and credentials in DIR:
 ${USAGES.wallet}

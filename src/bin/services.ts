@@ -23,7 +23,7 @@ interface Configs {
   readonly issuer: IssuerConfig
   readonly verifier: VerifierConfig
 }
-interface Collections {
+export interface Collections {
   readonly issuer: IssuerCollections
   readonly verifier: VerifierCollections
 }

@@ -9,6 +9,8 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   demo: async (args) => (await import('./demo/demo.ts')).runDemo(args),
   init: async (args) => (await import('./init/init.ts')).runInit(args),
   doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),
+  callbacks: async (args) => (await import('./callbacks/callbacks.ts')).runCallbacks(args),
+  audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
 }
 

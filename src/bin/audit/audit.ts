@@ -1,0 +1,88 @@
+/** `vouchsafe audit`: a copy of the audit log, and whether a copy is right. Exits with 1 when it is not, with 2 when it cannot tell. */
+import type { KeyObject } from 'node:crypto'
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { type CheckpointKeys, checkpointKeys, findCheckpoints } from '../../audit/checkpoint.ts'
+import { copyLines } from '../../audit/copy.ts'
+import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
+import { readPemCertificates } from '../../keys/certificate.ts'
+import { readWords, usageOf } from '../command-line.ts'
+import { files } from '../effects.ts'
+import { storeOptions, withStore } from '../service-store.ts'
+import { plain } from '../terminal.ts'
+
+export async function runAudit(args: string[]): Promise<void> {
+  const { values, positionals } = readWords('audit', {
+    args,
+    allowPositionals: true,
+    options: {
+      ...storeOptions,
+      certificate: { type: 'string', multiple: true, default: [] },
+      checkpoint: { type: 'string', multiple: true, default: [] },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const [word, file, ...more] = positionals
+  if (word === 'export' && file === undefined) return withStore(values, (store) => print(copyLines(store)))
+  if (word !== 'verify' || file === undefined || more.length > 0 || values.certificate.length === 0) {
+    throw new Error(usageOf('audit').trimEnd())
+  }
+  const keys = keysOf(values.certificate)
+  const kept = values.checkpoint.flatMap(checkpointsOf)
+  const report = await verifyCopy(linesOf(file), keys, kept)
+  process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(file, report))
+  if (!report.intact) process.exitCode = 1
+}
+
+async function print(lines: AsyncIterable<string>): Promise<void> {
+  for await (const line of lines) {
+    if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain')
+  }
+}
+
+async function* linesOf(file: string): AsyncGenerator<string> {
+  const input = createReadStream(file, 'utf8')
+  // Before the first line is asked for, so that an error is not nobody's.
+  await once(input, 'open').catch((error: unknown) => unreadable(file, error))
+  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+}
+
+function keysOf(certificateFiles: readonly string[]): CheckpointKeys {
+  return checkpointKeys(
+    certificateFiles.flatMap((file): KeyObject[] => {
+      try {
+        return readPemCertificates(read(file)).map(({ publicKey }) => publicKey)
+      } catch (error) {
+        throw new Error(`${file}: ${(error as Error).message}`)
+      }
+    }),
+  )
+}
+
+/** A checkpoint as it stands on the command line, or those in a file. */
+function checkpointsOf(word: string): readonly string[] {
+  const found = findCheckpoints(word).length > 0 ? findCheckpoints(word) : findCheckpoints(read(word))
+  if (found.length === 0) throw new Error(`${word}: there is no checkpoint of an audit log in it`)
+  return found
+}
+
+function read(file: string): string {
+  try {
+    return files.read(file)
+  } catch (error) {
+    return unreadable(file, error)
+  }
+}
+
+function unreadable(file: string, error: unknown): never {
+  throw new Error(`${file}: it cannot be read: ${(error as Error).message}`)
+}
+
+function textOf(file: string, { intact, problems, records, vouchedFor, checkpoints }: AuditReport): string {
+  const counts = `${records} records, ${checkpoints} checkpoints`
+  if (!intact) return `${file} is not intact:\n${problems.map((problem) => `  - ${plain(problem)}\n`).join('')}`
+  const rest = records - vouchedFor
+  const end = rest === 0 ? '' : ` The last ${rest} came after the last checkpoint: nobody vouches for them yet.`
+  return `${file} is intact: ${counts}.${end}\n`
+}

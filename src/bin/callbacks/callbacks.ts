@@ -1,0 +1,109 @@
+/** `vouchsafe callbacks`: what the application has not been told, and telling it now. Shows no session ids and no data. */
+import { type CallbackStore, hasten, type PendingCallback, revive } from '../../callback/queue.ts'
+import { partOf } from '../../store/store.ts'
+import { readWords, usageOf } from '../command-line.ts'
+import { now } from '../effects.ts'
+import { storeOptions, withStore } from '../service-store.ts'
+import { plain, timeText } from '../terminal.ts'
+
+/** Of the list; nobody reads more. */
+const MOST_SHOWN = 1000
+const MOST_TRIED = 1_000_000
+const FOR_EVER = new Date(8.64e15)
+
+interface Shown {
+  readonly id: string
+  readonly type: string
+  readonly state: 'pending' | 'dead'
+  /** ISO 8601. */
+  readonly timestamp: string
+  /** Of the next attempt; absent while it is being made, for one that stands behind another, and for the dead. */
+  readonly next?: string
+  readonly failures?: number
+  readonly problem?: string
+}
+
+export async function runCallbacks(args: string[]): Promise<void> {
+  const { values, positionals } = readWords('callbacks', {
+    args,
+    allowPositionals: true,
+    options: {
+      ...storeOptions,
+      dead: { type: 'boolean', default: false },
+      pending: { type: 'boolean', default: false },
+      all: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const [word, id, ...more] = positionals
+  if (word === 'list' && id === undefined) {
+    const both = values.dead === values.pending
+    const wanted = { dead: both || values.dead, pending: both || values.pending }
+    const shown = await withStore(values, (store) => list(partOf(store), wanted))
+    process.stdout.write(values.json ? `${JSON.stringify(shown, null, 2)}\n` : textOf(shown))
+  } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
+    await withStore(values, (store) => (id === undefined ? retryAll(partOf(store)) : retry(partOf(store), id)))
+  } else throw new Error(usageOf('callbacks').trimEnd())
+}
+
+async function list(
+  store: CallbackStore,
+  wanted: { readonly dead: boolean; readonly pending: boolean },
+): Promise<readonly Shown[]> {
+  const pending = wanted.pending ? await store.due('callback', FOR_EVER, MOST_SHOWN) : []
+  const dead = wanted.dead ? await store.due('dead_callback', FOR_EVER, MOST_SHOWN) : []
+  return [
+    ...pending.flatMap(({ value: { events, claimed, nextAt, failures, problem } }) =>
+      events.map((event, index) => ({
+        ...shown(event, 'pending'),
+        ...(index === 0 && !claimed ? { next: new Date(nextAt).toISOString() } : {}),
+        ...(index === 0 && failures > 0 ? { failures, ...(problem === undefined ? {} : { problem }) } : {}),
+      })),
+    ),
+    ...dead.map(({ value: { event, problem } }) => ({ ...shown(event, 'dead'), problem })),
+  ]
+}
+
+function shown({ id, type, at }: PendingCallback, state: Shown['state']): Shown {
+  return { id, type, state, timestamp: new Date(at).toISOString() }
+}
+
+async function retry(store: CallbackStore, id: string): Promise<void> {
+  const waiting = (await store.due('callback', FOR_EVER, MOST_TRIED)).find(({ value }) =>
+    value.events.some((event) => event.id === id),
+  )
+  if (waiting !== undefined) {
+    const isFirst = waiting.value.events[0]?.id === id
+    const hastened = isFirst && (await hasten(store, waiting.id, now()))
+    say(hastened ? 'It is tried again at once.' : 'It is being delivered, or stands behind another of its session.')
+  } else if (await revive(store, id, now())) say('It is tried again at once.')
+  else throw new Error(`There is no event ${plain(id)} that waits or is dead; see: vouchsafe callbacks list`)
+}
+
+/** Those that are dead, and those that wait for their next attempt. */
+async function retryAll(store: CallbackStore): Promise<void> {
+  let count = 0
+  for (const { id } of await store.due('callback', FOR_EVER, MOST_TRIED)) {
+    if (await hasten(store, id, now())) count += 1
+  }
+  for (const { id } of await store.due('dead_callback', FOR_EVER, MOST_TRIED)) {
+    if (await revive(store, id, now())) count += 1
+  }
+  say(count === 0 ? 'There is nothing to try again.' : `${count} tried again at once, by the service that runs.`)
+}
+
+function textOf(all: readonly Shown[]): string {
+  if (all.length === 0) return 'Nothing waits, and nothing is dead.\n'
+  const lines = all.map(({ id, type, state, timestamp, next, failures, problem }) => {
+    const tried = failures === undefined ? '' : `, failed ${failures} times`
+    const when = next === undefined ? '' : `, next attempt ${timeText(new Date(next))}`
+    const why = problem === undefined ? '' : `\n  ${plain(problem)}`
+    return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${tried}${when}${why}\n`
+  })
+  const more = all.length >= MOST_SHOWN ? `\nNo more than ${MOST_SHOWN} of each are shown.\n` : ''
+  return lines.join('') + more
+}
+
+function say(sentence: string): void {
+  process.stdout.write(`${sentence}\n`)
+}

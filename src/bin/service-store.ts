@@ -1,0 +1,45 @@
+/** The database of a service, for commands of operators: opened as its configuration says, beside the service that runs. */
+import { existsSync } from 'node:fs'
+import type { EventCollections } from '../event/event.ts'
+import type { Store } from '../store/store.ts'
+import { placeHint, readConfigFile, serviceOf } from './config-file.ts'
+import { files, now, openDatabase } from './effects.ts'
+import { isServiceName, type ServiceName, services } from './services.ts'
+
+/** The words that every such command takes. */
+export const storeOptions = {
+  service: { type: 'string' },
+  config: { type: 'string', default: 'conf/server.json' },
+} as const
+
+/** Runs `work` on the database of the service. Throws in words when the configuration or the database cannot be used. */
+export async function withStore<T>(
+  { service: named, config }: { readonly service?: string | undefined; readonly config: string },
+  work: (store: Store<EventCollections>) => Promise<T>,
+): Promise<T> {
+  const file = readConfigFile(config)
+  if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
+  const service = named === undefined ? serviceOf(file.value) : serviceNamed(named)
+  if (service === undefined) {
+    throw new Error(`${config} could be of either service; say which: --service issuer, or --service verifier`)
+  }
+  const { read, migrations } = services[service]
+  const result = read(file.value, files, now())
+  if ('mistakes' in result)
+    throw new Error([...result.mistakes, placeHint(config, result.mistakes) ?? []].flat().join('\n'))
+  const { databaseFile } = result.config
+  // To look is not to make one.
+  if (!existsSync(databaseFile))
+    throw new Error(`${databaseFile}: there is no such database; has the service run here?`)
+  const store: Store<EventCollections> = await openDatabase(databaseFile, migrations)
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+function serviceNamed(word: string): ServiceName {
+  if (isServiceName(word)) return word
+  throw new Error(`--service ${word}: say issuer or verifier`)
+}

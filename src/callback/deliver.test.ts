@@ -1,0 +1,258 @@
+import { randomBytes } from 'node:crypto'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Outbound, OutboundError, type OutboundRequest } from '../http/outbound.ts'
+import { openSqlite } from '../store/sqlite.ts'
+import { createCollection } from '../store/store.ts'
+import { callbackDelivery } from './deliver.ts'
+import { type CallbackStore, hasten, type PendingCallback, queued, revive } from './queue.ts'
+
+const SECOND = 1000
+const HOUR = 3600 * SECOND
+
+let store: CallbackStore
+let time: number
+let lines: string[]
+let asked: OutboundRequest[]
+/** What the receiver does with each event; it takes all when nothing else is said. */
+let receiver: (event: Received) => ReturnType<Outbound> | undefined
+
+interface Received {
+  readonly id: string
+  readonly type: string
+  readonly timestamp: string
+  readonly data: { readonly session_id: string }
+}
+
+const now = () => new Date(time)
+const outbound: Outbound = (request) => {
+  asked.push(request)
+  return receiver(JSON.parse(request.body ?? '') as Received) ?? answer(204)
+}
+const answer = (status: number, headers: Record<string, string> = {}) =>
+  Promise.resolve({ status, headers, body: new Uint8Array() })
+const down = () => Promise.reject(new OutboundError('app.example refused the connection'))
+
+function process(changes: Partial<Parameters<typeof callbackDelivery>[0]> = {}) {
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const sessionCallback = { url: 'https://app.example/events', apiKey: 'a-key' }
+  const dataOf = (session_id: string) => Promise.resolve({ session_id })
+  return callbackDelivery({ store, sessionCallback, dataOf, outbound, now, random: randomBytes, log, ...changes })
+}
+
+async function wait(sessionId: string, ...ids: string[]): Promise<void> {
+  const events = ids.map((id): PendingCallback => ({ id, type: 'verification.succeeded', at: time, queuedAt: time }))
+  await store.commit([await queued(store, sessionId, events, now())])
+}
+
+const told = () => asked.map(({ body }) => (JSON.parse(body ?? '') as Received).id)
+const pending = async () => (await store.list('callback')).flatMap(({ value }) => value.events.map(({ id }) => id))
+const dead = async () => (await store.list('dead_callback')).map(({ id }) => id)
+
+beforeEach(async () => {
+  const tables = ['callback', 'dead_callback'].flatMap(createCollection)
+  store = await openSqlite(':memory:', [{ id: '1', statements: tables }])
+  time = Date.parse('2026-05-01T08:00:00.000Z')
+  lines = []
+  asked = []
+  receiver = () => undefined
+})
+afterEach(() => store.close())
+
+describe('a callback', () => {
+  it('is posted with its id, type, time and data, and then forgotten', async () => {
+    await wait('s1', 'e1')
+    await process()()
+    const [{ body, headers, method, url, timeoutMs } = {} as OutboundRequest] = asked
+    expect([method, url, timeoutMs]).toEqual(['POST', 'https://app.example/events', 10_000])
+    expect(headers).toEqual({ 'content-type': 'application/json', authorization: 'Bearer a-key' })
+    expect(JSON.parse(body ?? '')).toEqual({
+      id: 'e1',
+      type: 'verification.succeeded',
+      timestamp: '2026-05-01T08:00:00.000Z',
+      data: { session_id: 's1' },
+    })
+    expect([await pending(), await dead()]).toEqual([[], []])
+    expect(lines.join('')).not.toMatch(/s1|a-key|app\.example/)
+  })
+
+  it.each([
+    ['an error of the receiver', () => answer(500), /answered 500/],
+    ['a refusal', () => answer(404), /answered 404/],
+    ['a redirect, which is not followed', () => answer(307, { location: 'https://else.example' }), /redirects are not/],
+    ['no answer', down, /refused the connection/],
+  ])('comes again later after %s, under its id', async (_what, does, problem) => {
+    await wait('s1', 'e1')
+    const deliver = process()
+    receiver = does
+    await deliver()
+    expect((await store.get('callback', 's1'))?.value).toMatchObject({ failures: 1, claimed: false })
+    expect((await store.get('callback', 's1'))?.value.problem).toMatch(problem)
+    await deliver()
+    expect(told()).toEqual(['e1'])
+    receiver = () => undefined
+    time += 5 * SECOND
+    await deliver()
+    expect(told()).toEqual(['e1', 'e1'])
+    expect(await pending()).toEqual([])
+  })
+
+  it('comes again after longer and longer times, up to an hour, and not before the receiver said', async () => {
+    await wait('s1', 'e1')
+    const deliver = process()
+    receiver = () => answer(503)
+    const waits: number[] = []
+    for (let n = 0; n < 14; n += 1) {
+      await deliver()
+      const { nextAt = 0 } = (await store.get('callback', 's1'))?.value ?? {}
+      waits.push((nextAt - time) / SECOND)
+      time = nextAt
+    }
+    for (const [n, each] of waits.entries()) {
+      const longest = Math.min(5 * 2 ** n, 3600)
+      expect(each).toBeGreaterThanOrEqual(longest / 2)
+      expect(each).toBeLessThanOrEqual(longest)
+    }
+    expect(new Set(waits).size).toBe(14)
+    for (const [value, least] of [
+      ['120', 120],
+      [new Date(time + 300 * SECOND).toUTCString(), 299],
+      ['999999999', 3600],
+      ['soon', 1],
+    ] as const) {
+      await wait(value, `e ${value}`)
+      receiver = () => answer(429, { 'retry-after': value })
+      await deliver()
+      const { nextAt = 0 } = (await store.get('callback', value))?.value ?? {}
+      expect((nextAt - time) / SECOND).toBeGreaterThanOrEqual(least)
+      expect(nextAt - time).toBeLessThanOrEqual(HOUR)
+      await hasten(store, value, now())
+      receiver = () => undefined
+      await deliver()
+    }
+  })
+
+  it('is given up after 24 hours, kept, and told by the log; a retry lets it wait again', async () => {
+    await wait('s1', 'e1', 'e2')
+    const deliver = process()
+    receiver = ({ id }) => (id === 'e1' ? answer(500) : undefined)
+    const end = time + 24 * HOUR
+    while (time < end) {
+      await deliver()
+      expect([await pending(), await dead()]).toEqual([['e1', 'e2'], []])
+      time = (await store.get('callback', 's1'))?.value.nextAt ?? end
+    }
+    await deliver()
+    // The next event of the session goes on.
+    expect([await pending(), await dead(), told().at(-1)]).toEqual([[], ['e1'], 'e2'])
+    expect(lines.filter((line) => line.includes('"callback_dead"'))).toHaveLength(1)
+    expect(await revive(store, 'e1', now())).toBe(true)
+    expect(await revive(store, 'e1', now())).toBe(false)
+    receiver = () => undefined
+    await deliver()
+    expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])
+  })
+
+  it('whose session is gone is given up at once', async () => {
+    await wait('s1', 'e1')
+    await process({ dataOf: () => Promise.resolve(undefined) })()
+    expect([await dead(), asked]).toEqual([['e1'], []])
+    expect((await store.get('dead_callback', 'e1'))?.value.problem).toMatch(/session has been deleted/)
+  })
+})
+
+describe('callbacks of sessions', () => {
+  it('come in their order, each after the one before was taken', async () => {
+    await wait('s1', 'e1', 'e2')
+    await wait('s2', 'f1')
+    const deliver = process()
+    receiver = ({ id }) => (id === 'e1' ? answer(500) : undefined)
+    await deliver()
+    await wait('s1', 'e3')
+    time += 5 * SECOND
+    receiver = () => undefined
+    await deliver()
+    expect(told().filter((id) => id.startsWith('e'))).toEqual(['e1', 'e1', 'e2', 'e3'])
+  })
+
+  it('are not held up by one that always fails, nor by one that is slow', async () => {
+    let release: () => void = () => undefined
+    const slow = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    receiver = ({ id }) => (id === 'poison' ? answer(500) : id === 'slow' ? slow.then(() => answer(200)) : undefined)
+    await wait('a', 'poison')
+    await wait('b', 'slow')
+    const deliver = process()
+    const round = deliver()
+    for (let n = 0; n < 40; n += 1) {
+      await wait(`s${n}`, `e${n}`)
+      time += SECOND
+    }
+    while (told().filter((id) => id.startsWith('e')).length < 40)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(await pending()).toEqual(['poison', 'slow'])
+    release()
+    await round
+    expect(await pending()).toEqual(['poison'])
+  })
+
+  it('of two processes are delivered once each', async () => {
+    for (let n = 0; n < 100; n += 1) await wait(`s${n}`, `e${n}`)
+    receiver = () => new Promise((resolve) => setTimeout(() => resolve(answer(200)), 2))
+    await Promise.all([process()(), process()()])
+    expect(told()).toHaveLength(100)
+    expect(new Set(told()).size).toBe(100)
+  })
+
+  it('that a process died with go out again under their ids, when its claim is over', async () => {
+    await wait('s1', 'e1')
+    receiver = () => new Promise(() => undefined)
+    const end = new AbortController()
+    void process()(end.signal)
+    while (told().length < 1) await new Promise((resolve) => setTimeout(resolve, 5))
+    end.abort()
+    receiver = () => undefined
+    await process()()
+    expect(told()).toEqual(['e1'])
+    time += 20 * SECOND
+    await process()()
+    expect([told(), await pending()]).toEqual([['e1', 'e1'], []])
+  })
+
+  it('that come while one goes out stand behind it', async () => {
+    await wait('s1', 'e1')
+    receiver = ({ id }) => (id === 'e1' ? wait('s1', 'e2').then(() => answer(200)) : undefined)
+    await process()()
+    expect([told(), await pending()]).toEqual([['e1', 'e2'], []])
+  })
+
+  it('cost a receiver that is down a few attempts however many wait, and one that is well gets all at once', async () => {
+    const events = Array.from({ length: 2000 }, (_, n) => n)
+    for (const n of events) await wait(`s${n}`, `e${n}`)
+    const deliver = process()
+    receiver = down
+    for (let second = 0; second < 60; second += 0.5) {
+      await deliver()
+      time += SECOND / 2
+    }
+    expect(asked.length).toBeGreaterThan(5)
+    expect(asked.length).toBeLessThan(30)
+    receiver = () => undefined
+    time += HOUR
+    await deliver()
+    expect(await pending()).toEqual([])
+  })
+
+  it('end early when the service stops', async () => {
+    for (let n = 0; n < 200; n += 1) await wait(`s${n}`, `e${n}`)
+    const stop = new AbortController()
+    receiver = ({ id }) => {
+      if (id === 'e10') stop.abort()
+      return undefined
+    }
+    await process()(stop.signal)
+    expect(told().length).toBeLessThan(40)
+    expect(await pending()).toHaveLength(200 - told().length)
+  })
+})
