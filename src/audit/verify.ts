@@ -33,7 +33,7 @@ interface Reading {
 
 /** Checks the lines of a copy, as `audit export` writes them, and against checkpoints that were kept elsewhere. */
 export async function verifyCopy(
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<string> | Iterable<string>,
   keys: CheckpointKeys,
   kept: readonly string[],
 ): Promise<AuditReport> {

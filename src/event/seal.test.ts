@@ -123,7 +123,7 @@ describe('sealing', () => {
     const lines = await linesOf(store)
     const subjects = lines.map((line) => (JSON.parse(line) as { subject?: string }).subject)
     expect(new Set(subjects.filter((subject) => /^\d-\d+$/.test(subject ?? ''))).size).toBe(120)
-    const report = await verifyCopy(from(lines), checkpointKeys([keyOf(signer)]), [])
+    const report = await verifyCopy(lines, checkpointKeys([keyOf(signer)]), [])
     expect(report).toMatchObject({ intact: true, problems: [], records: 121, vouchedFor: 121 })
     expect(report.checkpoints).toBeGreaterThan(1)
   })
@@ -161,10 +161,6 @@ describe('sealing', () => {
     expect((await linesOf(store)).at(-1)).toContain('"checkpoint":"eyJ')
   })
 })
-
-async function* from(lines: readonly string[]): AsyncGenerator<string> {
-  yield* lines
-}
 
 function keyOf({ jwk }: Signer) {
   return createPublicKey({ key: { ...jwk }, format: 'jwk' })

@@ -1,0 +1,251 @@
+/**
+ * Events of the command's own processes: nothing of them is lost when one is killed, two share the work, and what they leave
+ * is seen and mended by `vouchsafe callbacks` and `vouchsafe audit`.
+ */
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { loadDriver } from '../../src/store/sqlite.ts'
+import { buildCommand, type Ended, makeDirectory, type Running, run, start } from '../support/process.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { API_KEY } from '../support/services.ts'
+import { dcqlQuery } from '../support/wire.ts'
+
+const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+const secret = Buffer.alloc(32, 7).toString('base64')
+const running: Running[] = []
+
+beforeAll(() => buildCommand(), 60_000)
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGKILL')
+    await ended
+  }
+})
+
+async function started(directory: string): Promise<Running> {
+  const service = await start('verifier', directory)
+  running.push(service)
+  return service
+}
+
+function directoryFor({ url }: Pick<Receiver, 'url'>): Promise<string> {
+  return makeDirectory('verifier', { port: 0, sessionCallback: { url, secret } })
+}
+
+async function post(url: string, body: unknown): Promise<Response> {
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+/** Sessions that their holder declines. */
+async function declined({ url }: Running, count: number): Promise<readonly string[]> {
+  const id = await (await post(`${url}/verification-query/create`, { dcql_query: dcqlQuery })).text()
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const response = await post(`${url}/presentation/oid4vp/new-session`, { verification_query_id: id })
+      const { session_id: session } = (await response.json()) as { session_id: string }
+      const request = await (await fetch(`${url}/presentation/oid4vp/authorization-request/${session}`)).text()
+      const { state } = JSON.parse(Buffer.from(request.split('.')[1] ?? '', 'base64url').toString()) as {
+        state: string
+      }
+      const form = new URLSearchParams({ error: 'access_denied', state })
+      const answer = await fetch(`${url}/presentation/oid4vp/authorization-response/${session}`, {
+        method: 'POST',
+        body: form,
+      })
+      expect(answer.status).toBe(200)
+      return session
+    }),
+  )
+}
+
+async function kill({ child, ended }: Running): Promise<Ended> {
+  child.kill('SIGKILL')
+  return ended
+}
+
+async function stop({ child, ended }: Running): Promise<Ended> {
+  child.kill('SIGTERM')
+  return ended
+}
+
+async function sql(directory: string, text: string): Promise<void> {
+  const database = new (await loadDriver())(join(directory, 'data', 'verifier.db'))
+  database.exec('pragma busy_timeout = 5000')
+  database.exec(text)
+  database.close()
+}
+
+describe('a service that is killed', () => {
+  it('between what it answered and the callback, loses none, and what goes out twice has one id', async () => {
+    // It is in the middle of a delivery that will not be answered, when the process ends.
+    let well = false
+    const receiver = await startReceiver((_posted, response) => {
+      if (well) response.writeHead(204).end()
+    })
+    const directory = await directoryFor(receiver)
+    const first = await started(directory)
+    const sessions = [...(await declined(first, 20))]
+    await receiver.whenPosted(1)
+    sessions.push(...(await declined(first, 20)))
+    await kill(first)
+    well = true
+    const before = receiver.posted.length
+    // The claims of the process that died are over.
+    await sql(directory, 'update callback set due_at = 0')
+    await started(directory)
+    while (new Set(receiver.posted.slice(before).map(({ event }) => event.data.session_id)).size < 40) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const again = receiver.posted.slice(before)
+    expect(again.map(({ event }) => event.data.session_id).sort()).toEqual(sessions.sort())
+    const idOf = new Map(again.map(({ event }) => [event.data.session_id, event.id]))
+    for (const { event } of receiver.posted.slice(0, before)) expect(event.id).toBe(idOf.get(event.data.session_id))
+    expect(new Set(idOf.values()).size).toBe(40)
+  }, 40_000)
+})
+
+describe('two processes on one database', () => {
+  it('deliver each event once and make one audit log, which is signed when they stop', async () => {
+    const receiver = await startReceiver()
+    const directory = await directoryFor(receiver)
+    const both = [await started(directory), await started(directory)] as const
+    const sessions = (await Promise.all(both.map((each) => declined(each, 40)))).flat()
+    await receiver.whenPosted(80)
+    const ends = [await stop(both[0]), await stop(both[1])]
+    expect(ends.map(({ status }) => status)).toEqual([0, 0])
+    expect(receiver.posted.map(({ event }) => event.data.session_id).sort()).toEqual(sessions.sort())
+
+    const copy = join(directory, 'copy.jsonl')
+    const exported = await run(['audit', 'export', '--service', 'verifier'], directory).ended
+    expect([exported.status, exported.stderr]).toEqual([0, ''])
+    writeFileSync(copy, exported.stdout)
+    for (const session of sessions) expect(exported.stdout).not.toContain(session)
+    const verify = (...args: string[]) =>
+      run(['audit', 'verify', copy, '--certificate', 'verifier.pem', ...args], directory).ended
+    const whole = await verify()
+    // The query twice, each session started and declined, and that the log was started.
+    expect([whole.status, whole.stdout, whole.stderr]).toEqual([
+      0,
+      expect.stringMatching(/copy\.jsonl is intact: 163 records, \d+ checkpoints\.\n/),
+      '',
+    ])
+
+    // The log of the service is a second witness.
+    const log = join(directory, 'service.log')
+    writeFileSync(log, ends.map(({ stdout }) => stdout).join(''))
+    expect(readFileSync(log, 'utf8')).toContain('"audit_checkpoint"')
+    expect((await verify('--checkpoint', log)).status).toBe(0)
+    const lines = exported.stdout.trimEnd().split('\n')
+    const firstSigned = lines.findIndex((line) => line.startsWith('{"checkpoint"'))
+    writeFileSync(copy, `${lines.slice(0, Math.min(firstSigned, 100)).join('\n')}\n`)
+    const short = await verify('--checkpoint', log)
+    expect([short.status, short.stdout]).toEqual([1, expect.stringMatching(/the end is missing/)])
+    const report = await verify('--checkpoint', log, '--json')
+    expect([report.status, JSON.parse(report.stdout)]).toEqual([1, expect.objectContaining({ intact: false })])
+  }, 40_000)
+})
+
+describe('a service whose receiver does not answer', () => {
+  it('stops all the same, with 0', async () => {
+    const receiver = await startReceiver(() => undefined)
+    const service = await started(await directoryFor(receiver))
+    await declined(service, 5)
+    await receiver.whenPosted(1)
+    const began = performance.now()
+    expect((await stop(service)).status).toBe(0)
+    expect(performance.now() - began).toBeLessThan(8000)
+  }, 30_000)
+})
+
+describe('vouchsafe callbacks', () => {
+  const callbacks = (directory: string, ...args: string[]) => run(['callbacks', ...args], directory).ended
+
+  it('lists what waits and what is dead, without session ids, and has it sent again', async () => {
+    let well = false
+    const receiver = await startReceiver((_posted, response) => response.writeHead(well ? 204 : 500).end())
+    const directory = await directoryFor(receiver)
+    const service = await started(directory)
+    const sessions = await declined(service, 2)
+    await receiver.whenPosted(2)
+    await stop(service)
+
+    const listed = await callbacks(directory, 'list', '--json', '--service', 'verifier')
+    const waiting = JSON.parse(listed.stdout) as { id: string }[]
+    expect(waiting).toHaveLength(2)
+    expect(waiting[0]).toMatchObject({
+      type: 'verification.declined',
+      state: 'pending',
+      failures: expect.any(Number) as number,
+      problem: 'the receiver answered 500',
+      next: expect.stringMatching(/^20/) as string,
+    })
+    const ids = waiting.map(({ id }) => id)
+    expect(ids.sort()).toEqual([...new Set(receiver.posted.map(({ event }) => event.id))].sort())
+    for (const session of [...sessions, secret]) expect(listed.stdout).not.toContain(session)
+
+    // A day later the next failure is the last.
+    await sql(directory, `update callback set value = json_replace(value, '$.events[0].queuedAt', 0), due_at = 0`)
+    const second = await started(directory)
+    while (!(await callbacks(directory, 'list', '--dead', '--service', 'verifier')).stdout.includes(ids[1] ?? '-')) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    well = true
+    const before = receiver.posted.length
+    const one = await callbacks(directory, 'retry', ids[0] ?? '', '--service', 'verifier')
+    expect([one.status, one.stdout]).toEqual([0, 'It is tried again at once.\n'])
+    await receiver.whenPosted(before + 1)
+    const rest = await callbacks(directory, 'retry', '--all', '--service', 'verifier')
+    expect([rest.status, rest.stdout]).toEqual([0, '1 tried again at once, by the service that runs.\n'])
+    await receiver.whenPosted(before + 2)
+    expect(receiver.posted.slice(before).map(({ event }) => event.id)).toEqual(ids)
+    await stop(second)
+    const empty = await callbacks(directory, 'list', '--service', 'verifier')
+    expect([empty.status, empty.stdout]).toEqual([0, 'Nothing waits, and nothing is dead.\n'])
+  }, 40_000)
+
+  it('refuses with 2 what it does not understand, and makes no database', async () => {
+    const directory = await makeDirectory('verifier')
+    writeFileSync(join(directory, 'either.json'), '{}')
+    for (const [args, why] of [
+      [['list', '--config', 'either.json'], /could be of either service/],
+      [['list', '--service', 'shop'], /say issuer or verifier/],
+      [['list', '--service', 'verifier'], /there is no such database/],
+      [['list', '--service', 'verifier', '--config', 'nowhere.json'], /cannot be read/],
+      [['retry', '--service', 'verifier'], /Usage/],
+      [['retry', 'a', '--all'], /Usage/],
+      [['forget'], /Usage/],
+    ] as const) {
+      const end = await callbacks(directory, ...args)
+      expect([args, end.status, end.stdout]).toEqual([args, 2, ''])
+      expect(end.stderr).toMatch(why)
+    }
+    const service = await started(directory)
+    const unknown = await callbacks(directory, 'retry', 'nobody', '--service', 'verifier')
+    expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringMatching(/no event nobody/)])
+    await stop(service)
+  }, 40_000)
+})
+
+describe('vouchsafe audit', () => {
+  const audit = (directory: string, ...args: string[]) => run(['audit', ...args], directory).ended
+
+  it('refuses with 2 what it cannot read', async () => {
+    const directory = await makeDirectory('verifier')
+    cpSync(join(directory, 'verifier.pem'), join(directory, 'copy'))
+    for (const [args, why] of [
+      [[], /Usage/],
+      [['verify', 'copy'], /Usage/],
+      [['verify', 'nowhere', '--certificate', 'verifier.pem'], /nowhere: it cannot be read/],
+      [['verify', 'copy', '--certificate', 'nowhere'], /nowhere: .*cannot be read/],
+      [['verify', 'copy', '--certificate', 'verifier.key'], /verifier\.key/],
+      [['verify', 'copy', '--certificate', 'verifier.pem', '--checkpoint', 'copy'], /there is no checkpoint/],
+      [['export', '--service', 'verifier'], /there is no such database/],
+    ] as const) {
+      const end = await audit(directory, ...args)
+      expect([args, end.status, end.stdout]).toEqual([args, 2, ''])
+      expect(end.stderr).toMatch(why)
+    }
+    expect((await audit(directory, 'verify', 'copy', '--certificate', 'verifier.pem')).status).toBe(1)
+  }, 40_000)
+})

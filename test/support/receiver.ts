@@ -1,0 +1,54 @@
+/** An application that callbacks are sent to: a server on this machine that keeps what it was sent. */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface Posted {
+  readonly headers: IncomingHttpHeaders
+  /** As it came over the wire. */
+  readonly body: string
+  readonly event: {
+    readonly id: string
+    readonly type: string
+    readonly timestamp: string
+    readonly data: { readonly session_id: string; readonly status: string; readonly [member: string]: unknown }
+  }
+}
+
+export interface Receiver {
+  readonly url: string
+  readonly posted: readonly Posted[]
+  /** Waits until as many have come, at the latest when the test takes too long. */
+  whenPosted(count: number): Promise<readonly Posted[]>
+}
+
+/** Starts one for one test; `answer` takes everything when it is not given. */
+export async function startReceiver(
+  answer: (posted: Posted, response: ServerResponse) => void = (_posted, response) => response.writeHead(204).end(),
+): Promise<Receiver> {
+  const posted: Posted[] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk
+    })
+    request.on('end', () => {
+      const one: Posted = { headers: request.headers, body, event: JSON.parse(body) as Posted['event'] }
+      posted.push(one)
+      answer(one, response)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events?from=vouchsafe`,
+    posted,
+    whenPosted: async (count) => {
+      while (posted.length < count) await new Promise((resolve) => setTimeout(resolve, 20))
+      return posted
+    },
+  }
+}
