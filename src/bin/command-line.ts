@@ -18,7 +18,6 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               say everything that is wrong with a configuration`,
   wallet: `  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
                    [--tx-code CODE] [--home DIR] [--json] [--yes]`,
-                   [--home DIR] [--json] [--yes]`,
   callbacks: `  vouchsafe callbacks list [--pending|--dead] [--json] | retry ID | retry --all
                    [--service issuer|verifier] [--config FILE]
                                               what your application has not been told`,

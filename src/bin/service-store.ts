@@ -27,11 +27,12 @@ export async function withStore<T>(
   const result = read(file.value, files, now())
   if ('mistakes' in result)
     throw new Error([...result.mistakes, placeHint(config, result.mistakes) ?? []].flat().join('\n'))
-  const { databaseFile } = result.config
+  const { database } = result.config
   // To look is not to make one.
-  if (!existsSync(databaseFile))
-    throw new Error(`${databaseFile}: there is no such database; has the service run here?`)
-  const store: Store<EventCollections> = await openDatabase(databaseFile, migrations)
+  if (database.kind === 'sqlite' && !existsSync(database.file)) {
+    throw new Error(`${database.file}: there is no such database; has the service run here?`)
+  }
+  const store: Store<EventCollections> = await openDatabase(database, migrations)
   try {
     return await work(store)
   } finally {
