@@ -14,6 +14,20 @@ import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { encryptedResponse } from '../support/encryption.ts'
 import {
+  base64,
+  bitstring,
+  bitstringParts,
+  type CwtParts,
+  cwtParts,
+  ENTRIES,
+  entries,
+  type ListParts,
+  makeNetwork,
+  signCwt,
+  signList,
+  tokenParts,
+} from '../support/foreign-status.ts'
+import {
   type Authority,
   certify,
   type Forgery,
@@ -28,20 +42,6 @@ import {
 import { bindingOf, makeMdocForgery, mdocQuery, putMdocTogether, startMdocWorld } from '../support/mdoc.ts'
 import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { makeKey, VERIFIER_URL } from '../support/services.ts'
-import {
-  base64,
-  bitstring,
-  bitstringParts,
-  type CwtParts,
-  cwtParts,
-  ENTRIES,
-  entries,
-  type ListParts,
-  makeNetwork,
-  signCwt,
-  signList,
-  tokenParts,
-} from '../support/foreign-status.ts'
 import { call, postForm, startVerification, statusOf } from '../support/wire.ts'
 import { outcomesOf } from './attack.ts'
 

@@ -1,8 +1,5 @@
 /** Two processes of the issuance service on one database: whatever one gives out or revokes, the other has not. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OutboundError } from '../../src/http/outbound.ts'
@@ -11,10 +8,10 @@ import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { entryAllocator } from '../../src/issuer/status-list/allocation.ts'
 import { keySigner } from '../../src/keys/file-signer.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import { expectRefusal, proofOf, type Ready, readySession } from '../support/issuance.ts'
 import { fetchFrom, filesOf, ISSUER_URL, makeKey, type Services, settings, startServices } from '../support/services.ts'
 import { act, readList, referenceOf } from '../support/status.ts'
+import { testDatabase } from '../support/store.ts'
 import { declare, fetchNonce, requestCredential } from '../support/wire.ts'
 
 describe('two processes on one database', () => {
@@ -25,11 +22,11 @@ describe('two processes on one database', () => {
 
   beforeAll(async () => {
     const services = await startServices()
-    const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-status-')), 'issuer.db')
+    const open = testDatabase<IssuerCollections>(issuerMigrations)
     const read = readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(services.files), services.clock.now)
     if ('mistakes' in read) throw new Error(read.mistakes.join())
     const start = async (): Promise<Services> => {
-      const store = await openSqlite<IssuerCollections>(file, issuerMigrations)
+      const store = await open()
       const effects = {
         store,
         outbound: () => Promise.reject(new OutboundError('no other server is there')),

@@ -10,9 +10,17 @@ import type { Migration, Store } from '../../src/store/store.ts'
 
 /** The kind is told by the project of the tests: see vitest.config.js. */
 export function openTestStore<C>(migrations: readonly Migration[]): Promise<Store<C>> {
-  const url = process.env.VOUCHSAFE_TEST_STORE
-  if (url !== undefined) return openPostgres<C>(postgresOf(freshUrl()), migrations)
-  return openSqlite<C>(join(mkdtempSync(join(tmpdir(), 'vouchsafe-')), 'test.db'), migrations)
+  return testDatabase<C>(migrations)()
+}
+
+/** Opens one such database each time it is called, as the processes do that share it. */
+export function testDatabase<C>(migrations: readonly Migration[]): () => Promise<Store<C>> {
+  if (process.env.VOUCHSAFE_TEST_STORE !== undefined) {
+    const database = postgresOf(freshUrl())
+    return () => openPostgres<C>(database, migrations)
+  }
+  const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-')), 'test.db')
+  return () => openSqlite<C>(file, migrations)
 }
 
 /** The address of the run's PostgreSQL server, with a schema in it that nobody else uses. */
