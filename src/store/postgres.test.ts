@@ -141,7 +141,7 @@ describe('PostgreSQL with others on it', () => {
 
 describe('a PostgreSQL database', () => {
   const open = (url: string) => openPostgres(postgresOf(url), migrations)
-  const at = (change: (url: URL) => void): string => {
+  const at = (change: (url: URL) => unknown): string => {
     const url = new URL(freshUrl())
     change(url)
     return url.href
@@ -149,10 +149,18 @@ describe('a PostgreSQL database', () => {
   const name = () => `test_${Math.random().toString(36).slice(2)}`
 
   it.each([
-    ['another password', (url: URL) => void (url.password = 'wrong-password'), /password authentication failed/],
-    ['no password', (url: URL) => void (url.password = ''), /password/],
-    ['another database', (url: URL) => void (url.pathname = '/missing'), /database "missing" does not exist/],
-    ['another port', (url: URL) => void (url.port = '1'), /ECONNREFUSED/],
+    [
+      'another password',
+      (url: URL) => Object.assign(url, { password: 'wrong-password' }),
+      /password authentication failed/,
+    ],
+    ['no password', (url: URL) => Object.assign(url, { password: '' }), /password/],
+    [
+      'another database',
+      (url: URL) => Object.assign(url, { pathname: '/missing' }),
+      /database "missing" does not exist/,
+    ],
+    ['another port', (url: URL) => Object.assign(url, { port: '1' }), /ECONNREFUSED/],
   ])('is not reached with %s, and says so without the password', async (_, change, reason) => {
     const error = await failure(open(at(change)))
     expect(error.message).toMatch(reason)
@@ -162,7 +170,7 @@ describe('a PostgreSQL database', () => {
   it('takes no password from the environment', async () => {
     process.env.PGPASSWORD = new URL(serverUrl()).password
     try {
-      await expect(open(at((url) => void (url.password = '')))).rejects.toThrow(/password/)
+      await expect(open(at((url) => Object.assign(url, { password: '' })))).rejects.toThrow(/password/)
     } finally {
       delete process.env.PGPASSWORD
     }
@@ -181,7 +189,7 @@ describe('a PostgreSQL database', () => {
   it('is refused when it is not in UTF-8', async () => {
     const database = name()
     await administer(`create database ${database} encoding 'LATIN1' locale 'C' locale_provider libc template template0`)
-    await expect(open(at((url) => void (url.pathname = `/${database}`)))).rejects.toThrow(/not in UTF-8/)
+    await expect(open(at((url) => Object.assign(url, { pathname: `/${database}` })))).rejects.toThrow(/not in UTF-8/)
     await administer(`drop database ${database}`)
   })
 

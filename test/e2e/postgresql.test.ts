@@ -93,8 +93,8 @@ describe('on one database', () => {
     const { sessionId, id } = await startIssuance(services)
     const form = { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, sessionId) }
     const tokens = await fifty(() => postForm(services, `${ISSUER_URL}/auth/token-endpoint/${sessionId}`, form))
-    const [won] = tokens.filter(({ status }) => status === 200)
-    const { access_token: token } = (await won?.clone().json()) as { access_token: string }
+    const won = tokens.find(({ status }) => status === 200) as Response
+    const { access_token: token } = (await won.clone().json()) as { access_token: string }
     expect(await counts(tokens)).toEqual({ 200: 1, 400: 49 })
     const proof = { holder: await holderSigner(), nonce: await fetchNonce(services, sessionId), audience: '' }
     const jwt = await keyProof({ ...proof, audience: `${ISSUER_URL}/${sessionId}` }, new Date())
@@ -165,19 +165,21 @@ describe('vouchsafe doctor', () => {
   }, 60_000)
 
   it('says what is wrong with a database', async () => {
-    const examined = async (change: (url: URL) => void, pool = {}) => {
+    const examined = async (change: (url: URL) => unknown, pool = {}) => {
       const url = new URL(serverUrl())
       change(url)
       const directory = await makeDirectory('issuer', { database: { url: url.href, pool } })
       mkdirSync(join(directory, 'data'))
       return (await vouchsafe(['doctor'], { cwd: directory })).stdout.replace(/\s+/g, ' ')
     }
-    const missing = await examined((url) => void (url.pathname = '/missing'))
+    const missing = await examined((url) => Object.assign(url, { pathname: '/missing' }))
     expect(missing).toMatch(/problem database: postgresql:\S+ cannot be used: PostgreSQL: database "missing" does not/)
-    const wrong = await examined((url) => void (url.password = 'wrong-password'))
+    const wrong = await examined((url) => Object.assign(url, { password: 'wrong-password' }))
     expect(wrong).toMatch(/problem database: .*password authentication failed/)
     expect(wrong).not.toContain('wrong-password')
-    const many = await examined((url) => void (url.search = 'currentSchema=missing'), { maxConnections: 1000 })
+    const many = await examined((url) => Object.assign(url, { search: 'currentSchema=missing' }), {
+      maxConnections: 1000,
+    })
     expect(many).toMatch(/warning database: pool\.maxConnections is 1000, and the server takes \d+/)
   })
 })

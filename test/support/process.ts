@@ -1,9 +1,10 @@
 /** The real command as a process of its own: built, configured in a fresh directory, and ended by its pid alone. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { makeKey, pemOf, settings } from './services.ts'
 
@@ -67,16 +68,19 @@ export function run(
   cwd: string,
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  return { child, ended: endOf(child) }
+}
+
+function endOf(child: ChildProcessByStdio<null, Readable, Readable>): Promise<Ended> {
   const text = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (chunk: string) => {
       text[name] += chunk
     })
   }
-  const ended = new Promise<Ended>((resolve) => {
+  return new Promise<Ended>((resolve) => {
     child.on('close', (status, signal) => resolve({ status, signal, ...text }))
   })
-  return { child, ended }
 }
 
 /** Starts a service and waits until it listens. */
@@ -86,17 +90,28 @@ export async function start(
   args: readonly string[] = [],
 ): Promise<Running> {
   const { child, ended } = run([service, ...args], cwd)
-  const listening = await new Promise<Record<string, unknown>>((resolve, reject) => {
+  return listening(child, ended)
+}
+
+/** The same with a limit on the size of each file that it writes, as a full disk is one; in blocks of `ulimit -f`. */
+export function startOnFullDisk(service: 'issuer' | 'verifier', cwd: string, blocks: number): Promise<Running> {
+  const limited = ['-c', `ulimit -f ${blocks} && exec "$0" "$@"`, process.execPath, COMMAND, service]
+  const child = spawn('sh', limited, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  return listening(child, endOf(child))
+}
+
+async function listening(child: ChildProcess, ended: Promise<Ended>): Promise<Running> {
+  const event = await new Promise<Record<string, unknown>>((resolve, reject) => {
     let text = ''
     child.stdout?.on('data', (chunk: string) => {
       text += chunk
       for (const line of text.split('\n').slice(0, -1)) {
-        const event = JSON.parse(line) as Record<string, unknown>
-        if (event.event === 'listening') resolve(event)
+        const logged = JSON.parse(line) as Record<string, unknown>
+        if (logged.event === 'listening') resolve(logged)
       }
     })
-    void ended.then(({ status, stderr }) => reject(new Error(`${service} ended with ${status}: ${stderr}`)))
+    void ended.then(({ status, stderr }) => reject(new Error(`it ended with ${status}: ${stderr}`)))
   })
-  const port = Number(listening.port)
-  return { child, port, url: `http://127.0.0.1:${port}`, listening, ended }
+  const port = Number(event.port)
+  return { child, port, url: `http://127.0.0.1:${port}`, listening: event, ended }
 }

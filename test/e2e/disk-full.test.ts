@@ -1,0 +1,70 @@
+/** A disk that is full, as `ulimit -f` makes one: what was answered is there, what cannot be kept is refused. */
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { buildCommand, makeDirectory, type Running, start, startOnFullDisk } from '../support/process.ts'
+import { API_KEY } from '../support/services.ts'
+import { configuration, dataset } from '../support/wire.ts'
+
+/** Blocks of 512 bytes or of 1024: what each file of the service may have. */
+const BLOCKS = 4096
+const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+const running: Running[] = []
+
+beforeAll(() => buildCommand(), 60_000)
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGKILL')
+    await ended
+  }
+})
+
+describe('an issuer whose disk is full', () => {
+  it('refuses what it cannot keep, lives on, and has all that it answered', async () => {
+    const directory = await makeDirectory('issuer')
+    const full = await startOnFullDisk('issuer', directory, BLOCKS)
+    running.push(full)
+    const id = await (await post(full, '/credential-configuration/create', configuration)).text()
+    const large = { credentialSubject: { ...dataset.credentialSubject, note: 'a'.repeat(4000) } }
+    const body = { credential_dataset: large, credential_configurations: [id] }
+    const acknowledged: string[] = []
+    const refused: { readonly status: number; readonly text: string }[] = []
+    while (refused.length < 50) {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => post(full, '/issuance/oid4vci/new-session', body)),
+      )
+      for (const answer of answers) {
+        const text = await answer.text()
+        if (answer.status === 200) acknowledged.push((JSON.parse(text) as { session_id: string }).session_id)
+        else refused.push({ status: answer.status, text })
+      }
+    }
+    expect(acknowledged.length).toBeGreaterThan(20)
+    for (const { status, text } of refused) {
+      expect([status, text]).toEqual([500, expect.stringMatching(/^\{"error":"server_error",.*the request id/)])
+    }
+    expect(await statusAt(full, '/health/live')).toBe(200)
+    expect(await missing(full, acknowledged)).toEqual([])
+    full.child.kill('SIGKILL')
+    await full.ended
+
+    const again = await start('issuer', directory)
+    running.push(again)
+    expect(await missing(again, acknowledged)).toEqual([])
+    expect((await post(again, '/issuance/oid4vci/new-session', body)).status).toBe(200)
+  }, 60_000)
+})
+
+async function missing(service: Running, sessions: readonly string[]): Promise<string[]> {
+  const lost: string[] = []
+  for (const id of sessions) if ((await statusAt(service, `/issuance/oid4vci/status/${id}`)) !== 200) lost.push(id)
+  return lost
+}
+
+function post({ url }: Running, path: string, body: unknown): Promise<Response> {
+  return fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+async function statusAt({ url }: Running, path: string): Promise<number> {
+  const response = await fetch(url + path, { headers })
+  await response.arrayBuffer()
+  return response.status
+}
