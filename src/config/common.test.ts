@@ -156,7 +156,9 @@ describe('a right configuration', () => {
   it('may have a key for its database, which then may be the usual one', () => {
     texts.set('keys.txt', Buffer.from(Array.from({ length: 32 }, (_, n) => n * 7)).toString('base64'))
     const read = issuer({ database: { encryptionKeyFile: 'keys.txt' } })
-    expect(read).toMatchObject({ config: { databaseFile: 'data/issuer.db', encryptionKeys: [expect.any(Buffer)] } })
+    expect(read).toMatchObject({
+      config: { database: { kind: 'sqlite', file: 'data/issuer.db' }, encryptionKeys: [expect.any(Buffer)] },
+    })
     expect(issuer({ database: { encryptionKeyFile: 'none.txt' } }).mistakes).toEqual([
       expect.stringMatching(/^database\.encryptionKeyFile: none\.txt cannot be read/),
     ])

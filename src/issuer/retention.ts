@@ -44,19 +44,15 @@ export function stepOf(session: IssuanceSession, retention: Retention, now: Date
   const next = at < end ? end : at < eraseAt ? eraseAt : purgeAt
   return {
     session: {
-      ...(erases ? withoutTxCode(session) : session),
+      ...session,
       ...(expires && { expiredAt: at }),
-      ...(erases && { erasedAt: at }),
+      // What the offer said of a transaction code may name where it was sent.
+      ...(erases && { txCode: undefined, erasedAt: at }),
     },
     dueAt: new Date(next),
     expires,
     erases,
   }
-}
-
-/** What the offer said of it may name where it was sent. */
-function withoutTxCode({ txCode: _, ...session }: IssuanceSession): IssuanceSession {
-  return session
 }
 
 async function changesOf(

@@ -10,7 +10,7 @@ export interface IssuanceSession {
   readonly createdAt: number
   readonly expiresAt: number
   /** Where the offer asks for it. */
-  readonly txCode?: TxCode
+  readonly txCode?: TxCode | undefined
   /** Too many wrong transaction codes came: nobody can redeem the code any more. */
   readonly lockedAt?: number
   /** The access token that the pre-authorized code was redeemed for. */

@@ -97,6 +97,14 @@ async function registerKey(
   await store.commit([{ update: 'encryption_key', id, version: row.version, value }])
 }
 
+/** A change as it may be. */
+interface Written {
+  readonly insert?: string
+  readonly update?: string
+  readonly id: string
+  readonly value?: unknown
+}
+
 function encryptedStore<C>(
   store: Store<C>,
   current: EncryptionKey,
@@ -106,9 +114,9 @@ function encryptedStore<C>(
   const read = <T>(collection: string, id: string, value: T): T =>
     isEncrypted(collection) && typeof value === 'string' ? (open(keys, `${collection}\0${id}`, value) as T) : value
   const write = (change: Change<C>): Change<C> => {
-    const { insert, update, id, value } = change as Partial<Record<'insert' | 'update' | 'id' | 'value', unknown>>
+    const { insert, update, id, value } = change as Written
     const collection = insert ?? update
-    if (collection === undefined || !isEncrypted(collection as string)) return change
+    if (collection === undefined || !isEncrypted(collection)) return change
     return { ...change, value: seal(current, `${collection}\0${id}`, value, random) } as Change<C>
   }
   return {

@@ -36,6 +36,32 @@ function createStore<C>(database: DatabaseSync): Store<C> {
     return inTransaction(database, 'immediate', () => batches.map((batch) => applyBatch(statement, batch)))
   })
   return {
+    ...readers<C>(statement),
+    commit: (changes) => commit(changes),
+    purge: async (collection: string, now: Date) => {
+      const sql = `delete from ${collection} where rowid in (select rowid from ${collection} where due_at <= ? limit ?)`
+      for (let purged = 0; ; await setImmediate()) {
+        const changes = Number(statement(sql).run(now.getTime(), PURGED_AT_ONCE).changes)
+        purged += changes
+        if (changes < PURGED_AT_ONCE) return purged
+      }
+    },
+    tidy: promised(() => {
+      tidy(database)
+    }),
+    close: promised(() => {
+      // The log has what was replaced since. Another process that still reads keeps it, and that is no failure.
+      try {
+        database.exec('pragma wal_checkpoint(truncate)')
+      } finally {
+        database.close()
+      }
+    }),
+  }
+}
+
+function readers<C>(statement: (sql: string) => StatementSync): Pick<Store<C>, 'get' | 'list' | 'due'> {
+  return {
     get: promised((collection: string, id: string) => {
       // One driver ends a text at its first NUL, and would find another id than was asked for.
       if (id.includes('\0')) return undefined
@@ -46,37 +72,21 @@ function createStore<C>(database: DatabaseSync): Store<C> {
       const rows = statement(`select id, value from ${collection} order by id`).all()
       return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
     }),
-    commit: (changes) => commit(changes),
     due: promised((collection: string, now: Date, limit: number) => {
       const sql = `select id, value, version from ${collection} where due_at <= ? order by due_at, id limit ?`
       const rows = statement(sql).all(now.getTime(), limit)
       return rows.map((row) => ({ ...row, value: parsed(row.value) }) as DueRow<never>)
     }),
-    purge: async (collection: string, now: Date) => {
-      const sql = `delete from ${collection} where rowid in (select rowid from ${collection} where due_at <= ? limit ?)`
-      for (let purged = 0; ; await setImmediate()) {
-        const changes = Number(statement(sql).run(now.getTime(), PURGED_AT_ONCE).changes)
-        purged += changes
-        if (changes < PURGED_AT_ONCE) return purged
-      }
-    },
-    tidy: promised(() => {
-      // Not to wait for another process: the next time will do, and a wait here holds up every request.
-      database.exec('pragma busy_timeout = 0')
-      try {
-        database.exec('pragma wal_checkpoint(truncate)')
-      } finally {
-        database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-      }
-    }),
-    close: promised(() => {
-      // The log has what was replaced since. Another process that still reads keeps it, and that is no failure.
-      try {
-        database.exec('pragma wal_checkpoint(truncate)')
-      } finally {
-        database.close()
-      }
-    }),
+  }
+}
+
+function tidy(database: DatabaseSync): void {
+  // Not to wait for another process: the next time will do, and a wait here holds up every request.
+  database.exec('pragma busy_timeout = 0')
+  try {
+    database.exec('pragma wal_checkpoint(truncate)')
+  } finally {
+    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
 }
 

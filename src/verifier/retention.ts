@@ -77,10 +77,11 @@ export function stepOf(session: VerificationSession, retention: Retention, now: 
  * What still tells how it went, and nothing of the person: of the redirect only where it leads, since who had to bring its
  * code has to bring it still.
  */
-function withoutPersonalData({ transactionData: _, ...session }: VerificationSession): VerificationSession {
+function withoutPersonalData(session: VerificationSession): VerificationSession {
   const { redirectUri, outcome } = session
   return {
     ...session,
+    transactionData: undefined,
     ...(redirectUri === undefined ? {} : { redirectUri: new URL(redirectUri).origin }),
     ...(outcome === undefined ? {} : { outcome: outcomeWithoutPersonalData(outcome) }),
   }

@@ -24,7 +24,7 @@ export interface VerificationSession {
   /** Of the code that went out with it. */
   readonly responseCodeDigest?: string
   /** As the request has it. */
-  readonly transactionData?: readonly string[]
+  readonly transactionData?: readonly string[] | undefined
   readonly outcome?: Outcome
   /** When it had its outcome. Sessions of earlier releases do not know. */
   readonly finishedAt?: number

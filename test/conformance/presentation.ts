@@ -457,7 +457,7 @@ export const everywhere: Section = {
       tests: [
         [
           'test/e2e/retention.test.ts',
-          'shows what was disclosed for a day, then how it went and nothing of the person',
+          'shows what was disclosed for a day, then how it went and nothing of the person, then nothing',
         ],
         ['test/e2e/retention.test.ts', 'expires at its second, with one event, and its dataset is erased'],
       ],

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Event } from '../../src/event/event.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
 import { sweepSessions } from '../../src/issuer/retention.ts'
@@ -31,6 +30,8 @@ import {
 } from '../support/wire.ts'
 
 const DAY = 86_400
+/** Without an entry in a status list, which would be looked up. */
+const unlisted = { ...configuration, revocable: false }
 const MONTH = 30 * DAY
 let services: Services
 const start = async (options: ServiceOptions = {}) => {
@@ -188,7 +189,7 @@ describe('an issuance session whose code was redeemed', () => {
 /** A session that has had its presentation, with a transaction and a way back. */
 async function presented(more: object = {}) {
   const holder = await holderSigner()
-  const credential = await issueCredential(services, holder)
+  const credential = await issueCredential(services, holder, unlisted)
   const { sessionId, request: asked } = await startVerification(services, dcqlQuery, more)
   const presentation = await presentationOf(credential, holder, asked, { now: services.clock.now })
   const form = { vp_token: JSON.stringify({ card: [presentation] }), state: asked.state }
@@ -274,7 +275,9 @@ describe('a verification session with a result', () => {
     const retention = { personalDataSeconds: 0, sessionSeconds: 100 }
     const sweepOnce = (pending: boolean) => {
       const effects = { ...unused, store, now: () => clock.now }
-      return sweepVerifications({ retention } as VerifierConfig, effects, async (id) => pending && id === sessionId)
+      return sweepVerifications({ retention } as VerifierConfig, effects, (id) =>
+        Promise.resolve(pending && id === sessionId),
+      )
     }
     await store.commit([await dueNow(sessionId)])
     await sweepOnce(true)
@@ -334,7 +337,7 @@ describe('the files of the database', () => {
     const names = Array.from({ length: 12 }, (_, n) => `Name-${n}-`.repeat(1 + n * 60))
     const holder = await holderSigner()
     for (const name of names) {
-      const credential = await issueCredential(services, holder, undefined, { credentialSubject: { given_name: name } })
+      const credential = await issueCredential(services, holder, unlisted, { credentialSubject: { given_name: name } })
       const { request: asked } = await startVerification(services)
       const presentation = await presentationOf(credential, holder, asked, { now: clock.now })
       const form = { vp_token: JSON.stringify({ card: [presentation] }), state: asked.state }
@@ -365,7 +368,7 @@ describe('the sweep', () => {
     const run = (store: typeof other) => sweepSessions(config, { ...unused, store, now: () => new Date(5000) })
     await Promise.all([run(issuerStore), run(other), run(issuerStore)])
     await run(other)
-    const found = (await events(issuerStore, 'issuance.expired')) as Event[]
+    const found = await events(issuerStore, 'issuance.expired')
     expect(found.map(({ sessionId }) => sessionId).sort()).toEqual([...ids].sort())
     expect((await issuerStore.list('issuance_dataset')).filter(({ value: left }) => left !== null)).toEqual([])
     await Promise.all([issuerStore.close(), other.close()])
@@ -387,7 +390,9 @@ describe('the sweep', () => {
     await before.close()
     const store = await openSqlite<VerifierCollections>(other, verifierMigrations)
     const now = () => new Date(5000)
-    await sweepVerifications(config as unknown as VerifierConfig, { ...unused, store, now }, async () => false)
+    await sweepVerifications(config as unknown as VerifierConfig, { ...unused, store, now }, () =>
+      Promise.resolve(false),
+    )
     expect((await store.get('verification_session', 'old'))?.value.expiredAt).toBe(5000)
     await store.close()
   })
@@ -423,7 +428,9 @@ describe('the command', () => {
       (await (
         await fetch(`${second.url}/issuance/oid4vci/status/${sessionId}`, { headers: authorization })
       ).json()) as Record<string, unknown>
-    await expect.poll(status, { timeout: 10_000 }).toMatchObject({ status: 'EXPIRED', erased_at: expect.any(Number) })
+    await expect
+      .poll(status, { timeout: 10_000 })
+      .toMatchObject({ status: 'EXPIRED', erased_at: expect.any(Number) as number })
     await stop(second)
     writeFileSync(join(directory, 'database.key'), randomBytes(32).toString('base64'))
     const { status: code, stderr } = await run(['issuer'], directory).ended
