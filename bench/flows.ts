@@ -1,8 +1,9 @@
 /**
- * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|memory|startup|install|profile|all`. One file per question beside
+ * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|callbacks|memory|startup|install|profile|all`. One file per question beside
  * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
+import { measureCallbacks } from './callbacks.ts'
 import { runFloor } from './floor.ts'
 import { measureInstall } from './install.ts'
 import { measureIssuing } from './issuing.ts'
@@ -15,21 +16,22 @@ import { measureStartup } from './startup.ts'
 import { measureStatus } from './status.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|memory|startup|install|profile|all] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|callbacks|memory|startup|install|profile|all] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
+  callbacks  whether they keep up with issuing, and what a backlog costs it
   memory     resident memory up to 50,000 flows of each service (some minutes)
   startup    from node to listening
   install    size of a production installation
   profile    where the processor time goes; keeps nothing
-  all        flows, issuing, status, memory, startup and install
+  all        flows, issuing, status, callbacks, memory, startup and install
   --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
   --rounds N --flows N --warm-up N
   --only TEXT       flows and profile: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
-const questions = ['flows', 'issuing', 'status', 'memory', 'startup', 'install', 'profile'] as const
+const questions = ['flows', 'issuing', 'status', 'callbacks', 'memory', 'startup', 'install', 'profile'] as const
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -63,6 +65,7 @@ async function main(): Promise<void> {
       if (question === 'flows') all.push(await measureSpeed(workplace, { ...speed, kinds }))
       else if (question === 'issuing') all.push(await measureIssuing(workplace, speed))
       else if (question === 'status') all.push(await measureStatus(workplace))
+      else if (question === 'callbacks') all.push(await measureCallbacks(workplace, speed))
       else if (question === 'memory') all.push(await measureMemory(workplace))
       else if (question === 'startup') all.push(await measureStartup(workplace))
       else if (question === 'install') all.push(measureInstall(process.cwd(), values.bundle))

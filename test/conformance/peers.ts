@@ -190,13 +190,26 @@ export const peers: Section = {
       id: 'peers-18',
       asks: 'A success is announced of a verification that failed',
       source: 'OpenID4VP 1.0, VP Token Validation',
-      notOffered: no.callbacks,
+      tests: [
+        ['test/interop/callbacks.test.ts', 'tell of a verification that failed, and never that it succeeded'],
+        [
+          'test/e2e/events.test.ts',
+          'between what it answered and the callback, loses none, and what goes out twice has one id',
+        ],
+      ],
     },
     {
       id: 'peers-19',
       asks: 'Callbacks without signature, retries or time limit',
       source: 'Standard Webhooks, Signature scheme',
-      notOffered: no.callbacks,
+      tests: [
+        [
+          'test/interop/callbacks.test.ts',
+          'that %s gets everything again, in order and signed anew, under the same ids',
+        ],
+        ['test/interop/callbacks.test.ts', 'that never answers is left after ten seconds'],
+        ['src/callback/deliver.test.ts', 'are not held up by one that always fails, nor by one that is slow'],
+      ],
     },
     {
       id: 'peers-20',

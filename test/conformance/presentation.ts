@@ -378,7 +378,14 @@ export const presentation: Section = {
       id: 'security-23',
       asks: 'Callbacks go where the configuration says, signed, bounded, and without secrets in logs',
       source: 'OWASP API Security Top 10 2023, API7',
-      notOffered: no.callbacks,
+      tests: [
+        ['src/config/session-callback.test.ts', 'may not be %j'],
+        ['test/interop/callbacks.test.ts', 'tell of an issuance, with a secret that begins with %j'],
+        [
+          'src/callback/deliver.test.ts',
+          'is given up after 24 hours, kept, and told by the log; a retry lets it wait again',
+        ],
+      ],
     },
     {
       id: 'security-24',

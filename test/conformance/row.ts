@@ -55,7 +55,6 @@ export const at = {
 export const no = {
   status: 'credentials have no status yet, and the verifier refuses one that has',
   txCode: 'offers have no transaction code yet; a request for one is refused by name',
-  callbacks: 'there are no callbacks yet; `sessionCallback` is refused by name',
   externalServer: 'the service is its own authorization server; `authorizationServer` is refused by name',
   deferred: 'there is no deferred credential endpoint, and therefore no transaction id',
   codeFlow: 'there is no authorization endpoint, no pushed authorization request and no client authentication',

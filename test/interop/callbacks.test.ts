@@ -9,6 +9,7 @@ import { type Posted, startReceiver } from '../support/receiver.ts'
 import { type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
   call,
+  configuration,
   holderSigner,
   issueCredential,
   postForm,
@@ -20,6 +21,8 @@ import {
 const secret = randomBytes(32).toString('base64')
 const outbound = createOutbound()
 const HOUR = 3_600_000
+/** So that the verifier asks nobody but the receiver. */
+const withoutStatus = { ...configuration, revocable: false }
 
 const open: Services[] = []
 afterEach(async () => {
@@ -74,7 +77,7 @@ describe('callbacks to a receiver that checks signatures', () => {
     const receiver = await startReceiver((_posted, response) => response.writeHead(well ? 200 : 503).end())
     const services = await servicesWith({ url: receiver.url, secret })
     const holder = await holderSigner()
-    const credential = await issueCredential(services, holder)
+    const credential = await issueCredential(services, holder, withoutStatus)
     const { sessionId, request } = await startVerification(services)
     const presentation = await presentationOf(credential, holder, request, { now: services.clock.now })
     await postForm(services, request.response_uri, {
@@ -88,7 +91,7 @@ describe('callbacks to a receiver that checks signatures', () => {
     expect(stored.match(/verification\.succeeded/g)).toHaveLength(2)
     expect(stored).not.toContain('Ada')
     well = true
-    services.clock.now = new Date(services.clock.now.getTime() + HOUR)
+    services.clock.now = new Date(services.clock.now.getTime() + 10_000)
     await services.upkeep()
     const of = receiver.posted.filter(({ event }) => event.data.session_id === sessionId)
     const status = ['verification.succeeded', await statusOf(services, VERIFIER_URL, sessionId)]
@@ -101,7 +104,7 @@ describe('callbacks to a receiver that checks signatures', () => {
     const receiver = await startReceiver()
     const services = await servicesWith({ url: receiver.url, secret })
     const holder = await holderSigner()
-    const credential = await issueCredential(services, await holderSigner())
+    const credential = await issueCredential(services, await holderSigner(), withoutStatus)
     const { sessionId, request } = await startVerification(services)
     // Signed by a key that the credential is not bound to.
     const presentation = await presentationOf(credential, holder, request, { now: services.clock.now })
@@ -120,7 +123,7 @@ describe('callbacks to a receiver that checks signatures', () => {
     const receiver = await startReceiver()
     const services = await servicesWith({ url: receiver.url, secret })
     const holder = await holderSigner()
-    const credential = await issueCredential(services, holder)
+    const credential = await issueCredential(services, holder, withoutStatus)
     const { sessionId, request } = await startVerification(services, undefined, {
       redirect_uri: 'https://shop.example',
     })

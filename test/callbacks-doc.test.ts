@@ -1,0 +1,60 @@
+/** The receiver in docs/callbacks.md is what it says: it takes what a service signs, and nothing else. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createOutbound } from '../src/bin/outbound.ts'
+import { attempt } from '../src/callback/attempt.ts'
+import { sessionCallbackOf } from '../src/config/session-callback.ts'
+import { carriedByCallback } from '../src/event/carried.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../docs/callbacks.md'), 'utf8')
+const outbound = createOutbound()
+const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
+
+/** Starts the receiver of the page, and gives its address and what it printed. */
+async function startReceiver(): Promise<{ readonly url: string; readonly printed: () => string }> {
+  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? []
+  const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-receiver-')), 'receiver.mjs')
+  // Any port that is free, told by the receiver itself.
+  writeFileSync(
+    file,
+    code.replace('.listen(3000)', ".listen(0, function () { console.log('port', this.address().port) })"),
+  )
+  const child = spawn(process.execPath, [file], { env: { ...process.env, SECRET: secret } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text
+  })
+  while (!/port \d+\n/.test(printed)) await new Promise((resolve) => setTimeout(resolve, 20))
+  return { url: `http://127.0.0.1:${/port (\d+)/.exec(printed)?.[1] ?? ''}/events`, printed: () => printed }
+}
+
+describe('docs/callbacks.md', () => {
+  it('has a receiver that takes what is signed by the secret and fresh', async () => {
+    const { url, printed } = await startReceiver()
+    const event = { id: 'e1', type: 'issuance.succeeded', at: 0, queuedAt: 0 }
+    const send = (withSecret: string | undefined, at: Date) => {
+      const sessionCallback = sessionCallbackOf({ url, ...(withSecret === undefined ? {} : { secret: withSecret }) })
+      return attempt({ sessionCallback, outbound }, event, { session_id: 's1' }, at)
+    }
+    const now = Date.now()
+    expect(await send(secret, new Date(now))).toEqual({ delivered: true })
+    const refused = { delivered: false, problem: 'the receiver answered 401', retryAfterMs: 0 }
+    expect(await send(Buffer.alloc(32, 6).toString('base64'), new Date(now))).toEqual(refused)
+    expect(await send(undefined, new Date(now))).toEqual(refused)
+    expect(await send(secret, new Date(now - 301_000))).toEqual(refused)
+    expect(printed().match(/session_id: 's1'/g)).toHaveLength(1)
+  })
+
+  it('lists the types that callbacks carry', () => {
+    const table = page.split('\n').filter((line) => line.startsWith('| `'))
+    const listed = table.flatMap((row) =>
+      [...(row.split('|')[1] ?? '').matchAll(/`([a-z.]+)`/g)].map(([, type]) => type),
+    )
+    const carried = Object.entries(carriedByCallback).flatMap(([type, is]) => (is ? [type] : []))
+    expect(listed.sort()).toEqual(carried.sort())
+  })
+})
