@@ -80,7 +80,8 @@ async function statusOfCredential(
   const report = await presented(given, queryFor(profile), ({ payload }) => {
     const { status, credentialStatus } = members
     const credential = profile.w3c?.[0] === 'vc' ? (payload.vc as JsonObject) : payload
-    if (status !== undefined) payload.status = status
+    if (status === undefined) Reflect.deleteProperty(payload, 'status')
+    else payload.status = status
     if (credentialStatus !== undefined) credential.credentialStatus = credentialStatus
   })
   return answerOf(report)

@@ -63,7 +63,7 @@ export interface ServiceOptions {
   /** The kind of the signing key of either. */
   readonly issuerAlgorithm?: Algorithm
   readonly verifierAlgorithm?: Algorithm
-  /** How the services ask other servers; there is none when absent. */
+  /** How the services ask other servers; they reach each other when absent. */
   readonly outbound?: Outbound
   /** More files that the services can read, by path. */
   readonly files?: Readonly<Record<string, string>>
@@ -94,7 +94,9 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   for (const [index, pem] of anchors.entries()) files.set(`anchors/${index}.pem`, pem)
   const logLines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) })
-  const outbound = options.outbound ?? (() => Promise.reject(new OutboundError('no other server is there')))
+  const apps = new Map<string, App>()
+  const fetch = fetchFrom(apps)
+  const outbound = options.outbound ?? outboundBy(fetch)
   const effects = { outbound, now: () => clock.now, random: randomBytes, log }
 
   const issuerStore = options.issuerStore ?? (await openTestStore<IssuerCollections>(issuerMigrations))
@@ -103,12 +105,14 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   )
   const issuerEffects = { ...effects, store: issuerStore }
   const issuer = await createIssuer(issuerConfig, issuerEffects)
+  apps.set(ISSUER_URL, issuer)
   const verifierStore = options.verifierStore ?? (await openTestStore<VerifierCollections>(verifierMigrations))
   const verifierConfig = configOf(
     readVerifierConfig(settings('verifier', VERIFIER_URL, options.verifier), filesOf(files), clock.now),
   )
   const verifierEffects = { ...effects, store: verifierStore }
   const verifier = await createVerifier(verifierConfig, verifierEffects)
+  apps.set(VERIFIER_URL, verifier)
   const tasks = [...issuerUpkeep(issuerConfig, issuerEffects), ...verifierUpkeep(verifierConfig, verifierEffects)]
   return {
     clock,
@@ -119,12 +123,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
     issuerKey,
     files,
     logLines,
-    fetch: fetchFrom(
-      new Map([
-        [ISSUER_URL, issuer],
-        [VERIFIER_URL, verifier],
-      ]),
-    ),
+    fetch,
     upkeep: async () => {
       for (const task of tasks) await task.run()
     },
@@ -183,6 +182,20 @@ export function fetchFrom(apps: ReadonlyMap<string, App>): typeof globalThis.fet
       status: response.statusCode,
       headers: Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]),
     })
+  }
+}
+
+/** How a service asks others, over such a `fetch`. */
+export function outboundBy(fetch: typeof globalThis.fetch): Outbound {
+  return async ({ url, method = 'GET', headers = {}, body }) => {
+    const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) }).catch(() => {
+      throw new OutboundError(`${new URL(url).host} takes no connections`)
+    })
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: new Uint8Array(await response.arrayBuffer()),
+    }
   }
 }
 
