@@ -26,7 +26,7 @@ import {
   signCwt,
   signList,
   tokenParts,
-} from '../support/foreign-status.ts'
+} from '../support/forged-lists.ts'
 import {
   type Authority,
   certify,
