@@ -14,6 +14,18 @@ import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { encryptedResponse } from '../support/encryption.ts'
 import {
+  type Authority,
+  certify,
+  type Forgery,
+  inProfile,
+  makeAuthority,
+  makeForgery,
+  putTogether,
+  signWith,
+  startWorld,
+  type World,
+} from '../support/forge.ts'
+import {
   base64,
   bitstring,
   bitstringParts,
@@ -27,18 +39,6 @@ import {
   signList,
   tokenParts,
 } from '../support/forged-lists.ts'
-import {
-  type Authority,
-  certify,
-  type Forgery,
-  inProfile,
-  makeAuthority,
-  makeForgery,
-  putTogether,
-  signWith,
-  startWorld,
-  type World,
-} from '../support/forge.ts'
 import { bindingOf, makeMdocForgery, mdocQuery, putMdocTogether, startMdocWorld } from '../support/mdoc.ts'
 import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { makeKey, VERIFIER_URL } from '../support/services.ts'
