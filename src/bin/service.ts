@@ -1,4 +1,5 @@
 /** `vouchsafe issuer` and `vouchsafe verifier`: from a configuration file to a server that listens, and back. */
+import { Server as TlsServer } from 'node:tls'
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import { databaseName } from '../config/database.ts'
@@ -7,13 +8,16 @@ import { otherServiceMistake, placeHint, readConfigFile } from './config-file.ts
 import { createLog, encryptDatabase, files, now, openDatabase, outbound, random } from './effects.ts'
 import { defaultHost } from './network.ts'
 import { watchConnections } from './quiet-connections.ts'
+import { type Hangup, onHangup, renew } from './renewal.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
 import { plain } from './terminal.ts'
 import { keepUp } from './upkeep.ts'
 
 /** A server that does not listen yet, and what to do after it has closed. */
-export interface Service {
+export interface Service<Name extends ServiceName = ServiceName> {
   readonly app: App
+  /** Goes on with the certificates and trust anchors of another configuration; all else of it is not looked at. */
+  renew(config: ConfigOf<Name>): void
   close(): Promise<void>
 }
 
@@ -26,11 +30,9 @@ export async function runService(name: ServiceName, configFile: string): Promise
   // What it makes is for this user alone: the database holds claims and codes.
   process.umask(0o077)
   const log = createLog(name)
-  process.on('SIGHUP', () => {
-    log.warn({ event: 'sighup_ignored' }, 'files are read at the start alone; restart the service to read them again')
-  })
+  const renewal = onHangup()
   try {
-    await serve(name, configFile, log)
+    await serve(name, configFile, { log, renewal })
   } catch (err) {
     log.fatal({ event: 'start_failed', err }, 'not started')
     throw err
@@ -64,12 +66,13 @@ export async function buildService<Name extends ServiceName>(
   config: ConfigOf<Name>,
   store: StoreOf<Name>,
   log: Logger,
-): Promise<Service> {
+): Promise<Service<Name>> {
   const { create, upkeep } = services[name]
+  let current = config
   const effects = { store, outbound, now, random, log }
   let app: App
   try {
-    app = await create(config, effects)
+    app = await create(config, { ...effects, current: () => current })
   } catch (error) {
     await store.close()
     throw error
@@ -77,6 +80,11 @@ export async function buildService<Name extends ServiceName>(
   const stopUpkeep = keepUp(upkeep(config, effects), log)
   return {
     app,
+    renew: (next) => {
+      const { tls } = next
+      if (tls !== undefined && app.server instanceof TlsServer) app.server.setSecureContext(tls)
+      current = next
+    },
     close: async () => {
       await app.close()
       await stopUpkeep()
@@ -85,7 +93,11 @@ export async function buildService<Name extends ServiceName>(
   }
 }
 
-async function serve(name: ServiceName, configFile: string, log: Logger): Promise<void> {
+async function serve(
+  name: ServiceName,
+  configFile: string,
+  { log, renewal }: { readonly log: Logger; readonly renewal: Hangup },
+): Promise<void> {
   const { read } = services[name]
   const file = readConfigFile(configFile)
   const other = 'value' in file ? otherServiceMistake(name, file.value) : undefined
@@ -93,7 +105,8 @@ async function serve(name: ServiceName, configFile: string, log: Logger): Promis
     refuseToStart(log, configFile, [other])
     return
   }
-  const result = 'mistakes' in file ? file : read(file.value, files, now())
+  const read = () => ('mistakes' in file ? file : services[name].read(file.value, files, now()))
+  const result = read()
   if ('mistakes' in result) {
     refuseToStart(log, configFile, result.mistakes)
     return
@@ -117,6 +130,7 @@ async function serve(name: ServiceName, configFile: string, log: Logger): Promis
   keepYoungGenerationSmall()
   log.info({ event: 'listening', port: addressPort(service.app) }, 'accepting connections')
   stopOnSignal(service, closeQuiet, log)
+  renewal.act(() => renew(service, { config: result.config, read, log }))
 }
 
 /**

@@ -45,7 +45,7 @@ interface Kind<Config extends CommonConfig, C> {
   /** What it does by itself while it runs. */
   readonly upkeep: (config: Config, effects: Effects<C>) => readonly Task[]
   /** A server that does not listen yet. Its code is loaded with the first. */
-  readonly create: (config: Config, effects: Effects<C>) => Promise<App>
+  readonly create: (config: Config, effects: Effects<C> & { readonly current: () => Config }) => Promise<App>
 }
 
 interface Effects<C> {

@@ -1,5 +1,6 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
 import type { Logger } from 'pino'
+import { derived } from '../codec/derived.ts'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -17,6 +18,8 @@ import { shownConfiguration } from './shown-configuration.ts'
 import { entryAllocator } from './status-list/allocation.ts'
 
 export interface IssuerEffects {
+  /** The configuration, once its certificates and trust anchors have been read again; the first for ever when absent. */
+  readonly current?: () => IssuerConfig
   readonly store: IssuerStore
   readonly outbound: Outbound
   readonly now: () => Date
@@ -28,28 +31,7 @@ const REMEMBERED_CONFIGURATIONS = 1000
 
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
   const { store } = effects
-  const signer = keySigner(config.signingKey, config.chain)
-  const configuration = remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
-    return (await store.get('credential_configuration', id))?.value.configuration
-  })
-  const context: IssuerContext = {
-    config,
-    ...effects,
-    signer,
-    configuration,
-    shownConfiguration: remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
-      const posted = await configuration(id)
-      return posted && shownConfiguration(posted, signer)
-    }),
-    offeredConfigurations: kept(1000, effects.now, () => offeredConfigurations(store, signer)),
-    allocateEntries: entryAllocator(effects, config.statusList.entries),
-    encryptionKey: deriveEncryptionKey(config.signingKey),
-    secrets: {
-      code: deriveSecret(config.signingKey, 'pre-authorized code'),
-      txCode: deriveSecret(config.signingKey, 'tx_code'),
-      nonce: deriveSecret(config.signingKey, 'c_nonce'),
-    },
-  }
+  const context = contextOf(config, effects)
   return createApp(
     {
       title: issuerTitle,
@@ -64,4 +46,37 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
     },
     (app) => issuerRoutes(app, context),
   )
+}
+
+function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
+  const { store, current = () => config } = effects
+  const signer = derived(
+    () => current().chain,
+    (chain) => keySigner(config.signingKey, chain),
+  )
+  const configuration = remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
+    return (await store.get('credential_configuration', id))?.value.configuration
+  })
+  return {
+    ...effects,
+    get config() {
+      return current()
+    },
+    get signer() {
+      return signer()
+    },
+    configuration,
+    shownConfiguration: remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
+      const posted = await configuration(id)
+      return posted && shownConfiguration(posted, signer())
+    }),
+    offeredConfigurations: kept(1000, effects.now, () => offeredConfigurations(store, signer())),
+    allocateEntries: entryAllocator(effects, config.statusList.entries),
+    encryptionKey: deriveEncryptionKey(config.signingKey),
+    secrets: {
+      code: deriveSecret(config.signingKey, 'pre-authorized code'),
+      txCode: deriveSecret(config.signingKey, 'tx_code'),
+      nonce: deriveSecret(config.signingKey, 'c_nonce'),
+    },
+  }
 }

@@ -12,7 +12,8 @@ export interface VerifierContext {
   readonly config: VerifierConfig
   readonly store: VerifierStore
   readonly outbound: Outbound
-  readonly signer: Signer
+  /** Signs as the client of that identifier; undefined when we had it before this process began. */
+  readonly signerOf: (clientId: string) => Signer | undefined
   /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
   readonly clientId: string
   /** A query as it was posted. It never changes, so the ones used last are kept in memory. */

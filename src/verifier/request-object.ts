@@ -22,11 +22,11 @@ export async function getRequestObject(
   sessionId: string,
   wallet: WalletRequest = {},
 ): Promise<string> {
-  const { signer, clientId } = context
   const { value: session } = await findSession(context.store, sessionId)
   if (session.outcome !== undefined) refuse('gone', 'this session has had its response')
   refuseUnlessOpen(session, context.now())
-  if (session.clientId !== clientId) refuse('gone', 'the certificate of this verifier has changed; start a new session')
+  const signer = context.signerOf(session.clientId)
+  if (signer === undefined) return refuse('gone', 'the certificate of this verifier has changed; start a new session')
   const query = await getQuery(context, session.queryId)
   const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
   const payload = {

@@ -1,11 +1,14 @@
 /** The verification service, ready to listen: everything it needs comes in, and a server comes out. */
 import type { Logger } from 'pino'
+import { derived } from '../codec/derived.ts'
+import { lru } from '../codec/lru.ts'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { type Certificate, certificateCache } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
+import type { Signer } from '../keys/signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import { remembered } from '../store/remembered.ts'
 import type { VerifierStore } from './collections.ts'
@@ -15,6 +18,8 @@ import { verifierRoutes } from './routes.ts'
 import { statusLists } from './status/lists.ts'
 
 export interface VerifierEffects {
+  /** The configuration, once its certificates and trust anchors have been read again; the first for ever when absent. */
+  readonly current?: () => VerifierConfig
   readonly store: VerifierStore
   readonly outbound: Outbound
   readonly now: () => Date
@@ -24,15 +29,20 @@ export interface VerifierEffects {
 
 const REMEMBERED_CERTIFICATES = 1000
 const REMEMBERED_QUERIES = 1000
+const REMEMBERED_IDENTITIES = 8
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
-  const { store } = effects
-  const [leaf] = config.chain as readonly [Certificate]
+  const { store, current = () => config } = effects
+  const { clientId, signerOf } = identities(current)
   const context: VerifierContext = {
-    config,
     ...effects,
-    signer: keySigner(config.signingKey, config.chain),
-    clientId: `${X509_HASH_PREFIX}${leaf.fingerprint}`,
+    get config() {
+      return current()
+    },
+    get clientId() {
+      return clientId()
+    },
+    signerOf,
     query: remembered(REMEMBERED_QUERIES, async (id) => (await store.get('verification_query', id))?.value.dcqlQuery),
     parseCertificate: certificateCache(REMEMBERED_CERTIFICATES),
     status: {
@@ -54,4 +64,30 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
     },
     (app) => verifierRoutes(app, context),
   )
+}
+
+/** Who we are, by our certificate: now, and to the sessions that began when it was another. */
+function identities(current: () => VerifierConfig): {
+  readonly clientId: () => string
+  readonly signerOf: (clientId: string) => Signer | undefined
+} {
+  const signers = lru<string, Signer>(REMEMBERED_IDENTITIES)
+  const clientId = derived(
+    () => current().chain,
+    (chain) => {
+      const [leaf] = chain as readonly [Certificate]
+      const id = `${X509_HASH_PREFIX}${leaf.fingerprint}`
+      signers.set(id, keySigner(current().signingKey, chain))
+      return id
+    },
+  )
+  // At once: a key that cannot sign keeps the service from starting.
+  clientId()
+  return {
+    clientId,
+    signerOf: (id) => {
+      clientId()
+      return signers.get(id)
+    },
+  }
 }

@@ -38,7 +38,7 @@ import {
   signCwt,
   signList,
   tokenParts,
-} from '../support/forged-lists.ts'
+} from '../support/foreign-status.ts'
 import { bindingOf, makeMdocForgery, mdocQuery, putMdocTogether, startMdocWorld } from '../support/mdoc.ts'
 import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { makeKey, VERIFIER_URL } from '../support/services.ts'

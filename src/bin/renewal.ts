@@ -1,0 +1,71 @@
+/**
+ * SIGHUP: the certificates and the trust anchors are read again, while requests go on. What the configuration file itself
+ * says, keys among it, changes with a restart alone.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { CommonConfig, ReadResult } from '../config/common.ts'
+import type { Service } from './service.ts'
+import type { ConfigOf, ServiceName } from './services.ts'
+
+export interface Hangup {
+  /** What is done at each signal from now on, and at once when one came before. */
+  act(renewal: () => void): void
+}
+
+/** Takes SIGHUP from the beginning: by itself it would end the process. */
+export function onHangup(): Hangup {
+  let [action, missed]: [(() => void) | undefined, boolean] = [undefined, false]
+  process.on('SIGHUP', () => {
+    if (action === undefined) missed = true
+    else action()
+  })
+  return {
+    act: (renewal) => {
+      action = renewal
+      if (missed) renewal()
+    },
+  }
+}
+
+interface Renewed {
+  /** As it was at the start. */
+  readonly config: CommonConfig
+  /** The same settings, and their files as they are now. */
+  readonly read: () => ReadResult<ConfigOf<ServiceName>>
+  readonly log: Logger
+}
+
+/** All of the files, or none: with a mistake in one, the service goes on as it was, and the log says where it is. */
+export function renew(service: Service, { config, read, log }: Renewed): void {
+  const result = readAgain(read)
+  const mistakes = 'mistakes' in result ? result.mistakes : keyMistakes(config, result.config)
+  if ('mistakes' in result || mistakes.length > 0) {
+    log.error({ event: 'renewal_failed', mistakes }, 'certificates and trust anchors stay as they were')
+    return
+  }
+  try {
+    service.renew(result.config)
+  } catch (err) {
+    log.error({ event: 'renewal_failed', err }, 'certificates and trust anchors stay as they were')
+    return
+  }
+  for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
+  log.info({ event: 'renewed' }, 'certificates and trust anchors were read again')
+}
+
+function readAgain(read: Renewed['read']): ReturnType<Renewed['read']> {
+  try {
+    return read()
+  } catch (error) {
+    return { mistakes: [(error as Error).message] }
+  }
+}
+
+/** Codes, nonces and the key for encrypted requests are derived from it, so that open sessions would end. */
+function keyMistakes(before: CommonConfig, after: CommonConfig): string[] {
+  const der = (key: KeyObject): Buffer => key.export({ type: 'pkcs8', format: 'der' })
+  return der(before.signingKey).equals(der(after.signingKey))
+    ? []
+    : ['signing.keyFile: the key is another than at the start; a new one is taken with a restart']
+}
