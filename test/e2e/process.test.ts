@@ -145,17 +145,6 @@ describe('vouchsafe issuer and verifier', () => {
     for (const name of names) expect(statSync(join(directory, 'data', name)).mode & 0o777).toBe(0o600)
   })
 
-  it.each(['issuer', 'verifier'] as const)('%s logs SIGHUP, and goes on', async (service) => {
-    const { url, child, ended } = await started(service, await makeDirectory(service))
-    child.kill('SIGHUP')
-    expect((await fetch(`${url}/health/live`)).status).toBe(200)
-    child.kill('SIGTERM')
-    const end = await ended
-    expect([end.status, end.signal]).toEqual([0, null])
-    const ignored = { event: 'sighup_ignored', message: expect.stringContaining('restart') as string }
-    expect(events(end)).toContainEqual(expect.objectContaining(ignored))
-  })
-
   it('listens on all interfaces when no host is named', async () => {
     const { port } = await started('issuer', await makeDirectory('issuer', { host: undefined }))
     expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200)
