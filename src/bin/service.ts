@@ -98,7 +98,6 @@ async function serve(
   configFile: string,
   { log, renewal }: { readonly log: Logger; readonly renewal: Hangup },
 ): Promise<void> {
-  const { read } = services[name]
   const file = readConfigFile(configFile)
   const other = 'value' in file ? otherServiceMistake(name, file.value) : undefined
   if (other !== undefined) {
