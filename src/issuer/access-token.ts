@@ -9,6 +9,7 @@ import { readJws, writeJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
+import { sessionOfExternalToken } from './external-token.ts'
 import type { IssuanceSession } from './session.ts'
 
 /** How long a token is good. */
@@ -21,13 +22,15 @@ export interface OpenSession {
   readonly version: number
 }
 
-/** The session whose access token the header carries. Refuses with `invalid_token`. RFC 6750 section 3.1. */
-export async function sessionOfToken(
-  { store, now }: IssuerContext,
-  authorization: string | undefined,
-): Promise<OpenSession> {
+/**
+ * The session whose access token the header carries. Refuses with `invalid_token`; a token of an external server also as
+ * {@link sessionOfExternalToken} does. RFC 6750 section 3.1.
+ */
+export async function sessionOfToken(context: IssuerContext, authorization: string | undefined): Promise<OpenSession> {
+  const { store, now, authorizationServer } = context
   const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
   if (token === undefined) return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
+  if (authorizationServer !== undefined) return sessionOfExternalToken(context, authorizationServer, token)
   const sessionId = subjectOf(token)
   const row = sessionId === undefined ? undefined : await store.get('issuance_session', sessionId)
   const known = row?.value.token

@@ -26,6 +26,8 @@ export type IssuerCollections = EventCollections &
      * reads it, and nothing else changes it.
      */
     issuance_dataset: JsonObject | null
+    /** By the MAC of a pre-authorized code that the application supplied. */
+    pre_authorized_code: { readonly sessionId: string }
     /** By nonce; kept until the nonce would have expired anyway. */
     spent_nonce: Record<string, never>
   }
@@ -46,6 +48,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0006', statements: ['update issuance_session set due_at = 0 where due_at is null'] },
   { id: 'issuer-0007', statements: encryptionKeyCollection },
   { id: 'issuer-0008', statements: FROM_EVENTS.flatMap(createCollection) },
+  { id: 'issuer-0009', statements: createCollection('pre_authorized_code') },
 ]
 
 /** What is encrypted where there is a key: personal data, and what opens a session. */

@@ -3,6 +3,12 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { anchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
+  AuthorizationServer,
+  type AuthorizationServerConfig,
+  authorizationServerMistakes,
+  readAuthorizationServer,
+} from '../config/authorization-server.ts'
+import {
   type CommonConfig,
   commonSettings,
   type ReadResult,
@@ -53,6 +59,7 @@ export const IssuerSettings = Type.Object(
       },
       { additionalProperties: false },
     ),
+    authorizationServer: Type.Optional(AuthorizationServer),
     keyAttestationTrustAnchors: Type.Optional(
       Type.String({
         description:
@@ -76,6 +83,8 @@ export const IssuerSettings = Type.Object(
 )
 
 export interface IssuerConfig extends CommonConfig {
+  /** Who gives the access tokens; undefined when this service does. */
+  readonly authorizationServer: AuthorizationServerConfig | undefined
   /** Empty: no configuration can require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: {
@@ -113,14 +122,19 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     now,
   )
   const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files)
-  if ('mistakes' in common || 'mistakes' in anchors) {
-    return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
+  const serverMistakes = authorizationServerMistakes(shape.settings.authorizationServer)
+  if ('mistakes' in common || 'mistakes' in anchors || serverMistakes.length > 0) {
+    const mistakes = [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
+    return { mistakes: [...mistakes, ...serverMistakes] }
   }
-  const { issuer, credentialEncryption, compatibility, statusList } = shape.settings as Static<typeof IssuerSettings>
+  const { issuer, authorizationServer, credentialEncryption, compatibility, statusList } = shape.settings as Static<
+    typeof IssuerSettings
+  >
   return {
     config: {
       ...common.config,
       issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
+      authorizationServer: authorizationServer && readAuthorizationServer(authorizationServer),
       keyAttestationTrustAnchors: anchors.certificates,
       statusList: {
         entries: statusList?.entries ?? ENTRIES.default,

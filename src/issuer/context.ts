@@ -5,6 +5,7 @@ import type { JsonObject } from '../codec/json.ts'
 import type { Outbound } from '../http/outbound.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { Kept } from '../store/kept.ts'
+import type { AuthorizationServer } from './authorization-server.ts'
 import type { IssuerStore } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { EncryptionKeyPair } from './encryption-key.ts'
@@ -16,7 +17,14 @@ export interface IssuerContext {
   readonly outbound: Outbound
   readonly signer: Signer
   /** Derived from the signing key, so that every process of the service and every restart has the same. */
-  readonly secrets: { readonly code: KeyObject; readonly txCode: KeyObject; readonly nonce: KeyObject }
+  readonly secrets: {
+    readonly code: KeyObject
+    readonly suppliedCode: KeyObject
+    readonly txCode: KeyObject
+    readonly nonce: KeyObject
+  }
+  /** Who gives the access tokens, where this service does not. */
+  readonly authorizationServer: AuthorizationServer | undefined
   /** A configuration as it was posted, removed or not. It never changes, so the ones used last are kept in memory. */
   readonly configuration: (id: string) => Promise<JsonObject | undefined>
   /** The same as wallets see it. */

@@ -8,6 +8,7 @@ import type { Outbound } from '../http/outbound.ts'
 import { deriveSecret, keySigner } from '../keys/file-signer.ts'
 import { kept } from '../store/kept.ts'
 import { remembered } from '../store/remembered.ts'
+import { authorizationServer } from './authorization-server.ts'
 import type { IssuerStore } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
@@ -71,10 +72,12 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
       return posted && shownConfiguration(posted, signer())
     }),
     offeredConfigurations: kept(1000, effects.now, () => offeredConfigurations(store, signer())),
+    authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries),
     encryptionKey: deriveEncryptionKey(config.signingKey),
     secrets: {
       code: deriveSecret(config.signingKey, 'pre-authorized code'),
+      suppliedCode: deriveSecret(config.signingKey, 'supplied pre-authorized code'),
       txCode: deriveSecret(config.signingKey, 'tx_code'),
       nonce: deriveSecret(config.signingKey, 'c_nonce'),
     },

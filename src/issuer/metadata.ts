@@ -32,7 +32,7 @@ export async function issuerMetadata(
   const identifier = identifierOf(context, sessionId)
   return {
     credential_issuer: identifier,
-    authorization_servers: [identifier],
+    authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
     nonce_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
     // Wallets of the drafts would ask for encrypted responses without encrypting their requests.

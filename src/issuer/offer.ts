@@ -5,20 +5,23 @@ import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { identifierOf } from './metadata.ts'
-import { preAuthorizedCode } from './pre-authorized-code.ts'
+import { codeOfSession } from './pre-authorized-code.ts'
 
 /** The offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
   const session = await findSession(context.store, sessionId)
-  if (session.token !== undefined) refuse('gone', 'this credential offer has been used')
+  // Where another server gives the tokens, the first credential tells that the code was redeemed.
+  if (session.token !== undefined || session.issued.length > 0) refuse('gone', 'this credential offer has been used')
   if (session.lockedAt !== undefined) refuse('gone', 'this credential offer is void: too many wrong transaction codes')
   if (context.now().getTime() >= session.expiresAt) refuse('gone', 'this credential offer has expired')
+  const code = codeOfSession(context, sessionId, session)
+  if (code === undefined) return refuse('gone', 'the key of this service has changed; ask for a new credential offer')
   return {
     credential_issuer: identifierOf(context, context.config.issuer.identifier === 'session' ? sessionId : undefined),
     credential_configuration_ids: [...session.configurationIds],
     grants: {
       [PRE_AUTHORIZED_GRANT]: {
-        'pre-authorized_code': preAuthorizedCode(context.secrets.code, sessionId),
+        'pre-authorized_code': code,
         ...(session.txCode && { tx_code: session.txCode.asked }),
       },
     },

@@ -6,7 +6,6 @@ import { JSON_TYPE, JWT_TYPE, SessionParams } from '../http/answers.ts'
 import { bodylessRoutes, formRoutes, jwtRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerOnce } from '../http/idempotency.ts'
-import { refuseLater } from '../protocol/later.ts'
 import { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import { type CredentialRequest, IssuerMetadata } from '../protocol/oid4vci.ts'
 import { type OpenSession, sessionOfToken } from './access-token.ts'
@@ -28,15 +27,18 @@ import { redeemCode } from './token-request.ts'
 const admin = { config: { admin: true } } as const
 /** A code and a grant type are short, and reading a form costs more than it costs to send. */
 const TOKEN_BODY_LIMIT = 16 * 1024
-const LATER_FIELDS = ['pre-authorized_code']
 
 export function issuerRoutes(app: App, context: IssuerContext): void {
   configurationRoutes(app, context)
   sessionRoutes(app, context)
   documentRoutes(app, context)
   statusRoutes(app, context)
+  // Where another server gives the tokens, nothing of ours may look as if it did.
+  if (context.authorizationServer === undefined) {
+    serverRoutes(app, context)
+    formRoutes(app, TOKEN_BODY_LIMIT, (scope) => tokenRoutes(scope, context))
+  }
   bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
-  formRoutes(app, TOKEN_BODY_LIMIT, (scope) => tokenRoutes(scope, context))
   jwtRoutes(app, (scope) => credentialRoute(scope, context))
 }
 
@@ -69,7 +71,6 @@ function configurationRoutes(app: App, context: IssuerContext): void {
 function sessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
     const { body, headers, apiKeyLabel } = request
-    refuseLater(body, LATER_FIELDS)
     const asked = { key: headers['idempotency-key'], route: 'issuance', caller: apiKeyLabel, body, now: context.now() }
     return answerOnce(context.store, asked, (remember) =>
       startSession(context, body, { caller: apiKeyLabel, remember }),
@@ -92,7 +93,6 @@ function documentRoutes(app: App, context: IssuerContext): void {
   app.get(base, { schema }, (request, reply) => answerMetadata(context, request, reply, 'final'))
   app.get(inserted, { schema: ofSession }, (request, reply) => answerMetadata(context, request, reply, 'final'))
   app.get(appended, { schema: ofSession }, (request, reply) => answerMetadata(context, request, reply, 'older'))
-  serverRoutes(app, context)
 }
 
 /** As JSON, or signed when the client would rather have that. */

@@ -16,6 +16,7 @@ import {
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialConfiguration, CredentialOffer, CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
+import { MAX_CODE } from './pre-authorized-code.ts'
 import { CredentialState } from './status-list/schemas.ts'
 
 const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
@@ -50,7 +51,15 @@ export const NewSession = Type.Object(
     ),
     credential_configurations: Type.Array(Type.String(), { minItems: 1, maxItems: 50, uniqueItems: true }),
     expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds; 600 when absent' })),
-    'pre-authorized_code': Type.Optional(Type.Unknown({ description: 'Not yet supported' })),
+    'pre-authorized_code': Type.Optional(
+      Type.String({
+        minLength: 16,
+        maxLength: MAX_CODE,
+        pattern: '^[!-~]*$',
+        description:
+          'The code of the offer, where an authorization server knows it already; used once; made when absent',
+      }),
+    ),
     tx_code: Type.Optional(NewTxCode),
   },
   { additionalProperties: false },

@@ -9,6 +9,8 @@ export interface IssuanceSession {
   /** Times are milliseconds since the epoch. */
   readonly createdAt: number
   readonly expiresAt: number
+  /** The pre-authorized code, sealed, where the application supplied it. */
+  readonly suppliedCode?: string
   /** Where the offer asks for it. */
   readonly txCode?: TxCode | undefined
   /** Too many wrong transaction codes came: nobody can redeem the code any more. */

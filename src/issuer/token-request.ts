@@ -11,7 +11,7 @@ import { grantedDetails, readAuthorizationDetails } from './authorization-detail
 import type { IssuerContext } from './context.ts'
 import { draft13Nonce } from './draft13.ts'
 import { identifierOf } from './metadata.ts'
-import { sessionOfCode } from './pre-authorized-code.ts'
+import { sessionOfAnyCode } from './pre-authorized-code.ts'
 import type { TokenRequest } from './schemas.ts'
 import { type IssuanceSession, recordWrongTxCode, refuseUnlessRedeemable } from './session.ts'
 import { isRightTxCode } from './tx-code.ts'
@@ -25,7 +25,7 @@ export async function redeemCode(
   request: TokenRequest,
   sessionId: string | undefined,
 ): Promise<TokenResponse> {
-  const id = sessionOfRequest(context, request)
+  const id = await sessionOfRequest(context, request)
   const ours = id !== undefined && (sessionId === undefined || sessionId === id)
   for (;;) {
     const row = ours ? await context.store.get('issuance_session', id) : undefined
@@ -67,15 +67,15 @@ async function redeemOnce(
   }
 }
 
-/** The session that the code of the request was made for, or undefined when we did not make it. */
-function sessionOfRequest({ secrets }: IssuerContext, request: TokenRequest): string | undefined {
+/** The session that the code of the request is for, or undefined when there is none. */
+async function sessionOfRequest(context: IssuerContext, request: TokenRequest): Promise<string | undefined> {
   if (request.grant_type !== PRE_AUTHORIZED_GRANT) {
     const code: ErrorCode = request.grant_type ? 'unsupported_grant_type' : 'invalid_request'
     refuse(code, `grant_type must be ${PRE_AUTHORIZED_GRANT}`)
   }
   const code = request['pre-authorized_code']
   if (!code) return refuse('invalid_request', 'pre-authorized_code is missing')
-  return sessionOfCode(secrets.code, code)
+  return sessionOfAnyCode(context, code)
 }
 
 /** The configurations that authorization details name, or undefined when there are none. */

@@ -10,7 +10,8 @@ import { sweepSessions } from './retention.ts'
 export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
   const { store, now } = effects
   const purge = async (): Promise<void> => {
-    for (const collection of ['spent_nonce', 'idempotent_answer'] as const) await store.purge(collection, now())
+    const collections = ['spent_nonce', 'pre_authorized_code', 'idempotent_answer'] as const
+    for (const collection of collections) await store.purge(collection, now())
   }
   return [
     { name: 'sessions', everyMs: 1000, run: () => sweepSessions(config, effects) },

@@ -27,9 +27,9 @@ export const statusOf = {
   // Administrative endpoints
   unauthorized: 401,
   not_found: 404,
+  invalid_state: 409,
   method_not_allowed: 405,
   idempotency_conflict: 409,
-  invalid_state: 409,
   gone: 410,
   request_too_large: 413,
   unsupported_media_type: 415,

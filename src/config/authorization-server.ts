@@ -1,0 +1,81 @@
+/** `authorizationServer`: an OAuth 2.0 server that gives the access tokens in our place. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { isPrivateHost } from '../protocol/private-host.ts'
+
+const DEFAULT_CLAIM = 'pre-authorized_code'
+/** A claim as every token has it opens whatever session somebody names like it. */
+const NO_SESSION = ['iss', 'aud', 'exp', 'nbf', 'iat', 'scope', 'client_id', 'cnf', 'typ', 'active', 'token_type']
+
+export const AuthorizationServer = Type.Object(
+  {
+    issuer: Type.String({
+      description: 'Its issuer identifier, https; `iss` of its tokens, and where its metadata is found (RFC 8414)',
+    }),
+    jwksUri: Type.Optional(Type.String({ description: 'Its keys; looked up in its metadata when absent' })),
+    audience: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'What `aud` of its tokens must contain; when absent, `baseUrl` or the credential issuer identifier of the session',
+      }),
+    ),
+    sessionClaim: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'The claim of its tokens that has the pre-authorized code of the session; `pre-authorized_code` when absent',
+      }),
+    ),
+    introspection: Type.Optional(
+      Type.Object(
+        {
+          endpoint: Type.Optional(Type.String({ description: 'Looked up in its metadata when absent' })),
+          clientId: Type.String({ minLength: 1, description: 'As whom this service asks, by client_secret_basic' }),
+          clientSecret: Type.String({ minLength: 1, description: 'The secret of clientId' }),
+        },
+        {
+          additionalProperties: false,
+          description: 'Every token is asked about there (RFC 7662), and none is read here: for opaque tokens',
+        },
+      ),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'An OAuth 2.0 server that gives the access tokens; this service has no token endpoint of its own then',
+  },
+)
+type AuthorizationServer = Static<typeof AuthorizationServer>
+
+export interface AuthorizationServerConfig extends AuthorizationServer {
+  readonly sessionClaim: string
+}
+
+export function readAuthorizationServer(settings: AuthorizationServer): AuthorizationServerConfig {
+  return { ...settings, sessionClaim: settings.sessionClaim ?? DEFAULT_CLAIM }
+}
+
+export function authorizationServerMistakes(settings: AuthorizationServer | undefined): string[] {
+  if (settings === undefined) return []
+  const { issuer, jwksUri, sessionClaim, introspection } = settings
+  const addresses = { issuer, jwksUri, 'introspection.endpoint': introspection?.endpoint }
+  const mistakes = Object.entries(addresses).flatMap(([name, url]) => {
+    const problem = url === undefined ? undefined : addressProblem(url)
+    return problem === undefined ? [] : [`authorizationServer.${name}: ${problem}`]
+  })
+  // RFC 8414 section 2.
+  if (/[?#]/.test(issuer)) mistakes.push('authorizationServer.issuer: it must have no query and no fragment')
+  if (sessionClaim !== undefined && NO_SESSION.includes(sessionClaim)) {
+    mistakes.push(`authorizationServer.sessionClaim: ${sessionClaim} has a meaning of its own and names no session`)
+  }
+  return mistakes
+}
+
+function addressProblem(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'it is not a URL; write it like https://login.example'
+  const { protocol, hostname, username, password } = new URL(text)
+  if (username !== '' || password !== '') return 'it must not contain a user or password'
+  if (protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))) return undefined
+  return 'it must begin with https://; plain http is for addresses of this machine and its network'
+}

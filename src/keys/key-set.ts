@@ -1,0 +1,107 @@
+/**
+ * The published keys of another server, and whether one of them signed a JWS. Beside our own algorithms these may be RSA,
+ * which authorization servers sign with unless they are told otherwise. RFC 7517 section 5, RFC 7518 sections 3.3 and 3.5.
+ */
+import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
+import type { Jws } from '../codec/jws.ts'
+import { MalformedError, malformed } from '../codec/malformed.ts'
+import { algorithmOf, algorithms } from './algorithm.ts'
+import { importPublicKey, readPublicJwk } from './jwk.ts'
+import { signedBy } from './signature.ts'
+
+export interface PublishedKey {
+  readonly kid: string | undefined
+  readonly key: KeyObject
+  /** The names of the algorithms that it is good for: never more than one family. */
+  readonly algs: readonly string[]
+}
+
+const RSA_ALGORITHMS = ['RS256', 'PS256']
+/** Shorter ones can be broken; longer ones, and other exponents, only cost time. NIST SP 800-131A; RFC 7518 section 3.3. */
+const RSA_BITS = { least: 2048, most: 8192 }
+const RSA_EXPONENT = 65_537n
+const MAX_KEYS = 100
+
+/**
+ * The keys of a JWK Set that we can verify with; others, such as those to encrypt to, are passed over. Throws a
+ * MalformedError when it is no JWK Set.
+ */
+export function readKeySet(set: JsonObject): readonly PublishedKey[] {
+  const keys = own(set, 'keys')
+  if (!Array.isArray(keys)) return malformed('it has no array of keys')
+  if (keys.length > MAX_KEYS) malformed(`it has more than ${MAX_KEYS} keys`)
+  return keys.flatMap(readKey)
+}
+
+/**
+ * Whether the JWS names an algorithm of one of `keys`, and its signature is by it. Where the header has a `kid`, only keys of
+ * that name are tried. Nothing that is no key of a pair can be in `keys`, so that neither `none` nor a MAC verifies. RFC 8725
+ * section 3.1.
+ */
+export function signedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {
+  const alg = ownString(jws.header, 'alg')
+  if (alg === undefined) return false
+  return keysOf(keys, jws)
+    .filter(({ algs }) => algs.includes(alg))
+    .some(({ key }) => (RSA_ALGORITHMS.includes(alg) ? rsaSigned(jws, alg, key) : signedBy(jws, key)))
+}
+
+/** The keys that the header may mean. */
+export function keysOf(keys: readonly PublishedKey[], { header }: Jws): readonly PublishedKey[] {
+  const kid = own(header, 'kid')
+  return kid === undefined ? keys : keys.filter((key) => key.kid === kid)
+}
+
+function readKey(jwk: Json): readonly PublishedKey[] {
+  if (!isObject(jwk) || !isToVerify(jwk)) return []
+  try {
+    const key = own(jwk, 'kty') === 'RSA' ? rsaKey(jwk) : importPublicKey(readPublicJwk(jwk))
+    const algs = algorithmsOf(key, own(jwk, 'alg'))
+    return algs.length > 0 ? [{ kid: ownString(jwk, 'kid'), key, algs }] : []
+  } catch (error) {
+    if (error instanceof MalformedError) return []
+    throw error
+  }
+}
+
+function isToVerify(jwk: JsonObject): boolean {
+  const [use, operations] = [own(jwk, 'use'), own(jwk, 'key_ops')]
+  return (use === undefined || use === 'sig') && (operations === undefined || stringsIn(operations).includes('verify'))
+}
+
+/** Those of the key, or the one that it is published for. An elliptic curve has one, which may have two names. */
+function algorithmsOf(key: KeyObject, stated: Json | undefined): readonly string[] {
+  const algorithm = algorithmOf(key)
+  const fitting: readonly string[] = algorithm === undefined ? RSA_ALGORITHMS : algorithms[algorithm].jose
+  if (stated === undefined) return fitting
+  const named = fitting.filter((name) => name === stated)
+  return algorithm !== undefined && named.length > 0 ? fitting : named
+}
+
+function rsaKey(jwk: JsonObject): KeyObject {
+  const [n, e] = [ownString(jwk, 'n'), ownString(jwk, 'e')]
+  if (n === undefined || e === undefined) return malformed('the RSA key has no n or no e')
+  if (Object.hasOwn(jwk, 'd')) malformed('the key is a private one')
+  let key: KeyObject
+  try {
+    key = createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' })
+  } catch {
+    return malformed('the RSA key cannot be read')
+  }
+  const { modulusLength = 0, publicExponent } = key.asymmetricKeyDetails ?? {}
+  const fits = modulusLength >= RSA_BITS.least && modulusLength <= RSA_BITS.most
+  return fits && publicExponent === RSA_EXPONENT ? key : malformed('the RSA key is of a size that is not taken')
+}
+
+function rsaSigned({ signed, signature }: Jws, alg: string, key: KeyObject): boolean {
+  const padding =
+    alg === 'PS256'
+      ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+      : { padding: constants.RSA_PKCS1_PADDING }
+  try {
+    return verify('sha256', signed, { key, ...padding }, signature)
+  } catch {
+    return false
+  }
+}
