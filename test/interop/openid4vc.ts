@@ -63,6 +63,7 @@ interface Packages {
   readonly Openid4vpClient: new (options: object) => PresentationClient
   readonly setGlobalConfig: (config: object) => void
   readonly clientAuthenticationAnonymous: () => unknown
+  readonly clientAuthenticationNone: (options: { readonly clientId: string }) => unknown
 }
 
 // Named at run time, because the packages are installed for these tests only, and their types take seconds to check.
@@ -81,12 +82,15 @@ interface JwtSigner {
 export type Fetch = typeof globalThis.fetch
 
 /** What the packages leave to the wallet: its keys, hashes, randomness, and the network. */
-function callbacks(holder: Signer, fetch: Fetch) {
+function callbacks(holder: Signer, fetch: Fetch, clientId?: string) {
   return {
     fetch,
     hash: (data: Uint8Array) => sha256(data),
     generateRandom: (length: number) => new Uint8Array(randomBytes(length)),
-    clientAuthentication: packages.clientAuthenticationAnonymous(),
+    clientAuthentication:
+      clientId === undefined
+        ? packages.clientAuthenticationAnonymous()
+        : packages.clientAuthenticationNone({ clientId }),
     signJwt: async (_: JwtSigner, jwt: { readonly header: JsonObject; readonly payload: JsonObject }) => ({
       jwt: await writeJws(jwt.header, jwt.payload, (data) => holder.sign(data)),
       signerJwk: holder.jwk,
@@ -109,8 +113,13 @@ function callbacks(holder: Signer, fetch: Fetch) {
   }
 }
 
-export function issuanceClient(services: Services, holder: Signer, fetch: Fetch = services.fetch): IssuanceClient {
-  return new packages.Openid4vciClient({ callbacks: callbacks(holder, fetch) })
+export function issuanceClient(
+  services: Services,
+  holder: Signer,
+  fetch: Fetch = services.fetch,
+  clientId?: string,
+): IssuanceClient {
+  return new packages.Openid4vciClient({ callbacks: callbacks(holder, fetch, clientId) })
 }
 
 export function presentationClient(
@@ -128,6 +137,9 @@ export interface Dialect {
   readonly proof: 'proof' | 'proofs'
   readonly key: 'jwk' | 'did'
   readonly nonceFrom: 'nonce endpoint' | 'token response'
+  /** As whom the wallet asks for the token, where the authorization server wants to know. */
+  readonly clientId?: string
+  readonly txCode?: string
 }
 
 export const FINAL: Dialect = { version: 'V1', proof: 'proofs', key: 'jwk', nonceFrom: 'nonce endpoint' }
@@ -149,15 +161,15 @@ export async function receive(
   dialect: Dialect = FINAL,
   step: Step = async (_, work) => await work(),
 ): Promise<string> {
-  const { version, proof, key, nonceFrom } = dialect
+  const { version, proof, key, nonceFrom, clientId, txCode } = dialect
   const fetch = version === 'V1' ? services.fetch : withoutInsertedPaths(services.fetch)
-  const client = issuanceClient(services, signer, fetch)
+  const client = issuanceClient(services, signer, fetch, clientId)
   const credentialOffer = await step('offer', () => client.resolveCredentialOffer(offer.link))
   assert.deepEqual(credentialOffer.credential_configuration_ids, [offer.id])
   const served = await step('metadata', () => client.resolveIssuerMetadata(credentialOffer.credential_issuer))
   const issuerMetadata = { ...served, originalDraftVersion: version }
   const { accessTokenResponse } = await step('token', () =>
-    client.retrievePreAuthorizedCodeAccessTokenFromOffer({ credentialOffer, issuerMetadata }),
+    client.retrievePreAuthorizedCodeAccessTokenFromOffer({ credentialOffer, issuerMetadata, txCode }),
   )
   const nonce = await step('nonce', async () =>
     nonceFrom === 'nonce endpoint'
