@@ -214,8 +214,7 @@ describe.each([
 
   it.each([
     'management',
-    ...(service === 'issuer' ? [] : ['compatibility']),
-    'authorizationServer',
+    ...(service === 'issuer' ? [] : ['compatibility', 'authorizationServer']),
     'status',
   ])('refuses %s by name as not yet supported', (name) => {
     for (const value of [{}, null, 'haip', 1]) {

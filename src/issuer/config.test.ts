@@ -69,6 +69,57 @@ describe('the settings of the issuer alone', () => {
   })
 })
 
+describe('authorizationServer', () => {
+  const read = (authorizationServer: unknown) =>
+    readIssuerConfig({ ...settings('issuer', ISSUER_URL), authorizationServer }, filesOf(services.files), now)
+  const issuer = 'https://login.example'
+  const introspection = { clientId: 'a', clientSecret: 'b' }
+
+  it.each([
+    [{}, ['authorizationServer.issuer: required']],
+    ['https://login.example', ['authorizationServer: must be object']],
+    [{ issuer: 'login.example' }, ['authorizationServer.issuer: it is not a URL']],
+    [{ issuer: 'http://login.example' }, ['authorizationServer.issuer: it must begin with https://']],
+    [{ issuer: 'ftp://login.example' }, ['authorizationServer.issuer: it must begin with https://']],
+    [{ issuer: 'https://a:b@login.example' }, ['authorizationServer.issuer: it must not contain a user']],
+    [{ issuer: `${issuer}?a=b` }, ['authorizationServer.issuer: it must have no query']],
+    [{ issuer: `${issuer}#a` }, ['authorizationServer.issuer: it must have no query']],
+    [{ issuer, jwksUri: 'http://login.example/jwks' }, ['authorizationServer.jwksUri: it must begin with https://']],
+    [{ issuer, jwks: {} }, ['authorizationServer.jwks: unknown']],
+    [{ issuer, audience: '' }, ['authorizationServer.audience: must NOT']],
+    [{ issuer, sessionClaim: '' }, ['authorizationServer.sessionClaim: must NOT']],
+    [{ issuer, sessionClaim: 'aud' }, ['authorizationServer.sessionClaim: aud has a meaning of its own']],
+    [
+      { issuer, introspection: {} },
+      ['clientId: required', 'clientSecret: required'].map((m) => `authorizationServer.introspection.${m}`),
+    ],
+    [
+      { issuer, introspection: { ...introspection, endpoint: 'a' } },
+      ['authorizationServer.introspection.endpoint: it is not a URL'],
+    ],
+  ])('refuses %j', (value, mistakes) => {
+    const found = [...mistakesOf(read(value))].sort()
+    expect(found).toEqual(mistakes.map((mistake) => expect.stringContaining(mistake) as string))
+  })
+
+  it('is told together with every other mistake', () => {
+    const value = { ...settings('issuer', ISSUER_URL), authorizationServer: { issuer: 'a' }, prot: 1 }
+    const mistakes = mistakesOf(readIssuerConfig(value, filesOf(services.files), now))
+    expect(mistakes.map((mistake) => mistake.split(':')[0]).sort()).toEqual(['authorizationServer.issuer', 'prot'])
+  })
+
+  it('is the service itself when there is none', () => {
+    const result = readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(services.files), now)
+    expect('config' in result && result.config.authorizationServer).toBeUndefined()
+  })
+
+  it.each(['https://login.example/tenant', 'http://localhost:3000', 'http://10.0.0.1'])('may be %s', (address) => {
+    const result = read({ issuer: address, introspection })
+    const config = 'config' in result ? result.config.authorizationServer : undefined
+    expect(config).toEqual({ issuer: address, sessionClaim: 'pre-authorized_code', introspection })
+  })
+})
+
 describe('the trust anchors of key attestations', () => {
   const read = (texts: Readonly<Record<string, string>>, at = now) => {
     const value = { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'attesters' }
