@@ -30,7 +30,10 @@ export async function sessionOfToken(context: IssuerContext, authorization: stri
   const { store, now, authorizationServer } = context
   const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
   if (token === undefined) return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
-  if (authorizationServer !== undefined) return sessionOfExternalToken(context, authorizationServer, token)
+  if (authorizationServer !== undefined) {
+    const external = await sessionOfExternalToken(context, authorizationServer, token)
+    return { sessionId: external.sessionId, session: external.row.value, version: external.row.version }
+  }
   const sessionId = subjectOf(token)
   const row = sessionId === undefined ? undefined : await store.get('issuance_session', sessionId)
   const known = row?.value.token

@@ -6,11 +6,12 @@ import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { refuse } from '../protocol/error.ts'
-import type { OpenSession } from './access-token.ts'
+import type { Row } from '../store/store.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { IssuerContext } from './context.ts'
 import { identifierOf } from './metadata.ts'
 import { sessionOfAnyCode } from './pre-authorized-code.ts'
+import type { IssuanceSession } from './session.ts'
 
 /**
  * The session that the token opens: that whose pre-authorized code is in its claim, until the session expires. Refuses with
@@ -21,7 +22,7 @@ export async function sessionOfExternalToken(
   context: IssuerContext,
   server: AuthorizationServer,
   token: string,
-): Promise<OpenSession> {
+): Promise<{ readonly sessionId: string; readonly row: Row<IssuanceSession> }> {
   const claims = await (server.config.introspection ? introspected(server, token) : signed(context, server, token))
   refuseUnlessTimely(context, claims)
   // RFC 9449 section 7.1, RFC 8705 section 3: whoever holds it has to show the key that it is bound to.
@@ -33,7 +34,7 @@ export async function sessionOfExternalToken(
   if (sessionId === undefined || row === undefined) return invalid('its session is unknown')
   refuseOtherAudience(context, server, { claims, sessionId })
   if (context.now().getTime() >= row.value.expiresAt) invalid('its session has expired')
-  return { sessionId, session: row.value, version: row.version }
+  return { sessionId, row }
 }
 
 async function signed(context: IssuerContext, server: AuthorizationServer, token: string): Promise<JsonObject> {

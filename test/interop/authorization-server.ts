@@ -47,7 +47,7 @@ export interface Options {
 export const CLIENT = { clientId: 'issuer', clientSecret: 'secret of the issuer, 32 characters' }
 export const WALLET = 'wallet'
 const SCOPE = 'credential'
-const { default: ProviderOf } = (await import('oidc-provider' as string)) as { readonly default: ProviderClass }
+const { default: ProviderOf } = (await import('oidc-provider')) as { readonly default: ProviderClass }
 
 export async function startExternalServer(options: Options): Promise<ExternalServer> {
   let listener: RequestListener = () => undefined

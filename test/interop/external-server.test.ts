@@ -195,7 +195,7 @@ describe('a key server that does not do as it should', () => {
   ] as const)('and %s is given up', async (_, behave, why) => {
     const timers: (NodeJS.Timeout | undefined)[] = []
     const http = createServer((__, response) => {
-      timers.push(behave((text) => response.write(text)) as NodeJS.Timeout | undefined)
+      timers.push(behave((text) => response.write(text)))
     })
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
     const jwksUri = `http://127.0.0.1:${(http.address() as AddressInfo).port}/jwks`

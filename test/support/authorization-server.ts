@@ -86,7 +86,7 @@ export function claimsOf(code: string, { now }: Clock): JsonObject {
 /** A token of the claims; members of the header that are undefined fall away. */
 export function signToken(signer: TestKey, claims: object, header: object = {}): Promise<string> {
   const all = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid, ...header }
-  return writeJws(all as JsonObject, claims as JsonObject, (data) => Promise.resolve(signatureOf(signer, data)))
+  return writeJws(all, claims as JsonObject, (data) => Promise.resolve(signatureOf(signer, data)))
 }
 
 function signatureOf({ alg, key }: TestKey, data: Uint8Array): Uint8Array {
