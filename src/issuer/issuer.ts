@@ -1,4 +1,5 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
+import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
 import { derived } from '../codec/derived.ts'
 import { authenticator } from '../http/api-key.ts'
@@ -75,11 +76,15 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries),
     encryptionKey: deriveEncryptionKey(config.signingKey),
-    secrets: {
-      code: deriveSecret(config.signingKey, 'pre-authorized code'),
-      suppliedCode: deriveSecret(config.signingKey, 'supplied pre-authorized code'),
-      txCode: deriveSecret(config.signingKey, 'tx_code'),
-      nonce: deriveSecret(config.signingKey, 'c_nonce'),
-    },
+    secrets: secretsOf(config.signingKey),
+  }
+}
+
+function secretsOf(signingKey: KeyObject): IssuerContext['secrets'] {
+  return {
+    code: deriveSecret(signingKey, 'pre-authorized code'),
+    suppliedCode: deriveSecret(signingKey, 'supplied pre-authorized code'),
+    txCode: deriveSecret(signingKey, 'tx_code'),
+    nonce: deriveSecret(signingKey, 'c_nonce'),
   }
 }

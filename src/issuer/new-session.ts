@@ -7,23 +7,18 @@ import type { Remember } from '../http/idempotency.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
-import type { Change } from '../store/store.ts'
-import type { IssuerCollections } from './collections.ts'
 import { formatOfConfiguration, offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
-import { sessionOfCode } from './pre-authorized-code.ts'
+import { keepSuppliedCode, refuseUsedCode } from './pre-authorized-code.ts'
 import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
-import { IV_BYTES, sealCode, suppliedCodeId } from './supplied-code.ts'
 import { makeTxCode } from './tx-code.ts'
 
 const LIFETIME_SECONDS = 600
-/** A code does not come again while tokens that name it may still be about. */
-const CODE_KEPT_MS = 30 * 86_400_000
 
 /**
  * Starts a session for the dataset. Refuses with `invalid_request`, naming the path, an unknown configuration and
- * a dataset that one of them cannot be filled with. Undefined when a request with the same idempotency key was faster.
+ * a dataset that one of them cannot be filled with; with `invalid_state` a code that was used before. Undefined when a request with the same idempotency key was faster.
  */
 export async function startSession(
   context: IssuerContext,
@@ -33,23 +28,12 @@ export async function startSession(
   const { credential_configurations: configurationIds } = request
   const dataset = request.credential_dataset as JsonObject
   refuseTooMany(dataset)
-  for (const [index, id] of configurationIds.entries()) {
-    const configuration = await offeredConfiguration(context, id)
-    if (configuration === undefined) {
-      return refuse(
-        'invalid_request',
-        `credential_configurations[${index}]: there is no credential configuration ${id}`,
-      )
-    }
-    const format = formatOfConfiguration(configuration)
-    format.checkDataset(dataset, configuration)
-    refuseUnlessComplete(format.claimsOf(dataset), configuration)
-  }
+  await refuseUnfitting(context, configurationIds, dataset)
   const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
-  const supplied = suppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
+  const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
   const value: IssuanceSession = {
     configurationIds,
     createdAt,
@@ -72,32 +56,28 @@ export async function startSession(
     recorded({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
     ...supplied.changes,
   ])
-  if (failed !== undefined && failed >= once.length) refuseCode()
+  if (failed !== undefined && failed >= once.length) refuseUsedCode()
   return failed === undefined ? answer : undefined
 }
 
-/** How a code that the application brings is kept and found; nothing when it brings none. */
-function suppliedCode(
-  { secrets, random }: IssuerContext,
-  code: string | undefined,
-  { sessionId, expiresAt }: { readonly sessionId: string; readonly expiresAt: number },
-): { readonly members: Pick<IssuanceSession, 'suppliedCode'>; readonly changes: readonly Change<IssuerCollections>[] } {
-  if (code === undefined) return { members: {}, changes: [] }
-  // One that we made ourselves is that of another session.
-  if (sessionOfCode(secrets.code, code) !== undefined) refuseCode()
-  const dueAt = new Date(expiresAt + CODE_KEPT_MS)
-  const found = {
-    insert: 'pre_authorized_code',
-    id: suppliedCodeId(secrets.code, code),
-    value: { sessionId },
-    dueAt,
-  } as const
-  const sealed = sealCode(secrets.suppliedCode, sessionId, code, random(IV_BYTES))
-  return { members: { suppliedCode: sealed }, changes: [found] }
-}
-
-function refuseCode(): never {
-  return refuse('invalid_state', 'pre-authorized_code: it has been used for another session; bring a new one')
+/** Every configuration is there and can be filled with the dataset. */
+async function refuseUnfitting(
+  context: IssuerContext,
+  configurationIds: readonly string[],
+  dataset: JsonObject,
+): Promise<void> {
+  for (const [index, id] of configurationIds.entries()) {
+    const configuration = await offeredConfiguration(context, id)
+    if (configuration === undefined) {
+      return refuse(
+        'invalid_request',
+        `credential_configurations[${index}]: there is no credential configuration ${id}`,
+      )
+    }
+    const format = formatOfConfiguration(configuration)
+    format.checkDataset(dataset, configuration)
+    refuseUnlessComplete(format.claimsOf(dataset), configuration)
+  }
 }
 
 /** Each may become a disclosure, and a reader of SD-JWTs takes no more of them. */

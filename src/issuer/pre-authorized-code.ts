@@ -3,9 +3,15 @@
  * It begins with the session id, so that the token endpoint without a session in its path finds the session.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { refuse } from '../protocol/error.ts'
+import type { Change } from '../store/store.ts'
+import type { IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import type { IssuanceSession } from './session.ts'
-import { openCode, suppliedCodeId } from './supplied-code.ts'
+import { IV_BYTES, openCode, sealCode, suppliedCodeId } from './supplied-code.ts'
+
+/** A code does not come again while tokens that name it may still be about. */
+const KEPT_MS = 30 * 86_400_000
 
 /** Characters of one that is supplied. */
 export const MAX_CODE = 512
@@ -29,6 +35,30 @@ export async function sessionOfAnyCode({ secrets, store }: IssuerContext, code: 
   const made = sessionOfCode(secrets.code, code)
   if (made !== undefined || code.length > MAX_CODE) return made
   return (await store.get('pre_authorized_code', suppliedCodeId(secrets.code, code)))?.value.sessionId
+}
+
+/** How a code that the application brings is kept and found; nothing when it brings none. Refuses with `invalid_state`. */
+export function keepSuppliedCode(
+  { secrets, random }: IssuerContext,
+  code: string | undefined,
+  { sessionId, expiresAt }: { readonly sessionId: string; readonly expiresAt: number },
+): { readonly members: Pick<IssuanceSession, 'suppliedCode'>; readonly changes: readonly Change<IssuerCollections>[] } {
+  if (code === undefined) return { members: {}, changes: [] }
+  // One that we made ourselves is that of another session.
+  if (sessionOfCode(secrets.code, code) !== undefined) refuseUsedCode()
+  const dueAt = new Date(expiresAt + KEPT_MS)
+  const found = {
+    insert: 'pre_authorized_code',
+    id: suppliedCodeId(secrets.code, code),
+    value: { sessionId },
+    dueAt,
+  } as const
+  const sealed = sealCode(secrets.suppliedCode, sessionId, code, random(IV_BYTES))
+  return { members: { suppliedCode: sealed }, changes: [found] }
+}
+
+export function refuseUsedCode(): never {
+  return refuse('invalid_state', 'pre-authorized_code: it has been used for another session; bring a new one')
 }
 
 /** The session a code was made for, or undefined when we did not make it. */

@@ -32,12 +32,12 @@ export interface IssuanceSession {
 
 /** What the holder has to type in. */
 export interface TxCode {
-  /** Only this is kept of it: a MAC under a secret that no database holds. */
-  readonly mac: string
+  /** Only this is kept of it: a MAC under a secret that no database holds. Absent where another server knows the code. */
+  readonly mac?: string
   /** What the offer says of it. */
   readonly asked: {
     readonly input_mode: 'numeric' | 'text'
-    readonly length: number
+    readonly length?: number
     readonly description?: string
   }
   /** How many wrong ones have come. */

@@ -28,6 +28,7 @@ export function makeTxCode(
   asked: NonNullable<NewSession['tx_code']>,
 ): MadeTxCode {
   const { value: given, input_mode: mode = 'numeric', description } = asked
+  if (context.authorizationServer !== undefined) return codeElsewhere(asked)
   if (given !== undefined && !FITTING[mode].test(given)) {
     refuse('invalid_request', `tx_code.value: with input_mode ${mode} it must be ${FITTING_TEXT[mode]}`)
   }
@@ -39,6 +40,18 @@ export function makeTxCode(
   const said = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
   const stored = { mac: mac(context, sessionId, value), asked: said, wrong: 0 }
   return { stored, generated: given === undefined ? value : undefined }
+}
+
+/** The authorization server compares it; of us the wallet only hears what to ask its holder for. */
+function codeElsewhere({
+  value,
+  input_mode: mode = 'numeric',
+  ...rest
+}: NonNullable<NewSession['tx_code']>): MadeTxCode {
+  if (value !== undefined) {
+    refuse('invalid_request', 'tx_code.value: tell the authorization server, which compares it, and leave it out here')
+  }
+  return { stored: { asked: { input_mode: mode, ...rest }, wrong: 0 }, generated: undefined }
 }
 
 /**
@@ -56,7 +69,11 @@ export function isRightTxCode(
     return sent ? refuse('invalid_request', 'tx_code: this offer asks for no transaction code') : true
   }
   if (!sent) return refuse('invalid_request', 'tx_code is missing: this offer asks for a transaction code')
-  return timingSafeEqual(Buffer.from(mac(context, sessionId, sent)), Buffer.from(wanted.mac))
+  return wanted.mac !== undefined && isSame(mac(context, sessionId, sent), wanted.mac)
+}
+
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }
 
 /** Of the session, so that equal codes of two sessions look different; in one of the ways that Unicode has to write it. */

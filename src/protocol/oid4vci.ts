@@ -87,7 +87,7 @@ export const CredentialOffer = Type.Object({
       tx_code: Type.Optional(
         Type.Object({
           input_mode: Type.Union([Type.Literal('numeric'), Type.Literal('text')]),
-          length: Type.Integer(),
+          length: Type.Optional(Type.Integer()),
           description: Type.Optional(Type.String()),
         }),
       ),

@@ -495,10 +495,10 @@ describe('introspection with an audience', () => {
   it('wants to hear of the audience', async () => {
     await start({ introspection: { clientId: 'a', clientSecret: 'b' }, audience: 'https://api.example' })
     const good = { ...(await ready()), token: 'opaque' }
-    let aud: string | undefined
-    server.answers.set(INTROSPECTION_URL, () => ({ active: true, 'pre-authorized_code': good.code, aud }))
+    const said: Record<string, unknown> = { active: true, 'pre-authorized_code': good.code }
+    server.answers.set(INTROSPECTION_URL, () => said)
     await expectRefused(good, 'opaque', { ...INVALID, why: /audience/ })
-    aud = 'https://api.example'
+    said.aud = 'https://api.example'
     await expectIssued({ ...good, token: 'other' })
     await services.close()
   })

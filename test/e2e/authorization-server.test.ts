@@ -62,6 +62,20 @@ describe('with an external authorization server', () => {
     }
   })
 
+  it('says in the offer what the transaction code is like, which it neither makes nor takes itself', async () => {
+    const asked = { length: 4, description: 'From the letter' }
+    const id = await declare(services)
+    const body = { credential_dataset: dataset, credential_configurations: [id] }
+    const url = `${ISSUER_URL}/issuance/oid4vci/new-session`
+    const response = await call(services, url, { ...body, tx_code: asked })
+    const { session_id: sessionId, ...rest } = (await response.json()) as Record<string, string>
+    expect(Object.keys(rest)).toEqual(['credential_offer_uri'])
+    const offer = await get(`/issuance/oid4vci/credential-offer/${sessionId}`)
+    expect(offer.body.grants).toMatchObject({ [GRANT]: { tx_code: { input_mode: 'numeric', ...asked } } })
+    const refused = await call(services, url, { ...body, tx_code: { value: '4935' } })
+    await expectRefusal(refused, { status: 400, error: 'invalid_request', why: /tx_code.value/ })
+  })
+
   it('offers the code that the application brings, and does not name the only server', async () => {
     const { sessionId } = await startIssuance(services, { 'pre-authorized_code': CODE })
     const { body } = await get(`/issuance/oid4vci/credential-offer/${sessionId}`)
@@ -140,7 +154,7 @@ describe('a pre-authorized code that the application brings', () => {
       return [response.status, await response.text()]
     }
     const [first, second] = await Promise.all([send(), send()])
-    expect(first?.[0]).toBe(200)
+    expect(first[0]).toBe(200)
     expect([second, await send()]).toEqual([first, first])
   })
 

@@ -47,7 +47,9 @@ export interface Options {
 export const CLIENT = { clientId: 'issuer', clientSecret: 'secret of the issuer, 32 characters' }
 export const WALLET = 'wallet'
 const SCOPE = 'credential'
-const { default: ProviderOf } = (await import('oidc-provider')) as { readonly default: ProviderClass }
+// Named at run time, because it is installed for these tests only.
+const name: string = 'oidc-provider'
+const { default: ProviderOf } = (await import(name)) as { readonly default: ProviderClass }
 
 export async function startExternalServer(options: Options): Promise<ExternalServer> {
   let listener: RequestListener = () => undefined

@@ -49,7 +49,11 @@ function reaching({ fetch }: Services): typeof globalThis.fetch {
 /** The application: the code comes from the other server, and goes into the offer. */
 async function offer(txCode?: string) {
   const code = await server.makeCode(txCode)
-  const body = { credential_configurations: [configurationId], 'pre-authorized_code': code }
+  const body = {
+    credential_configurations: [configurationId],
+    'pre-authorized_code': code,
+    ...(txCode === undefined ? {} : { tx_code: { length: txCode.length } }),
+  }
   return { ...(await startIssuance(services, body)), id: configurationId, code }
 }
 
@@ -87,14 +91,14 @@ describe('oidc-provider as the authorization server', () => {
   })
 
   it('is found by our wallet, which gets its credential from us', async () => {
-    const { link, sessionId } = await offer()
+    const { link, sessionId } = await offer('493536')
     // It wants to know of every client, where OpenID4VCI lets wallets be anonymous.
     const fetch: typeof globalThis.fetch = (input, init) => {
       if (init?.body instanceof URLSearchParams) init.body.append('client_id', WALLET)
       return services.fetch(input, init)
     }
     const { wallet: ours, sent } = testWallet(fetch, services.clock)
-    expect(await receiveByOurs(ours, link)).toHaveLength(1)
+    expect(await receiveByOurs(ours, link, { txCode: () => Promise.resolve('493536') })).toHaveLength(1)
     expect(sent.map(({ to }) => to).filter((to) => to.includes(server.issuer))).toEqual([
       `GET ${server.issuer}/.well-known/oauth-authorization-server`,
       `POST ${server.issuer}/token`,
