@@ -138,7 +138,16 @@ export const issuance: Section = {
       id: 'security-6b',
       asks: 'A token of an external authorization server is verified: issuer, key, audience, expiry, algorithm, `at+jwt`',
       source: 'RFC 9068 section 4; RFC 8725',
-      notOffered: no.externalServer,
+      tests: [
+        [at.externalToken, 'of another issuer'],
+        [at.externalToken, 'signed by another key of the same kid'],
+        [at.externalToken, 'for another audience'],
+        [at.externalToken, 'that expired 60 s ago'],
+        [at.externalToken, 'with alg none and no signature'],
+        [at.externalToken, 'with HS256 and the public key as the secret'],
+        [at.externalToken, 'that is an ID token'],
+        [at.externalToken, 'are fetched again for a new kid, so that a rotation is not noticed'],
+      ],
     },
     {
       id: 'security-7a',

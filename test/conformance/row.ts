@@ -26,6 +26,7 @@ export const at = {
   proof: 'test/attacks/issuer-proof.test.ts',
   request: 'test/attacks/issuer-request.test.ts',
   token: 'test/attacks/issuer-token.test.ts',
+  externalToken: 'test/attacks/issuer-external-token.test.ts',
   resources: 'test/attacks/resources.test.ts',
   verifier: 'test/attacks/verifier.test.ts',
   holder: 'test/attacks/verifier-holder.ts',
@@ -55,7 +56,6 @@ export const at = {
 export const no = {
   status: 'credentials have no status yet, and the verifier refuses one that has',
   txCode: 'offers have no transaction code yet; a request for one is refused by name',
-  externalServer: 'the service is its own authorization server; `authorizationServer` is refused by name',
   deferred: 'there is no deferred credential endpoint, and therefore no transaction id',
   codeFlow: 'there is no authorization endpoint, no pushed authorization request and no client authentication',
 } as const
