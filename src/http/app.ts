@@ -223,6 +223,11 @@ function openApiOf({ title, description }: AppOptions): NonNullable<SwaggerOptio
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'A key of integrations.authentication' },
         accessToken: { type: 'http', scheme: 'bearer', description: 'The access token from the token endpoint' },
+        dpopAccessToken: {
+          type: 'http',
+          scheme: 'dpop',
+          description: 'The same, bound to a key: with a proof in the DPoP header (RFC 9449)',
+        },
       },
     },
   }

@@ -22,10 +22,11 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
 }
 
 export function sendError(error: ProtocolError, request: FastifyRequest, reply: FastifyReply): void {
-  const challenge = challengeFor(error.code, request)
+  const challenge = error.challenge ?? challengeFor(error.code, request)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   const description = request.routeOptions.config.admin ? error.message : plainAscii(error.message)
-  reply.code(statusOf[error.code]).send({ error: error.code, error_description: description, ...error.members })
+  const status = error.challenge === undefined ? statusOf[error.code] : 401
+  reply.code(status).send({ error: error.code, error_description: description, ...error.members })
 }
 
 /** What is no HTTP request at all, or did not come to its end in time: there is no route, so the answer is written by hand. */

@@ -8,7 +8,7 @@ import type { App } from './app-type.ts'
 
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'WWW-Authenticate, X-Request-Id',
+  'access-control-expose-headers': 'WWW-Authenticate, DPoP-Nonce, X-Request-Id',
 } as const
 
 interface Route {
@@ -54,7 +54,7 @@ export function answerUnrouted(
   if (request.method !== 'OPTIONS') refuse('method_not_allowed', `this path takes ${allowed}`)
   if (!admin) {
     reply.header('access-control-allow-methods', allowed)
-    reply.header('access-control-allow-headers', 'Authorization, Content-Type, Accept')
+    reply.header('access-control-allow-headers', 'Authorization, Content-Type, Accept, DPoP')
     reply.header('access-control-max-age', '7200')
   }
   reply.code(204).send()

@@ -8,32 +8,69 @@ import { ownString } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { refuse } from '../protocol/error.ts'
+import type { Change, Row } from '../store/store.ts'
+import type { IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { sessionOfExternalToken } from './external-token.ts'
+import { atResource, type ProvedRequest, refuseBoundToken, refuseReplayedProof, verifyDpopProof } from './dpop.ts'
 import type { IssuanceSession } from './session.ts'
 
 /** How long a token is good. */
 export const TOKEN_SECONDS = 300
+
+/** A request that carries an access token, as far as it matters to whether it may. */
+export interface AuthorizedRequest extends ProvedRequest {
+  /** The header of that name, as it came. */
+  readonly authorization: string | undefined
+}
 
 /** The session that an access token opened, as it was read. */
 export interface OpenSession {
   readonly sessionId: string
   readonly session: IssuanceSession
   readonly version: number
+  /** Spends the DPoP proof; {@link commitOpen} has it in the batch. Empty for a Bearer token. */
+  readonly spends: readonly Change<IssuerCollections>[]
 }
 
 /**
- * The session whose access token the header carries. Refuses with `invalid_token`; a token of an external server also as
- * {@link sessionOfExternalToken} does. RFC 6750 section 3.1.
+ * Commits what is done with an open session, as the store does: its DPoP proof is used once, or what it proves does not happen.
+ * Refuses with `invalid_dpop_proof` one that was used before. RFC 9449 section 11.1.
  */
-export async function sessionOfToken(context: IssuerContext, authorization: string | undefined): Promise<OpenSession> {
-  const { store, now, authorizationServer } = context
-  const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
-  if (token === undefined) return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
-  if (authorizationServer !== undefined) {
-    const external = await sessionOfExternalToken(context, authorizationServer, token)
-    return { sessionId: external.sessionId, session: external.row.value, version: external.row.version }
+export async function commitOpen(
+  { store }: IssuerContext,
+  { spends }: OpenSession,
+  changes: readonly Change<IssuerCollections>[],
+): Promise<number | undefined> {
+  const failed = await store.commit([...changes, ...spends])
+  return failed !== undefined && failed >= changes.length ? atResource(refuseReplayedProof) : failed
+}
+
+/**
+ * The session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound to a key, also
+ * with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link sessionOfExternalToken} does. RFC 6750 section 3.1, RFC 9449 section 7.1.
+ */
+export async function sessionOfToken(context: IssuerContext, request: AuthorizedRequest): Promise<OpenSession> {
+  const [, scheme, token] = /^(Bearer|DPoP) +(\S+)$/i.exec(request.authorization ?? '') ?? []
+  if (scheme === undefined || token === undefined) {
+    return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
   }
+  const found = await (context.authorizationServer === undefined
+    ? sessionOfOwnToken(context, token)
+    : sessionOfExternalToken(context, context.authorizationServer, token))
+  const { sessionId, row, jkt } = found
+  const bound = { digest: digestOf(token), jkt, isDpop: scheme.toLowerCase() === 'dpop' }
+  return { sessionId, session: row.value, version: row.version, spends: spendsOf(context, request, bound) }
+}
+
+/** What a token opens, and the thumbprint of the key that it is bound to, where it is. */
+export interface TokenSession {
+  readonly sessionId: string
+  readonly row: Row<IssuanceSession>
+  readonly jkt: string | undefined
+}
+
+async function sessionOfOwnToken({ store, now }: IssuerContext, token: string): Promise<TokenSession> {
   const sessionId = subjectOf(token)
   const row = sessionId === undefined ? undefined : await store.get('issuance_session', sessionId)
   const known = row?.value.token
@@ -41,11 +78,29 @@ export async function sessionOfToken(context: IssuerContext, authorization: stri
     return refuse('invalid_token', 'the access token is not one of ours')
   }
   if (now().getTime() >= known.expiresAt) refuse('invalid_token', 'the access token has expired')
-  return { sessionId, session: row.value, version: row.version }
+  return { sessionId, row, jkt: known.jkt }
+}
+
+/** A bound token needs a proof by its key, and no other token may come in that way. RFC 9449 sections 7.1 and 7.2. */
+function spendsOf(
+  context: IssuerContext,
+  request: AuthorizedRequest,
+  token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
+): OpenSession['spends'] {
+  if (token.jkt === undefined) {
+    return token.isDpop ? refuseBoundToken('the access token is bound to no key; send it as Bearer') : []
+  }
+  if (!token.isDpop) refuseBoundToken('the access token is bound to a key; send it as DPoP, with a proof')
+  const proof = atResource(() => verifyDpopProof(context, request, token.digest))
+  return proof.jkt === token.jkt ? [proof.spend] : refuseBoundToken('the access token is bound to another key')
 }
 
 /** A new token for the session, and what the session keeps of it. */
-export async function makeAccessToken({ config, signer, random }: IssuerContext, sessionId: string, now: Date) {
+export async function makeAccessToken(
+  { config, signer, random }: IssuerContext,
+  sessionId: string,
+  { now, jkt }: { readonly now: Date; readonly jkt: string | undefined },
+) {
   const issuedAt = Math.floor(now.getTime() / 1000)
   const payload = {
     iss: config.baseUrl,
@@ -54,10 +109,13 @@ export async function makeAccessToken({ config, signer, random }: IssuerContext,
     iat: issuedAt,
     exp: issuedAt + TOKEN_SECONDS,
     jti: toBase64url(random(16)),
+    // RFC 9449 section 6.1
+    ...(jkt === undefined ? {} : { cnf: { jkt } }),
   }
   const header = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid }
   const accessToken = await writeJws(header, payload, (data) => signer.sign(data))
-  return { accessToken, token: { digest: digestOf(accessToken), expiresAt: now.getTime() + TOKEN_SECONDS * 1000 } }
+  const expiresAt = now.getTime() + TOKEN_SECONDS * 1000
+  return { accessToken, token: { digest: digestOf(accessToken), expiresAt, ...(jkt === undefined ? {} : { jkt }) } }
 }
 
 /** What the token says of itself: where to look, and nothing to rely on. */

@@ -28,7 +28,7 @@ export type IssuerCollections = EventCollections &
     issuance_dataset: JsonObject | null
     /** By the MAC of a pre-authorized code that the application supplied. */
     pre_authorized_code: { readonly sessionId: string }
-    /** By nonce; kept until the nonce would have expired anyway. */
+    /** By nonce, and by the digest of a DPoP proof; kept until it would have expired anyway. */
     spent_nonce: Record<string, never>
   }
 

@@ -72,6 +72,11 @@ export const IssuerSettings = Type.Object(
       }),
     ),
     statusList: Type.Optional(StatusListSettings),
+    dpop: Type.Optional(
+      Type.Union([Type.Literal('optional'), Type.Literal('required')], {
+        description: 'Whether access tokens must be bound to a key of the wallet (DPoP); each wallet may when absent',
+      }),
+    ),
     compatibility: Type.Optional(
       Type.Array(Type.Union([Type.Literal('draft13')]), {
         uniqueItems: true,
@@ -96,6 +101,8 @@ export interface IssuerConfig extends CommonConfig {
   /** Requests and responses of the credential endpoint come encrypted or not at all; otherwise as the wallet likes. */
   readonly encryptionRequired: boolean
   readonly statusList: { readonly entries: number; readonly ttlSeconds: number }
+  /** Whoever asks for a token without a DPoP proof gets none; otherwise as the wallet likes. */
+  readonly dpopRequired: boolean
   /** `c_nonce` stands in token responses, and answers to requests of draft 13 are in its words. */
   readonly draft13: boolean
 }
@@ -127,7 +134,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     const mistakes = [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
     return { mistakes: [...mistakes, ...serverMistakes] }
   }
-  const { issuer, authorizationServer, credentialEncryption, compatibility, statusList } = shape.settings as Static<
+  const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = shape.settings as Static<
     typeof IssuerSettings
   >
   return {
@@ -141,6 +148,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
         ttlSeconds: statusList?.ttlSeconds ?? TTL_SECONDS,
       },
       encryptionRequired: credentialEncryption === 'required',
+      dpopRequired: dpop === 'required',
       draft13: compatibility?.includes('draft13') ?? false,
     },
     warnings: [

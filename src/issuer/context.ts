@@ -8,6 +8,7 @@ import type { Kept } from '../store/kept.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { IssuerStore } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
+import type { DpopNonces } from './dpop-nonce.ts'
 import type { EncryptionKeyPair } from './encryption-key.ts'
 import type { AllocateEntries } from './status-list/allocation.ts'
 
@@ -25,6 +26,7 @@ export interface IssuerContext {
   }
   /** Who gives the access tokens, where this service does not. */
   readonly authorizationServer: AuthorizationServer | undefined
+  readonly dpopNonces: DpopNonces
   /** A configuration as it was posted, removed or not. It never changes, so the ones used last are kept in memory. */
   readonly configuration: (id: string) => Promise<JsonObject | undefined>
   /** The same as wallets see it. */

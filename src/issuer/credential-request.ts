@@ -4,7 +4,7 @@ import type { Order } from '../credential/format.ts'
 import { recorded } from '../event/event.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
-import type { OpenSession } from './access-token.ts'
+import { commitOpen, type OpenSession } from './access-token.ts'
 import { formatOfConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { draft13Nonce, inDraft13 } from './draft13.ts'
@@ -109,7 +109,7 @@ async function spendAndRecord(
   for (;;) {
     const value = recordIssued(session, made.configurationId, made.now)
     const isFirst = session.issued.length === 0
-    const failed = await context.store.commit([
+    const failed = await commitOpen(context, open, [
       { insert: 'spent_nonce', id: made.nonce, value: {}, dueAt: made.spentUntil },
       { update: 'issuance_session', id, version, value },
       ...(await keptEntries(context, id, { ...made, isFirst })),

@@ -22,5 +22,5 @@ export function inDraft13(context: IssuerContext, sessionId: string, error: unkn
   if (!(error instanceof ProtocolError)) return error
   const code = codes[error.code] ?? error.code
   const members = code === 'invalid_proof' ? draft13Nonce(context, sessionId) : {}
-  return new ProtocolError(code, error.message, { cause: error.cause, members })
+  return new ProtocolError(code, error.message, { cause: error.cause, members, challenge: error.challenge })
 }

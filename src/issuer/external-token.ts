@@ -2,16 +2,15 @@
  * Access tokens of an external authorization server: whether one is good, and which session it opens. RFC 9068 section 4;
  * RFC 7662 section 2.2 where the server is asked instead.
  */
-import { type JsonObject, own, ownString } from '../codec/json.ts'
+import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { refuse } from '../protocol/error.ts'
-import type { Row } from '../store/store.ts'
+import type { TokenSession } from './access-token.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { IssuerContext } from './context.ts'
 import { identifierOf } from './metadata.ts'
 import { sessionOfAnyCode } from './pre-authorized-code.ts'
-import type { IssuanceSession } from './session.ts'
 
 /**
  * The session that the token opens: that whose pre-authorized code is in its claim, until the session expires. Refuses with
@@ -22,11 +21,10 @@ export async function sessionOfExternalToken(
   context: IssuerContext,
   server: AuthorizationServer,
   token: string,
-): Promise<{ readonly sessionId: string; readonly row: Row<IssuanceSession> }> {
+): Promise<TokenSession> {
   const claims = await (server.config.introspection ? introspected(server, token) : signed(context, server, token))
   refuseUnlessTimely(context, claims)
-  // RFC 9449 section 7.1, RFC 8705 section 3: whoever holds it has to show the key that it is bound to.
-  if (own(claims, 'cnf') !== undefined) invalid('it is bound to a key, and does not count as a Bearer token')
+  const jkt = boundTo(claims)
   const code = ownString(claims, server.config.sessionClaim)
   if (!code) return refuse('insufficient_scope', 'the access token is for no issuance session')
   const sessionId = await sessionOfAnyCode(context, code)
@@ -34,7 +32,15 @@ export async function sessionOfExternalToken(
   if (sessionId === undefined || row === undefined) return invalid('its session is unknown')
   refuseOtherAudience(context, server, { claims, sessionId })
   if (context.now().getTime() >= row.value.expiresAt) invalid('its session has expired')
-  return { sessionId, row }
+  return { sessionId, row, jkt }
+}
+
+/** RFC 9449 section 6.1. Whoever holds the token has to show the key; of other bindings (RFC 8705) nobody can here. */
+function boundTo(claims: JsonObject): string | undefined {
+  const binding = own(claims, 'cnf')
+  if (binding === undefined) return undefined
+  const jkt = isObject(binding) ? ownString(binding, 'jkt') : undefined
+  return jkt ?? invalid('it is bound to a key in a way other than DPoP')
 }
 
 async function signed(context: IssuerContext, server: AuthorizationServer, token: string): Promise<JsonObject> {

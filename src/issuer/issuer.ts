@@ -13,6 +13,7 @@ import { authorizationServer } from './authorization-server.ts'
 import type { IssuerStore } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
+import { dpopNonces } from './dpop-nonce.ts'
 import { deriveEncryptionKey } from './encryption-key.ts'
 import { offeredConfigurations } from './metadata.ts'
 import { issuerRoutes } from './routes.ts'
@@ -76,6 +77,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries),
     encryptionKey: deriveEncryptionKey(config.signingKey),
+    dpopNonces: dpopNonces(deriveSecret(config.signingKey, 'dpop nonce')),
     secrets: secretsOf(config.signingKey),
   }
 }

@@ -4,6 +4,7 @@
  * own URL derives from: that of a session, or the base.
  */
 import type { JsonObject } from '../codec/json.ts'
+import { joseAlgorithms } from '../keys/algorithm.ts'
 import type { Signer } from '../keys/signer.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
@@ -70,6 +71,7 @@ export async function authorizationServerMetadata(
     'pre-authorized_grant_anonymous_access_supported': true,
     token_endpoint_auth_methods_supported: ['none'],
     authorization_details_types_supported: [DETAIL_TYPE],
+    dpop_signing_alg_values_supported: [...joseAlgorithms],
   }
 }
 

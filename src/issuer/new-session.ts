@@ -27,21 +27,14 @@ export async function startSession(
 ) {
   const { credential_configurations: configurationIds } = request
   const dataset = request.credential_dataset as JsonObject
-  refuseTooMany(dataset)
-  await refuseUnfitting(context, configurationIds, dataset)
+  await refuseUnlessFitting(context, configurationIds, dataset)
   const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
-  const value: IssuanceSession = {
-    configurationIds,
-    createdAt,
-    expiresAt,
-    ...supplied.members,
-    ...(txCode && { txCode: txCode.stored }),
-    issued: [],
-  }
+  const more = { ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
+  const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   const answer = {
     session_id: sessionId,
@@ -60,12 +53,13 @@ export async function startSession(
   return failed === undefined ? answer : undefined
 }
 
-/** Every configuration is there and can be filled with the dataset. */
-async function refuseUnfitting(
+/** Every configuration is there, and can be filled with the dataset. */
+async function refuseUnlessFitting(
   context: IssuerContext,
   configurationIds: readonly string[],
   dataset: JsonObject,
 ): Promise<void> {
+  refuseTooMany(dataset)
   for (const [index, id] of configurationIds.entries()) {
     const configuration = await offeredConfiguration(context, id)
     if (configuration === undefined) {

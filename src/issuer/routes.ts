@@ -13,6 +13,7 @@ import { findSession } from './collections.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { requestCredential } from './credential-request.ts'
+import type { ProvedRequest } from './dpop.ts'
 import { encryptResponse, readRequest } from './encryption.ts'
 import { accessTokenKeys, authorizationServerMetadata, issuerMetadata, type Shape } from './metadata.ts'
 import { startSession } from './new-session.ts'
@@ -22,7 +23,7 @@ import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 import { signMetadata } from './signed-metadata.ts'
 import { statusRoutes } from './status-list/routes.ts'
-import { redeemCode } from './token-request.ts'
+import { answerTokenRequest } from './token-request.ts'
 
 const admin = { config: { admin: true } } as const
 /** A code and a grant type are short, and reading a form costs more than it costs to send. */
@@ -129,27 +130,49 @@ function addresses(name: string): readonly [base: string, inserted: string, appe
   return [`/.well-known/${name}`, `/.well-known/${name}/:session_id`, `/:session_id/.well-known/${name}`]
 }
 
+/** OpenID4VCI 1.0, Nonce Response: the nonce of the next DPoP proof may come along, and a wallet that has none does not mind. */
 function nonceRoutes(app: App, context: IssuerContext): void {
-  const { secrets, random, now } = context
-  app.post('/issuance/oid4vci/nonce', { schema: schemas.nonce }, () => ({
-    c_nonce: makeNonce(secrets.nonce, undefined, random(16), now()),
-  }))
+  const { secrets, random, now, dpopNonces } = context
+  app.post('/issuance/oid4vci/nonce', { schema: schemas.nonce }, (_, reply) => {
+    reply.header('dpop-nonce', dpopNonces.current(now()))
+    return { c_nonce: makeNonce(secrets.nonce, undefined, random(16), now()) }
+  })
   const schema = { ...schemas.nonce, params: SessionParams }
-  app.post('/issuance/oid4vci/nonce/:session_id', { schema }, async ({ params }) => {
+  app.post('/issuance/oid4vci/nonce/:session_id', { schema }, async ({ params }, reply) => {
     await findSession(context.store, params.session_id)
+    reply.header('dpop-nonce', dpopNonces.current(now()))
     return { c_nonce: makeNonce(secrets.nonce, params.session_id, random(16), now()) }
   })
 }
 
 function tokenRoutes(app: App, context: IssuerContext): void {
   const config = { malformed: 'invalid_request' } as const
-  app.post('/auth/token-endpoint', { config, schema: schemas.token }, ({ body }) =>
-    redeemCode(context, body, undefined),
+  const onRequest = offerDpopNonce(context)
+  app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.token }, (request) =>
+    answerTokenRequest(context, { ...provedRequest(request), form: request.body, sessionId: undefined }),
   )
   const schema = { ...schemas.token, params: SessionParams }
-  app.post('/auth/token-endpoint/:session_id', { config, schema }, ({ body, params }) =>
-    redeemCode(context, body, params.session_id),
+  app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, (request) =>
+    answerTokenRequest(context, {
+      ...provedRequest(request),
+      form: request.body,
+      sessionId: request.params.session_id,
+    }),
   )
+}
+
+/** Every answer to a wallet that uses DPoP has the nonce of its next proof. RFC 9449 section 8.2. */
+function offerDpopNonce({ dpopNonces, now }: IssuerContext) {
+  return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const usesDpop = headers.dpop !== undefined || /^DPoP /i.test(headers.authorization ?? '')
+    if (usesDpop) reply.header('dpop-nonce', dpopNonces.current(now()))
+    done()
+  }
+}
+
+function provedRequest({ headers, method, url }: FastifyRequest): ProvedRequest {
+  const { dpop } = headers
+  return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path: url.split('?', 1)[0] ?? '' }
 }
 
 function credentialRoute(app: App, context: IssuerContext): void {
@@ -158,9 +181,13 @@ function credentialRoute(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/credential-request', {
     config: { malformed: 'invalid_credential_request' },
     schema: schemas.credential,
-    onRequest: async (request) => {
-      opened.set(request, await sessionOfToken(context, request.headers.authorization))
-    },
+    onRequest: [
+      offerDpopNonce(context),
+      async (request) => {
+        const { authorization } = request.headers
+        opened.set(request, await sessionOfToken(context, { ...provedRequest(request), authorization }))
+      },
+    ],
     handler: async (request, reply) => {
       const asked = await readRequest(context, request.body as CredentialRequest | string)
       const response = await requestCredential(context, opened.get(request) as OpenSession, asked.request)

@@ -165,7 +165,7 @@ export const keys = {
 
 export const credential = {
   tags: ['wallet'],
-  security: [{ accessToken: [] }],
+  security: [{ accessToken: [] }, { dpopAccessToken: [] }],
   summary: 'Issue a credential to the key of the proof',
   // Either may be encrypted.
   body: byType({ [JSON_TYPE]: CredentialRequest, [JWT_TYPE]: Type.String() }),

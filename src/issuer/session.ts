@@ -20,6 +20,8 @@ export interface IssuanceSession {
     /** Only this is kept of it. */
     readonly digest: string
     readonly expiresAt: number
+    /** The thumbprint of the key that it is bound to. RFC 9449 section 6.1. */
+    readonly jkt?: string
     /** The configurations that the wallet named in authorization details; absent when it named none, and has all. */
     readonly authorized?: readonly string[]
   }

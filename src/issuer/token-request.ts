@@ -9,6 +9,7 @@ import type { Row } from '../store/store.ts'
 import { makeAccessToken, TOKEN_SECONDS } from './access-token.ts'
 import { grantedDetails, readAuthorizationDetails } from './authorization-details.ts'
 import type { IssuerContext } from './context.ts'
+import { type DpopProof, type ProvedRequest, refuseReplayedProof, verifyDpopProof } from './dpop.ts'
 import { draft13Nonce } from './draft13.ts'
 import { identifierOf } from './metadata.ts'
 import { sessionOfAnyCode } from './pre-authorized-code.ts'
@@ -16,51 +17,68 @@ import type { TokenRequest } from './schemas.ts'
 import { type IssuanceSession, recordWrongTxCode, refuseUnlessRedeemable } from './session.ts'
 import { isRightTxCode } from './tx-code.ts'
 
+/** What came to the token endpoint. */
+export interface TokenCall extends ProvedRequest {
+  readonly form: TokenRequest
+  /** Of the path, where there is one: what is of another session is refused there. */
+  readonly sessionId: string | undefined
+}
+
+/** A call whose DPoP proof, where there is one, was verified. */
+interface ProvedCall extends TokenCall {
+  readonly proof: DpopProof | undefined
+}
+
 /**
- * Redeems a pre-authorized code. `sessionId` is the session of the path, where there is one; a code of another session is
- * refused there. Refuses with `unsupported_grant_type`, `invalid_request`, `invalid_grant` or `invalid_authorization_details`.
+ * Answers a token request. Refuses with `unsupported_grant_type`, `invalid_request`, `invalid_grant`,
+ * `invalid_authorization_details`, `invalid_dpop_proof` or `use_dpop_nonce`.
  */
-export async function redeemCode(
-  context: IssuerContext,
-  request: TokenRequest,
-  sessionId: string | undefined,
-): Promise<TokenResponse> {
-  const id = await sessionOfRequest(context, request)
-  const ours = id !== undefined && (sessionId === undefined || sessionId === id)
+export async function answerTokenRequest(context: IssuerContext, call: TokenCall): Promise<TokenResponse> {
+  const id = await sessionOfRequest(context, call.form)
+  const ours = id !== undefined && (call.sessionId === undefined || call.sessionId === id)
+  // Before the transaction code: a proof that has to be made again costs no attempt.
+  const proof = proofOf(context, call)
   for (;;) {
     const row = ours ? await context.store.get('issuance_session', id) : undefined
     if (id === undefined || row === undefined) {
       return refuse('invalid_grant', 'the pre-authorized code is unknown; scan the credential offer again')
     }
-    const response = await redeemOnce(context, request, id, row)
+    const response = await redeemCode(context, { ...call, proof }, id, row)
     // Another request changed the session: this one is decided anew, so that every wrong transaction code counts.
     if (response !== undefined) return response
   }
 }
 
+/** RFC 9449 section 5: whoever sends a proof gets a token that is bound to its key. */
+function proofOf(context: IssuerContext, call: TokenCall): DpopProof | undefined {
+  return call.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, call) : undefined
+}
+
 /** The response, or undefined when the session is not as it was read any more. */
-async function redeemOnce(
+async function redeemCode(
   context: IssuerContext,
-  request: TokenRequest,
+  call: ProvedCall,
   id: string,
   { value: session, version }: Row<IssuanceSession>,
 ): Promise<TokenResponse | undefined> {
   const now = context.now()
   refuseUnlessRedeemable(session, now)
-  if (!isRightTxCode(context, id, session.txCode, request.tx_code)) {
+  if (!isRightTxCode(context, id, session.txCode, call.form.tx_code)) {
     const value = recordWrongTxCode(session, now)
     const end = value.lockedAt === undefined ? {} : { dueAt: now }
     const failed = await context.store.commit([{ update: 'issuance_session', id, version, value, ...end }])
     return failed === undefined ? refuse('invalid_grant', 'tx_code: this is not the transaction code') : undefined
   }
-  const authorized = authorizedBy(context, request, { id, session })
-  const { accessToken, token } = await makeAccessToken(context, id, now)
+  const authorized = authorizedBy(context, call.form, { id, session })
+  const jkt = call.proof?.jkt
+  const { accessToken, token } = await makeAccessToken(context, id, { now, jkt })
   const value = { ...session, token: { ...token, ...(authorized && { authorized }) } }
-  const failed = await context.store.commit([{ update: 'issuance_session', id, version, value }])
-  if (failed !== undefined) return undefined
+  const spends = call.proof === undefined ? [] : [call.proof.spend]
+  const failed = await context.store.commit([{ update: 'issuance_session', id, version, value }, ...spends])
+  if (failed !== undefined) return failed === 0 ? undefined : refuseReplayedProof()
   return {
     access_token: accessToken,
-    token_type: 'Bearer',
+    token_type: jkt === undefined ? 'Bearer' : 'DPoP',
     expires_in: TOKEN_SECONDS,
     ...(authorized && { authorization_details: grantedDetails(authorized) }),
     ...(context.config.draft13 ? draft13Nonce(context, id) : {}),

@@ -12,6 +12,9 @@ export const statusOf = {
   unsupported_grant_type: 400,
   invalid_token: 401,
   insufficient_scope: 403,
+  // RFC 9449 section 5; 401 at a protected resource, section 7.1
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
   // RFC 9396 section 14.6
   invalid_authorization_details: 400,
   // OpenID4VCI 1.0, Credential Error Response
@@ -47,15 +50,26 @@ export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: ErrorCode
   readonly members: Readonly<Record<string, string | number>>
+  /** `WWW-Authenticate` of a 401, where the code does not say it all. */
+  readonly challenge: string | undefined
 
   constructor(
     code: ErrorCode,
     description: string,
-    { members, ...options }: { readonly cause?: unknown; readonly members?: ProtocolError['members'] } = {},
+    {
+      members,
+      challenge,
+      ...options
+    }: {
+      readonly cause?: unknown
+      readonly members?: ProtocolError['members']
+      readonly challenge?: string | undefined
+    } = {},
   ) {
     super(description, options)
     this.code = code
     this.members = members ?? {}
+    this.challenge = challenge
   }
 }
 

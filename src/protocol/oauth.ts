@@ -5,7 +5,7 @@ import { AuthorizationDetail, draft13Nonce } from './oid4vci.ts'
 
 export const TokenResponse = Type.Object({
   access_token: Type.String(),
-  token_type: Type.Literal('Bearer'),
+  token_type: Type.Union([Type.Literal('Bearer'), Type.Literal('DPoP')]),
   expires_in: Type.Integer({ description: 'Seconds' }),
   authorization_details: Type.Optional(Type.Array(AuthorizationDetail)),
   ...draft13Nonce,
@@ -20,5 +20,6 @@ export const AuthorizationServerMetadata = Type.Object({
   'pre-authorized_grant_anonymous_access_supported': Type.Boolean(),
   token_endpoint_auth_methods_supported: Type.Array(Type.String()),
   authorization_details_types_supported: Type.Array(Type.String()),
+  dpop_signing_alg_values_supported: Type.Array(Type.String()),
 })
 export type AuthorizationServerMetadata = Static<typeof AuthorizationServerMetadata>

@@ -34,7 +34,8 @@ interface Document {
 
 const KEY = [{ apiKey: [] }]
 /** Every operation and its security: `wallet` has none. */
-const issuerOperations: Record<string, typeof KEY | [] | [{ accessToken: [] }]> = {
+const TOKEN = [{ accessToken: [] }, { dpopAccessToken: [] }]
+const issuerOperations: Record<string, typeof KEY | [] | typeof TOKEN> = {
   'POST /credential-configuration/create': KEY,
   'GET /credential-configuration/{credential_configuration_id}': KEY,
   'POST /credential-configuration/remove/{credential_configuration_id}': KEY,
@@ -52,7 +53,7 @@ const issuerOperations: Record<string, typeof KEY | [] | [{ accessToken: [] }]> 
   'POST /issuance/oid4vci/nonce/{session_id}': [],
   'POST /auth/token-endpoint': [],
   'POST /auth/token-endpoint/{session_id}': [],
-  'POST /issuance/oid4vci/credential-request': [{ accessToken: [] }],
+  'POST /issuance/oid4vci/credential-request': TOKEN,
   'POST /credential-status/revoke/{session_id}': KEY,
   'POST /credential-status/suspend/{session_id}': KEY,
   'POST /credential-status/reinstate/{session_id}': KEY,
@@ -124,7 +125,7 @@ describe('the OpenAPI document', () => {
       Object.keys(documents[service]).filter((name) => !['openapi', 'info', 'components', 'paths'].includes(name)),
     ).toEqual([])
     for (const scheme of Object.values(components.securitySchemes)) {
-      expect(scheme).toMatchObject({ type: 'http', scheme: 'bearer' })
+      expect(scheme).toMatchObject({ type: 'http', scheme: expect.stringMatching(/^(bearer|dpop)$/) as string })
     }
     for (const [path, operations] of Object.entries(paths)) {
       expect(path).toMatch(/^\//)

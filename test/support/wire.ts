@@ -1,5 +1,6 @@
 /** Single steps of both protocols, as a wallet and an integrating application take them, for tests that change one thing. */
 
+import { hash } from 'node:crypto'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import type { Place } from '../../src/codec/sd-jwt.ts'
@@ -218,4 +219,8 @@ export async function statusOf(
 ): Promise<Record<string, unknown>> {
   const kind = baseUrl === ISSUER_URL ? 'issuance/oid4vci' : 'presentation/oid4vp'
   return (await call(services, `${baseUrl}/${kind}/status/${sessionId}`)).json() as Promise<Record<string, unknown>>
+}
+
+export function sha256(text: string): string {
+  return hash('sha256', text, 'base64url')
 }

@@ -1,0 +1,529 @@
+/**
+ * Attacks on DPoP: proofs that are wrong, at the token endpoint and at the credential endpoint, proofs that are used again, and
+ * tokens that come without their key. Each is refused and leaves everything as it was. RFC 9449 sections 4.3, 7 and 11.
+ */
+import { createHmac, createSecretKey } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { toBase64url } from '../../src/codec/base64url.ts'
+import { readJws } from '../../src/codec/jws.ts'
+import { dpopNonces } from '../../src/issuer/dpop-nonce.ts'
+import { thumbprint } from '../../src/keys/jwk.ts'
+import type { Signer } from '../../src/keys/signer.ts'
+import {
+  type BoundReady,
+  boundSession,
+  type DpopChanges,
+  dpopNonce,
+  dpopProof,
+  expectIssuedBound,
+  postToken,
+  requestProof,
+  requestWith,
+} from '../support/dpop.ts'
+import {
+  CREDENTIAL_ENDPOINT,
+  dump,
+  expectIssued,
+  readySession,
+  type Session,
+  startedSession,
+  TOKEN_ENDPOINT,
+} from '../support/issuance.ts'
+import { API_KEY, ISSUER_URL, makeKey, type Services, startServices } from '../support/services.ts'
+import { declare, fetchNonce, holderSigner } from '../support/wire.ts'
+
+interface Attack {
+  readonly attack: string
+  readonly change: (made: {
+    readonly key: Signer
+    readonly url: string
+    readonly at: number
+    readonly other: Signer
+    readonly privateJwk: object
+  }) => DpopChanges | string
+  readonly error?: 'use_dpop_nonce'
+  readonly why?: RegExp
+}
+
+const payload = (members: Record<string, unknown>) => () => ({ payload: members })
+const header = (members: Record<string, unknown>) => () => ({ header: members })
+
+const attacks: readonly Attack[] = [
+  { attack: 'an empty proof', change: () => '' },
+  { attack: 'a word', change: () => 'proof', why: /three parts/ },
+  { attack: 'ten thousand characters', change: () => `${'a'.repeat(5000)}.${'a'.repeat(5000)}.a`, why: /too long/ },
+  { attack: 'no typ', change: header({ typ: undefined }), why: /typ/ },
+  { attack: 'the typ of a key proof', change: header({ typ: 'openid4vci-proof+jwt' }), why: /typ/ },
+  { attack: 'the typ of any JWT', change: header({ typ: 'JWT' }), why: /typ/ },
+  { attack: 'no alg', change: header({ alg: undefined }), why: /alg/ },
+  { attack: 'alg none', change: header({ alg: 'none' }), why: /alg/ },
+  {
+    attack: 'alg none without a signature',
+    change: () => ({ header: { alg: 'none' }, sign: () => Promise.resolve(new Uint8Array()) }),
+    why: /alg/,
+  },
+  {
+    attack: 'a MAC under the public key',
+    change: ({ key }) => ({
+      header: { alg: 'HS256' },
+      sign: (data) => Promise.resolve(createHmac('sha256', JSON.stringify(key.jwk)).update(data).digest()),
+    }),
+    why: /alg/,
+  },
+  { attack: 'the alg of another curve', change: header({ alg: 'ES384' }), why: /signature/ },
+  { attack: 'critical extensions', change: header({ crit: ['b64'], b64: false }), why: /critical/ },
+  { attack: 'no key', change: header({ jwk: undefined }), why: /key/ },
+  { attack: 'a key by kid', change: ({ key }) => ({ header: { jwk: undefined, kid: key.kid } }), why: /key/ },
+  { attack: 'a key that is a text', change: header({ jwk: 'key' }), why: /key/ },
+  { attack: 'a symmetric key', change: header({ jwk: { kty: 'oct', k: 'AAAA' } }), why: /private/ },
+  {
+    attack: 'its private key in the header',
+    change: ({ privateJwk }) => ({ header: { jwk: privateJwk } }),
+    why: /private/,
+  },
+  {
+    attack: 'a key that is not on its curve',
+    change: ({ key }) => ({ header: { jwk: { ...key.jwk, y: toBase64url(new Uint8Array(32).fill(1)) } } }),
+    why: /curve/,
+  },
+  { attack: "somebody else's public key", change: ({ other }) => ({ header: { jwk: other.jwk } }), why: /signature/ },
+  {
+    attack: "somebody else's signature",
+    change: ({ other }) => ({ sign: (data) => other.sign(data) }),
+    why: /signature/,
+  },
+  {
+    attack: 'a signature of zeros',
+    change: () => ({ sign: () => Promise.resolve(new Uint8Array(64)) }),
+    why: /signature/,
+  },
+  { attack: 'no htm', change: payload({ htm: undefined }), why: /htm/ },
+  { attack: 'another method', change: payload({ htm: 'GET' }), why: /htm/ },
+  { attack: 'the method in lower case', change: payload({ htm: 'post' }), why: /htm/ },
+  { attack: 'no htu', change: payload({ htu: undefined }), why: /htu/ },
+  { attack: 'an htu that is no address', change: payload({ htu: '/auth/token-endpoint' }), why: /htu/ },
+  {
+    attack: 'the address of another server',
+    change: ({ url }) => ({ payload: { htu: url.replace('issuer', 'other') } }),
+    why: /htu/,
+  },
+  { attack: 'another scheme', change: ({ url }) => ({ payload: { htu: url.replace('http:', 'https:') } }), why: /htu/ },
+  {
+    attack: 'another port',
+    change: ({ url }) => ({ payload: { htu: url.replace('localhost', 'localhost:81') } }),
+    why: /htu/,
+  },
+  { attack: 'another path', change: ({ url }) => ({ payload: { htu: `${url}/a` } }), why: /htu/ },
+  {
+    attack: 'a user name in the address',
+    change: ({ url }) => ({ payload: { htu: url.replace('//', '//a@') } }),
+    why: /htu/,
+  },
+  {
+    attack: 'the nonce endpoint as the address',
+    change: payload({ htu: `${ISSUER_URL}/issuance/oid4vci/nonce` }),
+    why: /htu/,
+  },
+  { attack: 'addresses in an array', change: ({ url }) => ({ payload: { htu: [url] } }), why: /htu/ },
+  { attack: 'no iat', change: payload({ iat: undefined }), why: /iat/ },
+  { attack: 'an iat in a text', change: ({ at }) => ({ payload: { iat: String(at) } }), why: /iat/ },
+  { attack: 'an iat of 301 seconds ago', change: ({ at }) => ({ payload: { iat: at - 302 } }), why: /old/ },
+  { attack: 'an iat of 62 seconds ahead', change: ({ at }) => ({ payload: { iat: at + 62 } }), why: /future/ },
+  { attack: 'no jti', change: payload({ jti: undefined }), why: /jti/ },
+  { attack: 'an empty jti', change: payload({ jti: '' }), why: /jti/ },
+  { attack: 'a jti that is a number', change: payload({ jti: 1 }), why: /jti/ },
+  { attack: 'no nonce', change: payload({ nonce: undefined }), error: 'use_dpop_nonce' },
+  { attack: 'an empty nonce', change: payload({ nonce: '' }), error: 'use_dpop_nonce' },
+  { attack: 'a nonce of its own making', change: payload({ nonce: 'A'.repeat(30) }), error: 'use_dpop_nonce' },
+  { attack: 'a nonce that is no base64url', change: payload({ nonce: 'é' }), error: 'use_dpop_nonce' },
+  {
+    attack: 'a nonce of another issuer',
+    change: () => ({ payload: { nonce: dpopNonces(createSecretKey(Buffer.alloc(32))).current(new Date()) } }),
+    error: 'use_dpop_nonce',
+  },
+]
+
+const ALGS = 'ES256 ES384 ES512 EdDSA Ed25519'
+
+describe('DPoP', () => {
+  let services: Services
+  let configurationId: string
+  beforeAll(async () => {
+    services = await startServices()
+    configurationId = await declare(services)
+  })
+  afterAll(() => services.close())
+  const body = () => ({ credential_configurations: [configurationId] })
+  const started = () => startedSession(services, body())
+  const bound = () => boundSession(services, body())
+  const endpoint = ({ sessionId }: Session) => `${TOKEN_ENDPOINT}/${sessionId}`
+  const at = async <T>(seconds: number, run: () => Promise<T>): Promise<T> => {
+    const real = services.clock.now
+    services.clock.now = new Date(real.getTime() + seconds * 1000)
+    return run().finally(() => {
+      services.clock.now = real
+    })
+  }
+
+  /** What every refusal of a wallet that uses DPoP has. */
+  async function expectRefused(
+    response: Response,
+    refusal: { readonly status: number; readonly error: string; readonly why?: RegExp | undefined },
+  ): Promise<void> {
+    const { error, error_description: said } = (await response.json()) as Record<string, string>
+    expect([response.status, error]).toEqual([refusal.status, refusal.error])
+    if (refusal.why !== undefined) expect(said).toMatch(refusal.why)
+    expect(said).toMatch(/^[ !#-[\]-~]+$/)
+    const challenge = refusal.status === 401 ? `DPoP error="${refusal.error}", algs="${ALGS}"` : null
+    expect(response.headers.get('www-authenticate')).toBe(challenge)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('dpop-nonce')).toMatch(/^[\w-]{30}$/)
+  }
+
+  async function proofBy(
+    key: Signer,
+    { change }: Attack,
+    make: (changes: DpopChanges) => Promise<string>,
+    url: string,
+  ): Promise<string> {
+    const at = Math.floor(services.clock.now.getTime() / 1000)
+    const privateJwk = (await makeKey()).export({ format: 'jwk' })
+    const changes = change({ key, url, at, other: await holderSigner(), privateJwk })
+    return typeof changes === 'string' ? changes : make(changes)
+  }
+
+  describe('at the token endpoint', () => {
+    it.each(attacks)('refuses $attack, and the code stays good', async (attack) => {
+      const session = await started()
+      const url = endpoint(session)
+      const [key, nonce] = [await holderSigner(), await dpopNonce(services)]
+      const proof = await proofBy(key, attack, (changes) => dpopProof({ services, key, url, nonce }, changes), url)
+      const before = await dump(services)
+      await expectRefused(await postToken(session, proof), {
+        status: 400,
+        error: attack.error ?? 'invalid_dpop_proof',
+        why: attack.why,
+      })
+      expect(await dump(services)).toBe(before)
+      expect((await postToken(session, await dpopProof({ services, key, url, nonce }))).status).toBe(200)
+    })
+
+    it('refuses two proofs, also when both are right', async () => {
+      const session = await started()
+      const url = endpoint(session)
+      const [key, nonce] = [await holderSigner(), await dpopNonce(services)]
+      const proofs = [await dpopProof({ services, key, url, nonce }), await dpopProof({ services, key, url, nonce })]
+      const response = await services.issuer.inject({
+        method: 'POST',
+        url: new URL(url).pathname,
+        headers: { 'content-type': 'application/x-www-form-urlencoded', dpop: proofs.join(', ') },
+        payload: new URLSearchParams(session.form).toString(),
+      })
+      expect([response.statusCode, response.json()]).toEqual([
+        400,
+        { error: 'invalid_dpop_proof', error_description: 'the DPoP proof: send exactly one' },
+      ])
+    })
+
+    it('gives a token that names the thumbprint of the key, and says that it is bound', async () => {
+      const ready = await bound()
+      const { payload: claims } = readJws(ready.token)
+      expect(claims.cnf).toEqual({ jkt: thumbprint(ready.key.jwk) })
+      expect(ready.response).toEqual({ access_token: ready.token, token_type: 'DPoP', expires_in: 300 })
+      await expectIssuedBound(ready)
+    })
+
+    it.each(['ES256', 'ES384', 'ES512', 'EdDSA'] as const)('takes a proof by %s', async (algorithm) => {
+      const session = await started()
+      const key = await holderSigner(algorithm)
+      const proof = await dpopProof({ services, key, url: endpoint(session), nonce: await dpopNonce(services) })
+      expect((await postToken(session, proof)).status).toBe(200)
+    })
+
+    it.each([
+      ['in upper case', (url: string) => url.replace('http://issuer.localhost', 'HTTP://ISSUER.localhost')],
+      ['with the port of the scheme', (url: string) => url.replace('localhost', 'localhost:80')],
+      ['with a query', (url: string) => `${url}?a=b`],
+      ['with a fragment', (url: string) => `${url}#a`],
+    ])('takes the address %s', async (_, written) => {
+      const session = await started()
+      const [key, nonce] = [await holderSigner(), await dpopNonce(services)]
+      const url = written(endpoint(session))
+      expect((await postToken(session, await dpopProof({ services, key, url, nonce }))).status).toBe(200)
+    })
+
+    it('takes the address without the session for the endpoint without it, and no other', async () => {
+      const session = await started()
+      const [key, nonce] = [await holderSigner(), await dpopNonce(services)]
+      const wrong = await dpopProof({ services, key, url: endpoint(session), nonce })
+      await expectRefused(await postToken(session, wrong, {}, TOKEN_ENDPOINT), {
+        status: 400,
+        error: 'invalid_dpop_proof',
+        why: /htu/,
+      })
+      const right = await dpopProof({ services, key, url: TOKEN_ENDPOINT, nonce })
+      expect((await postToken(session, right, {}, TOKEN_ENDPOINT)).status).toBe(200)
+    })
+
+    it('takes an iat from 300 seconds ago to 60 seconds ahead', async () => {
+      for (const offset of [-299, 60]) {
+        const session = await started()
+        const key = await holderSigner()
+        const iat = Math.floor(services.clock.now.getTime() / 1000) + offset
+        const nonce = await dpopNonce(services)
+        const proof = await dpopProof({ services, key, url: endpoint(session), nonce }, { payload: { iat } })
+        expect((await postToken(session, proof)).status).toBe(200)
+      }
+    })
+
+    it('tells the nonce that it wants, and takes it at once, and for five minutes', async () => {
+      const session = await started()
+      const [key, url] = [await holderSigner(), endpoint(session)]
+      const refused = await postToken(session, await dpopProof({ services, key, url, nonce: '' }))
+      const nonce = refused.headers.get('dpop-nonce') ?? ''
+      await at(331, async () => {
+        const late = await postToken(session, await dpopProof({ services, key, url, nonce }))
+        await expectRefused(late, { status: 400, error: 'use_dpop_nonce' })
+      })
+      await at(300, async () => {
+        expect((await postToken(session, await dpopProof({ services, key, url, nonce }))).status).toBe(200)
+      })
+    })
+
+    it('refuses a proof that was used, in another session too', async () => {
+      const [one, other] = [await started(), await started()]
+      const [key, nonce] = [await holderSigner(), await dpopNonce(services)]
+      const proof = await dpopProof({ services, key, url: TOKEN_ENDPOINT, nonce })
+      expect((await postToken(one, proof, {}, TOKEN_ENDPOINT)).status).toBe(200)
+      const before = await dump(services)
+      const replayed = await postToken(other, proof, {}, TOKEN_ENDPOINT)
+      await expectRefused(replayed, { status: 400, error: 'invalid_dpop_proof', why: /used/ })
+      expect(await dump(services)).toBe(before)
+    })
+
+    it('lets one of 50 sessions have a token when all come with the same proof', async () => {
+      const sessions = await Promise.all(Array.from({ length: 50 }, started))
+      const [key, nonce] = [await holderSigner(), await dpopNonce(services)]
+      const proof = await dpopProof({ services, key, url: TOKEN_ENDPOINT, nonce })
+      const responses = await Promise.all(sessions.map((session) => postToken(session, proof, {}, TOKEN_ENDPOINT)))
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    })
+
+    it('takes the same jti of another key', async () => {
+      const nonce = await dpopNonce(services)
+      for (const key of [await holderSigner(), await holderSigner()]) {
+        const session = await started()
+        const changes = { payload: { jti: 'the same' } }
+        const proof = await dpopProof({ services, key, url: endpoint(session), nonce }, changes)
+        expect((await postToken(session, proof)).status).toBe(200)
+      }
+    })
+
+    it('counts no attempt at the transaction code when the proof is refused', async () => {
+      const session = await startedSession(services, { ...body(), tx_code: { value: '4935' } })
+      const [key, url] = [await holderSigner(), endpoint(session)]
+      for (let times = 0; times < 6; times++) {
+        const proof = await dpopProof({ services, key, url, nonce: '' })
+        await expectRefused(await postToken(session, proof, { tx_code: '0000' }), {
+          status: 400,
+          error: 'use_dpop_nonce',
+        })
+      }
+      const proof = await dpopProof({ services, key, url, nonce: await dpopNonce(services) })
+      expect((await postToken(session, proof, { tx_code: '4935' })).status).toBe(200)
+    })
+
+    it('says which algorithms it takes, and nothing of nonces to who uses none', async () => {
+      const session = await started()
+      const metadata = await services.fetch(`${ISSUER_URL}/.well-known/oauth-authorization-server/${session.sessionId}`)
+      expect(await metadata.json()).toMatchObject({ dpop_signing_alg_values_supported: ALGS.split(' ') })
+      expect((await postToken(session, undefined)).headers.get('dpop-nonce')).toBeNull()
+    })
+  })
+
+  describe('at the credential endpoint', () => {
+    const tokenAttacks: readonly Attack[] = [
+      { attack: 'no ath', change: payload({ ath: undefined }), why: /ath/ },
+      { attack: 'the ath of another token', change: payload({ ath: toBase64url(new Uint8Array(32)) }), why: /ath/ },
+      { attack: 'the token itself as ath', change: () => ({ payload: { ath: 'token' } }), why: /ath/ },
+    ]
+
+    it.each([...attacks, ...tokenAttacks])('refuses $attack, and the token stays good', async (attack) => {
+      const ready = await bound()
+      const make = (changes: DpopChanges) => requestProof(ready, changes)
+      const dpop = await proofBy(ready.key, attack, make, CREDENTIAL_ENDPOINT)
+      const before = await dump(services)
+      const response = await requestWith(ready, { authorization: `DPoP ${ready.token}`, dpop })
+      await expectRefused(response, { status: 401, error: attack.error ?? 'invalid_dpop_proof', why: attack.why })
+      expect(await dump(services)).toBe(before)
+      await expectIssuedBound(ready)
+    })
+
+    const byHeaders: readonly (readonly [string, (ready: BoundReady) => Promise<Record<string, string>>, string])[] = [
+      ['the token as Bearer', ({ token }) => Promise.resolve({ authorization: `Bearer ${token}` }), 'invalid_token'],
+      [
+        'the token as Bearer, with a proof',
+        async (ready) => ({ authorization: `Bearer ${ready.token}`, dpop: await requestProof(ready) }),
+        'invalid_token',
+      ],
+      ['no proof', ({ token }) => Promise.resolve({ authorization: `DPoP ${token}` }), 'invalid_dpop_proof'],
+      [
+        'a proof by another key',
+        async (ready) => {
+          const dpop = await requestProof({ ...ready, key: await holderSigner() })
+          return { authorization: `DPoP ${ready.token}`, dpop }
+        },
+        'invalid_token',
+      ],
+      [
+        'the proof of the token request',
+        async (ready) => {
+          const { key, dpop: nonce } = ready
+          const dpop = await dpopProof({ services, key, url: endpoint(ready), nonce })
+          return { authorization: `DPoP ${ready.token}`, dpop }
+        },
+        'invalid_dpop_proof',
+      ],
+    ]
+    it.each(byHeaders)('refuses %s, and the token stays good', async (_, headers, error) => {
+      const ready = await bound()
+      const before = await dump(services)
+      const response = await requestWith(ready, await headers(ready))
+      const { error: code } = (await response.json()) as Record<string, string>
+      expect([response.status, code]).toEqual([401, error])
+      expect(response.headers.get('www-authenticate')).toBe(`DPoP error="${error}", algs="${ALGS}"`)
+      expect(await dump(services)).toBe(before)
+      await expectIssuedBound(ready)
+    })
+
+    it('refuses a token that is bound to no key when it comes as DPoP, proof or not', async () => {
+      const ready = await readySession(services, body())
+      const [key, nonce] = [await holderSigner(), await dpopNonce(services)]
+      const proof = await dpopProof({ services, key, url: CREDENTIAL_ENDPOINT, nonce, token: ready.token })
+      for (const more of [{}, { dpop: proof }]) {
+        const response = await requestWith(ready, { authorization: `DPoP ${ready.token}`, ...more })
+        await expectRefused(response, { status: 401, error: 'invalid_token', why: /Bearer/ })
+      }
+      await expectIssued(ready)
+    })
+
+    it('does not look at the proof beside a Bearer token', async () => {
+      const ready = await readySession(services, body())
+      const response = await requestWith(ready, { authorization: `Bearer ${ready.token}`, dpop: 'x' })
+      expect(response.status).toBe(200)
+    })
+
+    it('does not verify a proof beside a token that is none of ours', async () => {
+      const ready = await bound()
+      const response = await requestWith(ready, { authorization: `DPoP ${ready.token}x`, dpop: 'x' })
+      expect(await response.json()).toMatchObject({ error: 'invalid_token' })
+      expect(response.status).toBe(401)
+    })
+
+    it('takes the scheme in any case', async () => {
+      const ready = await bound()
+      const response = await requestWith(ready, {
+        authorization: `dpop ${ready.token}`,
+        dpop: await requestProof(ready),
+      })
+      expect(response.status).toBe(200)
+    })
+
+    it('refuses a proof that was used, with a nonce for the key proof that was not', async () => {
+      const ready = await bound()
+      const dpop = await requestProof(ready)
+      expect((await requestWith(ready, { authorization: `DPoP ${ready.token}`, dpop })).status).toBe(200)
+      const again = { ...ready, nonce: await fetchNonce(services, ready.sessionId) }
+      const before = await dump(services)
+      const response = await requestWith(again, { authorization: `DPoP ${ready.token}`, dpop })
+      await expectRefused(response, { status: 401, error: 'invalid_dpop_proof', why: /used/ })
+      expect(await dump(services)).toBe(before)
+      await expectIssuedBound(again)
+    })
+
+    it('issues once to 20 requests at the same time with the same proof', async () => {
+      const ready = await bound()
+      const dpop = await requestProof(ready)
+      const responses = await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const nonce = await fetchNonce(services, ready.sessionId)
+          return requestWith({ ...ready, nonce }, { authorization: `DPoP ${ready.token}`, dpop })
+        }),
+      )
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+      expect(responses.filter(({ status }) => status === 401)).toHaveLength(19)
+    })
+
+    it('does not use up a proof with a request that is refused', async () => {
+      const ready = await bound()
+      const [authorization, dpop] = [`DPoP ${ready.token}`, await requestProof(ready)]
+      expect((await requestWith({ ...ready, nonce: 'x' }, { authorization, dpop })).status).toBe(400)
+      expect((await requestWith(ready, { authorization, dpop })).status).toBe(200)
+    })
+
+    it('forgets a used proof when it has become too old, and not before', async () => {
+      const ready = await bound()
+      await expectIssuedBound(ready)
+      const kept = async () =>
+        (await services.issuerStore.list('spent_nonce')).filter(({ id }) => id.startsWith('dpop.')).length
+      // Others in this file were made with an older iat.
+      await at(10, async () => services.upkeep())
+      const before = await kept()
+      await at(240, async () => services.upkeep())
+      expect(await kept()).toBe(before)
+      await at(700, async () => services.upkeep())
+      expect(await kept()).toBe(0)
+    })
+  })
+
+  it('stores and logs no proof', async () => {
+    const ready = await bound()
+    const dpop = await requestProof(ready, { payload: { jti: 'a-jti-of-its-own' } })
+    await requestWith(ready, { authorization: `DPoP ${ready.token}`, dpop })
+    const all = (await dump(services)) + services.logLines.join('')
+    for (const text of [dpop, ready.token, 'a-jti-of-its-own']) expect(all).not.toContain(text)
+  })
+
+  it('does not open administrative endpoints with an API key that comes as DPoP', async () => {
+    const response = await services.fetch(`${ISSUER_URL}/credential-configuration/create`, {
+      method: 'POST',
+      headers: { authorization: `DPoP ${API_KEY}`, 'content-type': 'application/json' },
+      body: '{}',
+    })
+    expect(response.status).toBe(401)
+  })
+
+  it('lets browsers send the proof and read the nonce', async () => {
+    const preflight = await services.fetch(CREDENTIAL_ENDPOINT, { method: 'OPTIONS' })
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('DPoP')
+    expect(preflight.headers.get('access-control-expose-headers')).toContain('DPoP-Nonce')
+  })
+
+  it('is asked of every wallet when the configuration says so', async () => {
+    const strict = await startServices({ issuer: { dpop: 'required' } })
+    try {
+      const session = await startedSession(strict)
+      const response = await postToken(session, undefined)
+      expect([response.status, await response.json()]).toEqual([
+        400,
+        { error: 'invalid_dpop_proof', error_description: 'the DPoP proof: it is missing; send it in the DPoP header' },
+      ])
+      await expectIssuedBound(await boundSession(strict))
+    } finally {
+      await strict.close()
+    }
+  })
+
+  it('answers a bound wallet of draft 13 like every other', async () => {
+    const older = await startServices({ issuer: { compatibility: ['draft13'] } })
+    try {
+      const ready = await boundSession(older)
+      expect(ready.response).toMatchObject({ token_type: 'DPoP', c_nonce: expect.any(String) as string })
+      const dpop = await requestProof(ready)
+      const first = await requestWith(ready, { authorization: `DPoP ${ready.token}`, dpop })
+      expect(first.status).toBe(200)
+    } finally {
+      await older.close()
+    }
+  })
+})
