@@ -11,8 +11,8 @@ import { refuse } from '../protocol/error.ts'
 import type { Change, Row } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { sessionOfExternalToken } from './external-token.ts'
 import { atResource, type ProvedRequest, refuseBoundToken, refuseReplayedProof, verifyDpopProof } from './dpop.ts'
+import { sessionOfExternalToken } from './external-token.ts'
 import type { IssuanceSession } from './session.ts'
 
 /** How long a token is good. */

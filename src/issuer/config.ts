@@ -134,9 +134,8 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     const mistakes = [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
     return { mistakes: [...mistakes, ...serverMistakes] }
   }
-  const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = shape.settings as Static<
-    typeof IssuerSettings
-  >
+  const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } =
+    shape.settings as Static<typeof IssuerSettings>
   return {
     config: {
       ...common.config,

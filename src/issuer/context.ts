@@ -22,6 +22,7 @@ export interface IssuerContext {
     readonly code: KeyObject
     readonly suppliedCode: KeyObject
     readonly txCode: KeyObject
+    readonly refresh: KeyObject
     readonly nonce: KeyObject
   }
   /** Who gives the access tokens, where this service does not. */

@@ -125,6 +125,7 @@ function orInvalid<T>(read: () => T): T {
   return orRefuse('invalid_dpop_proof', 'the DPoP proof cannot be read', read)
 }
 
-function refuseProof(why: string): never {
+/** Refuses with `invalid_dpop_proof`. */
+export function refuseProof(why: string): never {
   return refuse('invalid_dpop_proof', `the DPoP proof: ${why}`)
 }

@@ -6,7 +6,7 @@
 import type { JsonObject } from '../codec/json.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import type { Signer } from '../keys/signer.ts'
-import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { DETAIL_TYPE } from './authorization-details.ts'
@@ -67,7 +67,7 @@ export async function authorizationServerMetadata(
     issuer: identifierOf(context, sessionId),
     token_endpoint: endpoint(baseUrl, '/auth/token-endpoint', sessionId),
     jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
-    grant_types_supported: [PRE_AUTHORIZED_GRANT],
+    grant_types_supported: [PRE_AUTHORIZED_GRANT, REFRESH_GRANT],
     'pre-authorized_grant_anonymous_access_supported': true,
     token_endpoint_auth_methods_supported: ['none'],
     authorization_details_types_supported: [DETAIL_TYPE],

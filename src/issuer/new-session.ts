@@ -32,8 +32,13 @@ export async function startSession(
   const createdAt = context.now().getTime()
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
+  const { refresh_seconds: refreshSeconds } = request
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
-  const more = { ...supplied.members, ...(txCode && { txCode: txCode.stored }) }
+  const more = {
+    ...supplied.members,
+    ...(txCode && { txCode: txCode.stored }),
+    ...(refreshSeconds && { refreshSeconds }),
+  }
   const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   const answer = {

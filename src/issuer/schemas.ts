@@ -13,7 +13,7 @@ import {
   Seconds,
   SessionParams,
 } from '../http/answers.ts'
-import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialConfiguration, CredentialOffer, CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
 import { MAX_CODE } from './pre-authorized-code.ts'
@@ -61,6 +61,13 @@ export const NewSession = Type.Object(
       }),
     ),
     tx_code: Type.Optional(NewTxCode),
+    refresh_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 31_536_000,
+        description: 'How long after its first token the wallet may get the credential anew; not at all when absent',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -68,9 +75,10 @@ export type NewSession = Static<typeof NewSession>
 
 /** All optional: what is missing is refused with the code that OAuth has for it. Unknown parameters are ignored. */
 export const TokenRequest = Type.Object({
-  grant_type: Type.Optional(Type.String({ description: PRE_AUTHORIZED_GRANT })),
+  grant_type: Type.Optional(Type.String({ description: `${PRE_AUTHORIZED_GRANT} or ${REFRESH_GRANT}` })),
   'pre-authorized_code': Type.Optional(Type.String()),
   tx_code: Type.Optional(Type.String({ description: 'What the holder typed in, where the offer asks for it' })),
+  refresh_token: Type.Optional(Type.String({ description: 'From a token response, with the grant type of that name' })),
   authorization_details: Type.Optional(
     Type.String({ description: 'JSON: [{"type": "openid_credential", "credential_configuration_id"}]' }),
   ),
@@ -82,6 +90,7 @@ const SessionStatus = Type.Object({
   status: Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')]),
   created_at: Seconds,
   expires_at: Seconds,
+  refresh_until: Type.Optional(Seconds),
   erased_at: Type.Optional(Seconds),
   credential_configurations: Type.Array(Type.String()),
   credentials: Type.Array(
@@ -151,7 +160,7 @@ export const nonce = {
 
 export const token = {
   ...byWallet,
-  summary: 'Redeem the pre-authorized code',
+  summary: 'Redeem the pre-authorized code, or a refresh token',
   consumes: ['application/x-www-form-urlencoded'],
   body: TokenRequest,
   response: answers(200, TokenResponse),

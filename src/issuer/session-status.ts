@@ -19,6 +19,7 @@ export function statusBody(sessionId: string, session: IssuanceSession, now: Dat
     status: statusOf(session, now),
     created_at: Math.floor(session.createdAt / 1000),
     expires_at: Math.floor(session.expiresAt / 1000),
+    ...(session.refresh && { refresh_until: Math.floor(session.refresh.until / 1000) }),
     ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
     credential_configurations: session.configurationIds,
     credentials: session.issued.map(({ configurationId, issuedAt }) => ({

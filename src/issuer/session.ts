@@ -22,9 +22,15 @@ export interface IssuanceSession {
     readonly expiresAt: number
     /** The thumbprint of the key that it is bound to. RFC 9449 section 6.1. */
     readonly jkt?: string
+    /** How many credentials had been issued when it was made; none, where it is absent. */
+    readonly issuedBefore?: number
     /** The configurations that the wallet named in authorization details; absent when it named none, and has all. */
     readonly authorized?: readonly string[]
   }
+  /** For how long after its code was redeemed the wallet may ask again. */
+  readonly refreshSeconds?: number
+  /** The refresh token, from when the code was redeemed. */
+  readonly refresh?: RefreshPolicy
   readonly issued: readonly { readonly configurationId: string; readonly issuedAt: number }[]
   /** When it was recorded that the session had ended without a credential: nothing revives it. */
   readonly expiredAt?: number
@@ -46,10 +52,24 @@ export interface TxCode {
   readonly wrong: number
 }
 
+/** Refresh tokens of a session, of which only digests are kept. */
+export interface RefreshPolicy {
+  readonly until: number
+  readonly digest: string
+  /** The token before it, for as long as the wallet has not shown that it got the answer to it. */
+  readonly retry?: string
+  /** Some of those before that. */
+  readonly spent: readonly string[]
+}
+
 export type SessionStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
 /** Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. */
 const MAX_COPIES = 10
+/** Over all its access tokens: each takes an entry of a status list and room in the session. */
+const MAX_ISSUED = 1000
+/** Refresh tokens that are used up and known again. */
+const MAX_SPENT = 10
 
 /** The transaction code that is wrong this often takes the pre-authorized code with it. */
 const MAX_WRONG = 5
@@ -61,9 +81,9 @@ export function statusOf(session: IssuanceSession, now: Date): SessionStatus {
   return now.getTime() < endOf(session) ? 'STARTED' : 'EXPIRED'
 }
 
-/** A redeemed code keeps the session alive for the life of its token. */
-export function endOf({ expiresAt, lockedAt, token }: IssuanceSession): number {
-  return lockedAt ?? Math.max(expiresAt, token?.expiresAt ?? 0)
+/** A redeemed code keeps the session alive for the life of its token, and for as long as that can be refreshed. */
+export function endOf({ expiresAt, lockedAt, token, refresh }: IssuanceSession): number {
+  return lockedAt ?? Math.max(expiresAt, token?.expiresAt ?? 0, refresh?.until ?? 0)
 }
 
 /** The pre-authorized code is good once, and for a while. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint. */
@@ -76,18 +96,41 @@ export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): voi
 }
 
 /**
- * One more credential has been issued. Refuses with `credential_request_denied` after ten copies of the same, and with
- * `invalid_token` once the end of the session was recorded: another process may be a moment ahead.
+ * One more credential has been issued. Refuses with `credential_request_denied` after ten copies of the same for one access
+ * token, and when the session has issued a thousand credentials; with `invalid_token` once the end of the session was
+ * recorded: another process may be a moment ahead.
  */
 export function recordIssued(session: IssuanceSession, configurationId: string, now: Date): IssuanceSession {
+  const { issued, token, refresh } = session
   if (session.expiredAt !== undefined || session.erasedAt !== undefined) {
     refuse('invalid_token', 'the access token has expired')
   }
-  const copies = session.issued.filter((issued) => issued.configurationId === configurationId).length
-  if (copies >= MAX_COPIES) {
-    refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times in this session`)
+  const byToken = issued.slice(token?.issuedBefore ?? 0)
+  if (byToken.filter((each) => each.configurationId === configurationId).length >= MAX_COPIES) {
+    refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times for this access token`)
   }
-  return { ...session, issued: [...session.issued, { configurationId, issuedAt: now.getTime() }] }
+  if (issued.length >= MAX_ISSUED) {
+    refuse('credential_request_denied', `this session has issued ${MAX_ISSUED} credentials; start a new one`)
+  }
+  // The wallet has the access token, and with it the refresh token that came along.
+  const received = refresh?.retry === undefined ? {} : { refresh: withoutRetry(refresh) }
+  return { ...session, ...received, issued: [...issued, { configurationId, issuedAt: now.getTime() }] }
+}
+
+/** The token before the current one is used up for good; some of those are known again when they come. */
+export function withoutRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshPolicy {
+  return { ...rest, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
+}
+
+/** Somebody has a refresh token that is used up: neither the tokens that came of it nor the session's go on. RFC 9700 section 4.14.2. */
+export function endRefresh(session: IssuanceSession, now: Date): IssuanceSession {
+  const { token, refresh } = session
+  const at = now.getTime()
+  return {
+    ...session,
+    ...(token && { token: { ...token, expiresAt: Math.min(token.expiresAt, at) } }),
+    ...(refresh && { refresh: { ...refresh, until: Math.min(refresh.until, at) } }),
+  }
 }
 
 /** One more wrong transaction code has come. OpenID4VCI 1.0, Transaction Code Phishing. */

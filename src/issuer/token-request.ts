@@ -1,9 +1,8 @@
 /**
- * The token endpoint: one code, one token. Pre-authorized code grant: OpenID4VCI 1.0, Token Endpoint. What a token is and how
- * it is known again is in access-token.ts.
+ * The token endpoint: what each grant asks is in grants.ts, what a token is and how it is known again in access-token.ts.
+ * OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
-import { type ErrorCode, refuse } from '../protocol/error.ts'
-import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { refuse } from '../protocol/error.ts'
 import type { TokenResponse } from '../protocol/oauth.ts'
 import type { Row } from '../store/store.ts'
 import { makeAccessToken, TOKEN_SECONDS } from './access-token.ts'
@@ -11,11 +10,10 @@ import { grantedDetails, readAuthorizationDetails } from './authorization-detail
 import type { IssuerContext } from './context.ts'
 import { type DpopProof, type ProvedRequest, refuseReplayedProof, verifyDpopProof } from './dpop.ts'
 import { draft13Nonce } from './draft13.ts'
+import { type Decision, type Grant, grantOf } from './grants.ts'
 import { identifierOf } from './metadata.ts'
-import { sessionOfAnyCode } from './pre-authorized-code.ts'
 import type { TokenRequest } from './schemas.ts'
-import { type IssuanceSession, recordWrongTxCode, refuseUnlessRedeemable } from './session.ts'
-import { isRightTxCode } from './tx-code.ts'
+import { endOf, type IssuanceSession } from './session.ts'
 
 /** What came to the token endpoint. */
 export interface TokenCall extends ProvedRequest {
@@ -24,8 +22,10 @@ export interface TokenCall extends ProvedRequest {
   readonly sessionId: string | undefined
 }
 
-/** A call whose DPoP proof, where there is one, was verified. */
-interface ProvedCall extends TokenCall {
+/** A call that is for a session, with its DPoP proof, where there is one. */
+interface SessionCall {
+  readonly form: TokenRequest
+  readonly id: string
   readonly proof: DpopProof | undefined
 }
 
@@ -34,16 +34,15 @@ interface ProvedCall extends TokenCall {
  * `invalid_authorization_details`, `invalid_dpop_proof` or `use_dpop_nonce`.
  */
 export async function answerTokenRequest(context: IssuerContext, call: TokenCall): Promise<TokenResponse> {
-  const id = await sessionOfRequest(context, call.form)
-  const ours = id !== undefined && (call.sessionId === undefined || call.sessionId === id)
+  const { sessionId: id, unknown, decide } = await grantOf(context, call.form)
+  if (id === undefined || (call.sessionId !== undefined && call.sessionId !== id)) {
+    return refuse('invalid_grant', unknown)
+  }
   // Before the transaction code: a proof that has to be made again costs no attempt.
   const proof = proofOf(context, call)
   for (;;) {
-    const row = ours ? await context.store.get('issuance_session', id) : undefined
-    if (id === undefined || row === undefined) {
-      return refuse('invalid_grant', 'the pre-authorized code is unknown; scan the credential offer again')
-    }
-    const response = await redeemCode(context, { ...call, proof }, id, row)
+    const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknown)
+    const response = await answerOnce(context, { form: call.form, id, proof }, row, decide)
     // Another request changed the session: this one is decided anew, so that every wrong transaction code counts.
     if (response !== undefined) return response
   }
@@ -55,53 +54,57 @@ function proofOf(context: IssuerContext, call: TokenCall): DpopProof | undefined
 }
 
 /** The response, or undefined when the session is not as it was read any more. */
-async function redeemCode(
+async function answerOnce(
   context: IssuerContext,
-  call: ProvedCall,
-  id: string,
+  call: SessionCall,
   { value: session, version }: Row<IssuanceSession>,
+  decide: Grant['decide'],
 ): Promise<TokenResponse | undefined> {
+  const { id, proof } = call
   const now = context.now()
-  refuseUnlessRedeemable(session, now)
-  if (!isRightTxCode(context, id, session.txCode, call.form.tx_code)) {
-    const value = recordWrongTxCode(session, now)
-    const end = value.lockedAt === undefined ? {} : { dueAt: now }
-    const failed = await context.store.commit([{ update: 'issuance_session', id, version, value, ...end }])
-    return failed === undefined ? refuse('invalid_grant', 'tx_code: this is not the transaction code') : undefined
+  const decision = await decide({ id, session, jkt: proof?.jkt, now })
+  if (decision.refusal !== undefined) {
+    // Its end may have come nearer.
+    const ended = { value: decision.session, dueAt: new Date(endOf(decision.session)) }
+    const failed = await context.store.commit([{ update: 'issuance_session', id, version, ...ended }])
+    return failed === undefined ? refuse('invalid_grant', decision.refusal) : undefined
   }
-  const authorized = authorizedBy(context, call.form, { id, session })
-  const jkt = call.proof?.jkt
-  const { accessToken, token } = await makeAccessToken(context, id, { now, jkt })
-  const value = { ...session, token: { ...token, ...(authorized && { authorized }) } }
-  const spends = call.proof === undefined ? [] : [call.proof.spend]
+  const authorized = authorizedBy(context, call, session)
+  const { accessToken, token } = await makeAccessToken(context, id, { now, jkt: proof?.jkt })
+  const issuedBefore = session.issued.length
+  const more = { ...(authorized && { authorized }), ...(issuedBefore > 0 && { issuedBefore }) }
+  const given = { ...token, ...more }
+  const value: IssuanceSession = { ...decision.session, token: given }
+  const spends = proof === undefined ? [] : [proof.spend]
   const failed = await context.store.commit([{ update: 'issuance_session', id, version, value }, ...spends])
   if (failed !== undefined) return failed === 0 ? undefined : refuseReplayedProof()
+  return responseOf(context, id, { accessToken, token: given, refreshToken: decision.refreshToken })
+}
+
+function responseOf(
+  context: IssuerContext,
+  id: string,
+  given: Pick<Decision, 'refreshToken'> & Pick<Required<IssuanceSession>, 'token'> & { readonly accessToken: string },
+): TokenResponse {
+  const { accessToken, token, refreshToken } = given
   return {
     access_token: accessToken,
-    token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+    token_type: token.jkt === undefined ? 'Bearer' : 'DPoP',
     expires_in: TOKEN_SECONDS,
-    ...(authorized && { authorization_details: grantedDetails(authorized) }),
+    ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+    ...(token.authorized && { authorization_details: grantedDetails(token.authorized) }),
     ...(context.config.draft13 ? draft13Nonce(context, id) : {}),
   }
 }
 
-/** The session that the code of the request is for, or undefined when there is none. */
-async function sessionOfRequest(context: IssuerContext, request: TokenRequest): Promise<string | undefined> {
-  if (request.grant_type !== PRE_AUTHORIZED_GRANT) {
-    const code: ErrorCode = request.grant_type ? 'unsupported_grant_type' : 'invalid_request'
-    refuse(code, `grant_type must be ${PRE_AUTHORIZED_GRANT}`)
-  }
-  const code = request['pre-authorized_code']
-  if (!code) return refuse('invalid_request', 'pre-authorized_code is missing')
-  return sessionOfAnyCode(context, code)
-}
-
-/** The configurations that authorization details name, or undefined when there are none. */
+/** The configurations that authorization details name or named, or undefined when they never did; never more than before. */
 function authorizedBy(
   context: IssuerContext,
-  { authorization_details: details }: TokenRequest,
-  { id, session }: { readonly id: string; readonly session: IssuanceSession },
+  { form, id }: SessionCall,
+  { configurationIds, token }: IssuanceSession,
 ): readonly string[] | undefined {
+  const { authorization_details: details } = form
+  if (!details) return token?.authorized
   const identifiers = [id, undefined].map((sessionId) => identifierOf(context, sessionId))
-  return details ? readAuthorizationDetails(details, session.configurationIds, identifiers) : undefined
+  return readAuthorizationDetails(details, token?.authorized ?? configurationIds, identifiers)
 }

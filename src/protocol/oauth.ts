@@ -7,6 +7,7 @@ export const TokenResponse = Type.Object({
   access_token: Type.String(),
   token_type: Type.Union([Type.Literal('Bearer'), Type.Literal('DPoP')]),
   expires_in: Type.Integer({ description: 'Seconds' }),
+  refresh_token: Type.Optional(Type.String()),
   authorization_details: Type.Optional(Type.Array(AuthorizationDetail)),
   ...draft13Nonce,
 })

@@ -1,0 +1,395 @@
+/**
+ * Refresh tokens: a credential anew within the policy of its session, and attacks on that. A token that is used again ends what
+ * came of it; an answer that was lost does not lock a wallet out. RFC 6749 section 6, RFC 9700 section 4.14.2.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { IssuanceSession } from '../../src/issuer/session.ts'
+import {
+  boundSession,
+  dpopNonce,
+  dpopProof,
+  expectIssuedBound,
+  postToken,
+  requestProof,
+  requestWith,
+} from '../support/dpop.ts'
+import {
+  dump,
+  expectRefusal,
+  type Ready,
+  request,
+  type Session,
+  startedSession,
+  TOKEN_ENDPOINT,
+} from '../support/issuance.ts'
+import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import { call, dataset, declare, fetchNonce, holderSigner, postForm, startIssuance, statusOf } from '../support/wire.ts'
+
+interface TokenBody {
+  readonly access_token: string
+  readonly refresh_token: string
+  readonly [member: string]: unknown
+}
+
+interface Refreshable extends Ready {
+  readonly refresh: string
+}
+
+const DAY = 86_400
+
+describe('a refresh token', () => {
+  let services: Services
+  let configurationId: string
+  beforeAll(async () => {
+    services = await startServices()
+    configurationId = await declare(services)
+  })
+  afterAll(() => services.close())
+  const body = (more = {}) => ({ credential_configurations: [configurationId], refresh_seconds: 30 * DAY, ...more })
+
+  const at = async <T>(seconds: number, run: () => Promise<T>): Promise<T> => {
+    const real = services.clock.now
+    services.clock.now = new Date(real.getTime() + seconds * 1000)
+    return run().finally(() => {
+      services.clock.now = real
+    })
+  }
+
+  async function redeemed(more = {}): Promise<Refreshable> {
+    const session = await startedSession(services, body(more))
+    const response = await postForm(services, endpoint(session), session.form)
+    return withToken(session, (await response.json()) as TokenBody)
+  }
+  async function withToken(session: Session, { access_token: token, refresh_token: refresh }: TokenBody) {
+    const nonce = await fetchNonce(services, session.sessionId)
+    const audience = `${ISSUER_URL}/${session.sessionId}`
+    return { ...session, token, refresh, nonce, audience, holder: await holderSigner() }
+  }
+  const endpoint = ({ sessionId }: Session) => `${TOKEN_ENDPOINT}/${sessionId}`
+  const refreshForm = (refresh: string, more = {}) => ({ grant_type: 'refresh_token', refresh_token: refresh, ...more })
+  const post = (ready: Refreshable, refresh = ready.refresh, more = {}) =>
+    postForm(services, endpoint(ready), refreshForm(refresh, more))
+  async function refreshed(ready: Refreshable, refresh = ready.refresh): Promise<Refreshable> {
+    const response = await post(ready, refresh)
+    const given = (await response.json()) as TokenBody
+    expect([response.status, given]).toEqual([
+      200,
+      {
+        access_token: expect.any(String) as string,
+        token_type: 'Bearer',
+        expires_in: 300,
+        refresh_token: expect.any(String) as string,
+      },
+    ])
+    return withToken(ready, given)
+  }
+  const stored = async ({ sessionId }: Session) =>
+    (await services.issuerStore.get('issuance_session', sessionId))?.value as IssuanceSession
+  const issues = async (ready: Ready) => {
+    const response = await request(ready)
+    expect(`${response.status} ${await response.clone().text()}`).toMatch(/^200 /)
+    return response
+  }
+  const refused = async (response: Response, why: RegExp) =>
+    expectRefusal(response, { status: 400, error: 'invalid_grant', why })
+
+  it.each([0, -1, 31_536_001, 0.5, '60', null])('is not for sessions with refresh_seconds of %j', async (seconds) => {
+    const response = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, {
+      credential_dataset: dataset,
+      credential_configurations: [configurationId],
+      refresh_seconds: seconds,
+    })
+    await expectRefusal(response, { status: 400, error: 'invalid_request', why: /refresh_seconds/ })
+  })
+
+  it('is not given where the session has no policy, and the metadata names the grant', async () => {
+    const session = await startedSession(services, { credential_configurations: [configurationId] })
+    const response = await postForm(services, endpoint(session), session.form)
+    expect(Object.keys((await response.json()) as object)).toEqual(['access_token', 'token_type', 'expires_in'])
+    const metadata = await services.fetch(`${ISSUER_URL}/.well-known/oauth-authorization-server`)
+    expect(await metadata.json()).toMatchObject({ grant_types_supported: [expect.any(String), 'refresh_token'] })
+  })
+
+  it('gets the credential anew after a month less a second, and the status says until when', async () => {
+    const ready = await redeemed()
+    await issues(ready)
+    const until = Math.floor(services.clock.now.getTime() / 1000) + 30 * DAY
+    expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({
+      status: 'SUCCEEDED',
+      refresh_until: until,
+    })
+    await at(30 * DAY - 1, async () => {
+      await expectRefusal(await request(ready), { status: 401, error: 'invalid_token' })
+      const again = await refreshed(ready)
+      expect(again.refresh).not.toBe(ready.refresh)
+      await issues(again)
+    })
+    const { credentials } = (await statusOf(services, ISSUER_URL, ready.sessionId)) as { credentials: unknown[] }
+    expect(credentials).toHaveLength(2)
+  })
+
+  it('says nothing of a time before the code is redeemed', async () => {
+    const { sessionId } = await startIssuance(services, body())
+    expect(Object.keys(await statusOf(services, ISSUER_URL, sessionId))).not.toContain('refresh_until')
+  })
+
+  it('keeps a session without a credential open', async () => {
+    const ready = await redeemed()
+    await at(DAY, async () => {
+      expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({ status: 'STARTED' })
+      await issues(await refreshed(ready))
+    })
+    await at(31 * DAY, async () => {
+      const other = await statusOf(services, ISSUER_URL, ready.sessionId)
+      expect(other).toMatchObject({ status: 'SUCCEEDED' })
+    })
+  })
+
+  it('is refused when the time is up, and an access token made just before lives on', async () => {
+    const ready = await redeemed({ refresh_seconds: 400 })
+    const last = await at(399, () => refreshed(ready))
+    await at(400, async () => {
+      const before = await dump(services)
+      await refused(await post(ready, last.refresh), /time is up/)
+      expect(await dump(services)).toBe(before)
+      await issues({ ...last, nonce: await fetchNonce(services, last.sessionId) })
+    })
+  })
+
+  it('works at the endpoint without a session, and of another session nowhere else', async () => {
+    const [a, b] = [await redeemed(), await redeemed()]
+    const before = await dump(services)
+    await refused(await postForm(services, endpoint(b), refreshForm(a.refresh)), /unknown/)
+    expect(await dump(services)).toBe(before)
+    const response = await postForm(services, TOKEN_ENDPOINT, refreshForm(a.refresh))
+    expect(response.status).toBe(200)
+  })
+
+  it.each([
+    ['none', {}, 'invalid_request', /refresh_token is missing/],
+    ['an empty one', { refresh_token: '' }, 'invalid_request', /refresh_token is missing/],
+    ['a word', { refresh_token: 'token' }, 'invalid_grant', /unknown/],
+    ['a dot', { refresh_token: '.' }, 'invalid_grant', /unknown/],
+    ['a zero byte', { refresh_token: '\0.a' }, 'invalid_grant', /unknown/],
+  ] as const)('is refused when it is %s', async (_, members, error, why) => {
+    const response = await postForm(services, TOKEN_ENDPOINT, { grant_type: 'refresh_token', ...members })
+    await expectRefusal(response, { status: 400, error, why })
+  })
+
+  it('is refused when it is forged, an access token, or a code, and nothing changes', async () => {
+    const ready = await redeemed()
+    const before = await dump(services)
+    const forgeries = [
+      `${ready.sessionId}.x`,
+      `${ready.sessionId}.`,
+      ready.sessionId,
+      `${ready.refresh}x`,
+      ready.refresh.slice(0, -1),
+      ready.token,
+      ready.code,
+    ]
+    for (const forged of forgeries) await refused(await post(ready, forged), /unknown/)
+    expect(await dump(services)).toBe(before)
+    await issues(await refreshed(ready))
+  })
+
+  it('is refused where the session gave none', async () => {
+    const session = await startedSession(services, { credential_configurations: [configurationId] })
+    await refused(await postForm(services, TOKEN_ENDPOINT, refreshForm(`${session.sessionId}.x`)), /unknown/)
+  })
+
+  it('is not stored, and reaches no log', async () => {
+    const first = await redeemed()
+    const second = await refreshed(first)
+    const all = (await dump(services)) + services.logLines.join('')
+    for (const text of [first.refresh, second.refresh]) expect(all).not.toContain(text.split('.')[1])
+  })
+
+  it('takes the access token before it away', async () => {
+    const first = await redeemed()
+    const second = await refreshed(first)
+    await expectRefusal(await request(first), { status: 401, error: 'invalid_token' })
+    await issues(second)
+  })
+
+  describe('whose answer was lost', () => {
+    it('may be sent again, any number of times, and gets the same successor', async () => {
+      const ready = await redeemed()
+      const lost = await refreshed(ready)
+      const again = await refreshed(ready)
+      const third = await refreshed(ready)
+      expect([again.refresh, third.refresh]).toEqual([lost.refresh, lost.refresh])
+      await expectRefusal(await request(lost), { status: 401, error: 'invalid_token' })
+      await issues(third)
+      await refreshed(third)
+    })
+
+    it('leads to one working access token when it is sent 20 times at once, and every answer leads on', async () => {
+      const ready = await redeemed()
+      const responses = await Promise.all(Array.from({ length: 20 }, () => post(ready)))
+      const bodies = (await Promise.all(responses.map((response) => response.json()))) as TokenBody[]
+      expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+      expect(new Set(bodies.map((each) => each.refresh_token)).size).toBe(1)
+      const results = []
+      for (const each of bodies) results.push((await request(await withToken(ready, each))).status)
+      expect(results.filter((status) => status === 200)).toHaveLength(1)
+      await refreshed(ready, bodies[0]?.refresh_token)
+    })
+  })
+
+  describe('that is used up', () => {
+    const shown = {
+      'by its successor': (next: Refreshable) => refreshed(next),
+      'by a credential': async (next: Refreshable) => {
+        await issues(next)
+        return next
+      },
+    }
+
+    it.each(Object.entries(shown))(
+      'ends all that came of it when it comes again after it was shown %s',
+      async (_, use) => {
+        const first = await redeemed()
+        const last = await use(await refreshed(first))
+        await refused(await post(first), /used/)
+        await refused(await post(last), /time is up/)
+        await expectRefusal(await request(last), { status: 401, error: 'invalid_token' })
+        const { refresh_until: until } = await statusOf(services, ISSUER_URL, first.sessionId)
+        expect(until).toBe(Math.floor(services.clock.now.getTime() / 1000))
+      },
+    )
+
+    it('a long time ago is unknown, and ends nothing', async () => {
+      const first = await redeemed()
+      let last = first
+      for (let times = 0; times < 13; times++) last = await refreshed(last)
+      expect((await stored(first)).refresh?.spent).toHaveLength(10)
+      await refused(await post(first), /unknown/)
+      await refreshed(last)
+    })
+
+    it('ends nothing of another session', async () => {
+      const [a, b] = [await redeemed(), await redeemed()]
+      await refreshed(await refreshed(a))
+      await refused(await post(a), /used/)
+      await issues(await refreshed(b))
+    })
+  })
+
+  it('brings ten copies more, and no more than ten', async () => {
+    const ready = await redeemed()
+    const take = async (current: Refreshable) => {
+      const nonce = await fetchNonce(services, current.sessionId)
+      return (await request({ ...current, nonce })).status
+    }
+    const statuses = []
+    for (let times = 0; times < 11; times++) statuses.push(await take(ready))
+    const next = await refreshed(ready)
+    for (let times = 0; times < 11; times++) statuses.push(await take(next))
+    const ten = Array.from({ length: 10 }, () => 200)
+    expect(statuses).toEqual([...ten, 400, ...ten, 400])
+  })
+
+  it('gives each copy an entry of its own in a status list', async () => {
+    const ready = await redeemed()
+    await issues(ready)
+    await issues(await refreshed(ready))
+    const { entries } = (await services.issuerStore.get('credential_status', ready.sessionId))?.value ?? { entries: [] }
+    expect(new Set(entries.map(({ index }) => index)).size).toBe(2)
+  })
+
+  it.each(['suspend', 'revoke'])('is refused after %s, and nothing changes', async (act) => {
+    const ready = await redeemed()
+    await issues(ready)
+    await call(services, `${ISSUER_URL}/credential-status/${act}/${ready.sessionId}`, {})
+    const before = await dump(services)
+    await refused(await post(ready), /revoked|suspended/)
+    expect(await dump(services)).toBe(before)
+    if (act === 'revoke') return
+    await call(services, `${ISSUER_URL}/credential-status/reinstate/${ready.sessionId}`, {})
+    await issues(await refreshed(ready))
+  })
+
+  it('keeps to the authorization details, and may narrow them further and never widen them', async () => {
+    const other = await declare(services)
+    const detail = (id: string) => ({ type: 'openid_credential', credential_configuration_id: id })
+    const session = await startedSession(services, body({ credential_configurations: [configurationId, other] }))
+    const details = (...ids: string[]) => ({ authorization_details: JSON.stringify(ids.map(detail)) })
+    const response = await postForm(services, endpoint(session), { ...session.form, ...details(other) })
+    const first = (await response.json()) as TokenBody
+    const wide = await postForm(services, TOKEN_ENDPOINT, refreshForm(first.refresh_token, details(configurationId)))
+    await expectRefusal(wide, { status: 400, error: 'invalid_authorization_details' })
+    const next = (await (
+      await postForm(services, TOKEN_ENDPOINT, refreshForm(first.refresh_token))
+    ).json()) as TokenBody
+    expect(next.authorization_details).toEqual(first.authorization_details)
+  })
+
+  it('serves a wallet of draft 13', async () => {
+    const older = await startServices({ issuer: { compatibility: ['draft13'] } })
+    try {
+      const session = await startedSession(older, { refresh_seconds: 60 })
+      const first = (await (await postForm(older, TOKEN_ENDPOINT, session.form)).json()) as TokenBody
+      const next = (await (await postForm(older, TOKEN_ENDPOINT, refreshForm(first.refresh_token))).json()) as TokenBody
+      expect(next).toMatchObject({ token_type: 'Bearer', c_nonce: expect.any(String) as string })
+    } finally {
+      await older.close()
+    }
+  })
+
+  describe('of a wallet that uses DPoP', () => {
+    const url = (session: Session) => endpoint(session)
+    const formOf = (session: Session, refresh: unknown) => ({ ...session, form: refreshForm(refresh as string) })
+
+    it('stays bound: it takes a proof by the same key, and gives a token bound to it', async () => {
+      const ready = await boundSession(services, body())
+      const refresh = ready.response.refresh_token
+      const nonce = await dpopNonce(services)
+      const stranger = await dpopProof({ services, key: await holderSigner(), url: url(ready), nonce })
+      const before = await dump(services)
+      await expectRefusal(await postToken(formOf(ready, refresh), undefined), {
+        status: 400,
+        error: 'invalid_dpop_proof',
+        why: /missing/,
+      })
+      await refused(await postToken(formOf(ready, refresh), stranger), /another key/)
+      expect(await dump(services)).toBe(before)
+      const right = await dpopProof({ services, key: ready.key, url: url(ready), nonce })
+      const response = await postToken(formOf(ready, refresh), right)
+      const given = (await response.json()) as TokenBody
+      expect([response.status, given.token_type]).toEqual([200, 'DPoP'])
+      await expectIssuedBound({ ...ready, token: given.access_token })
+    })
+
+    it('that is used up is refused and ends nothing: nobody else has the key', async () => {
+      const ready = await boundSession(services, body())
+      const proofed = async (refresh: unknown) => {
+        const dpop = await dpopProof({ services, key: ready.key, url: url(ready), nonce: await dpopNonce(services) })
+        return postToken(formOf(ready, refresh), dpop)
+      }
+      const first = ready.response.refresh_token
+      const second = (await (await proofed(first)).json()) as TokenBody
+      const third = (await (await proofed(second.refresh_token)).json()) as TokenBody
+      await refused(await proofed(first), /used/)
+      const headers = async (token: string) => ({
+        authorization: `DPoP ${token}`,
+        dpop: await requestProof({ ...ready, token }),
+      })
+      expect((await requestWith(ready, await headers(third.access_token))).status).toBe(200)
+      expect((await proofed(third.refresh_token)).status).toBe(200)
+    })
+
+    it('binds from then on when the first token was not bound', async () => {
+      const ready = await redeemed()
+      const key = await holderSigner()
+      const proof = async () => dpopProof({ services, key, url: url(ready), nonce: await dpopNonce(services) })
+      const next = (await (await postToken(formOf(ready, ready.refresh), await proof())).json()) as TokenBody
+      expect(next.token_type).toBe('DPoP')
+      await expectRefusal(await postToken(formOf(ready, next.refresh_token), undefined), {
+        status: 400,
+        error: 'invalid_dpop_proof',
+      })
+      expect((await postToken(formOf(ready, next.refresh_token), await proof())).status).toBe(200)
+    })
+  })
+})
