@@ -40,10 +40,11 @@ function createStore<C>(database: DatabaseSync): Store<C> {
     commit: (changes) => commit(changes),
     purge: async (collection: string, now: Date) => {
       const sql = `delete from ${collection} where rowid in (select rowid from ${collection} where due_at <= ? limit ?)`
-      for (let purged = 0; ; await setImmediate()) {
+      for (let purged = 0; ; ) {
         const changes = Number(statement(sql).run(now.getTime(), PURGED_AT_ONCE).changes)
         purged += changes
         if (changes < PURGED_AT_ONCE) return purged
+        await setImmediate()
       }
     },
     tidy: promised(() => {
