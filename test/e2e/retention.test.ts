@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sessionThumbprint } from '../../src/audit/record.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
 import { sweepSessions } from '../../src/issuer/retention.ts'
@@ -48,10 +49,12 @@ async function at(begun: Date, seconds: number, less = 0): Promise<void> {
   await services.upkeep()
 }
 
+/** As the audit log has them. */
 const events = async (store: Services['issuerStore'] | Services['verifierStore'], type: string) =>
-  (await (store as Services['issuerStore']).list('event'))
-    .map(({ value }) => value)
+  (await (store as Services['issuerStore']).list('audit_block'))
+    .flatMap(({ value }) => value.records)
     .filter((each) => each.type === type)
+const inSeconds = (begun: Date, count: number) => new Date(begun.getTime() + count * 1000).toISOString()
 const datasetOf = async (sessionId: string) => (await services.issuerStore.get('issuance_dataset', sessionId))?.value
 const codeOfStatus = async (base: string, sessionId: string) => {
   const kind = base === ISSUER_URL ? 'issuance/oid4vci' : 'presentation/oid4vp'
@@ -79,7 +82,7 @@ describe('an issuance session that nobody redeems', () => {
     expect(status).toMatchObject({ status: 'EXPIRED', erased_at: seconds() - 1, credentials: [] })
     expect(await datasetOf(sessionId)).toBe(null)
     expect(await events(services.issuerStore, 'issuance.expired')).toEqual([
-      { type: 'issuance.expired', at: begun.getTime() + 100_000, sessionId, data: status },
+      expect.objectContaining({ at: inSeconds(begun, 100), session: sessionThumbprint(sessionId) }),
     ])
   })
 
@@ -212,7 +215,7 @@ describe('a verification session without a response', () => {
     expect(await stored()).not.toHaveProperty('encryptionKey')
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'EXPIRED' })
     expect(await events(services.verifierStore, 'verification.expired')).toEqual([
-      { type: 'verification.expired', at: begun.getTime() + 100_000, sessionId },
+      expect.objectContaining({ at: inSeconds(begun, 100), session: sessionThumbprint(sessionId) }),
     ])
     clock.now = new Date(begun.getTime() + 99_000)
     const late = await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)
@@ -368,7 +371,12 @@ describe('the sweep', () => {
     const run = (store: typeof other) => sweepSessions(config, { ...unused, store, now: () => new Date(5000) })
     await Promise.all([run(issuerStore), run(other), run(issuerStore)])
     await run(other)
-    const found = await events(issuerStore, 'issuance.expired')
+    const found = (await issuerStore.list('event')).map(({ value: event }) => event)
+    for (const { sessionId, type, data } of found)
+      expect([type, data]).toMatchObject([
+        'issuance.expired',
+        { session_id: sessionId, status: 'EXPIRED', erased_at: 5 },
+      ])
     expect(found.map(({ sessionId }) => sessionId).sort()).toEqual([...ids].sort())
     expect((await issuerStore.list('issuance_dataset')).filter(({ value: left }) => left !== null)).toEqual([])
     await Promise.all([issuerStore.close(), other.close()])
