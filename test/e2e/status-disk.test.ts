@@ -1,0 +1,110 @@
+/** Revoking while the disk is full: what was acknowledged is on it in all its parts, and what was not is not. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { statusAt } from '../../src/codec/status-list.ts'
+import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
+import { readBits } from '../../src/issuer/status-list/chunks.ts'
+import type { CredentialStatus, StatusList } from '../../src/issuer/status-list/rows.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { buildCommand, COMMAND, makeDirectory, start } from '../support/process.ts'
+import { API_KEY } from '../support/services.ts'
+
+const COUNT = 300
+const LIST: StatusList = { entries: 1024, bits: 2 }
+/** As POSIX counts `ulimit -f`. */
+const BLOCK = 512
+/** Below this SQLite does not move its log into the database, so that the log is what has no room. */
+const ROOM = 1024 * 1024
+
+describe('a disk that is full', () => {
+  let directory: string
+  let file: string
+  const children: ChildProcess[] = []
+  const open = () => openSqlite<IssuerCollections>(file, issuerMigrations)
+  const sessions = Array.from({ length: COUNT }, (_, index) => ({ id: `session-${index}`, index: index * 3 }))
+
+  beforeAll(async () => {
+    buildCommand()
+    directory = await makeDirectory('issuer', { port: 0 })
+    mkdirSync(join(directory, 'data'))
+    file = join(directory, 'data', 'issuer.db')
+    const store = await open()
+    await store.commit([
+      { insert: 'status_list', id: 'list', value: LIST },
+      ...sessions.map(({ id, index }) => {
+        const value: CredentialStatus = { state: 'VALID', entries: [{ configurationId: 'c', listId: 'list', index }] }
+        return { insert: 'credential_status', id, value } as const
+      }),
+    ])
+    await store.close()
+  }, 60_000)
+  afterAll(() => {
+    for (const child of children) child.kill('SIGKILL')
+  })
+
+  it('loses no revocation that was acknowledged, and makes half of none', async () => {
+    const service = await startWithin(Math.ceil((statSync(file).size + ROOM) / BLOCK))
+    const acknowledged = new Set<string>()
+    const refused: string[] = []
+    for (const { id } of sessions) {
+      const response = await revoke(service.url, id)
+      if (response.status === 200) acknowledged.add(id)
+      else refused.push(`${response.status} ${await response.text()}`)
+    }
+    expect(acknowledged.size).toBeGreaterThan(5)
+    expect(refused.length).toBeGreaterThan(5)
+    for (const answer of refused) expect(answer).toMatch(/^500 \{"error":"server_error"/)
+    // It serves on what it has.
+    expect((await fetch(`${service.url}/status-list/list`)).status).toBe(200)
+    service.child.kill('SIGKILL')
+    await service.ended
+
+    const store = await open()
+    const bits = await readBits(store, 'list', LIST)
+    const events = (await store.list('event')).map(({ value }) => value.sessionId)
+    for (const { id, index } of sessions) {
+      const state = (await store.get('credential_status', id))?.value.state
+      const told = [state, statusAt(bits, 2, index), events.filter((each) => each === id).length]
+      expect([id, ...told]).toEqual(acknowledged.has(id) ? [id, 'REVOKED', 1, 1] : [id, 'VALID', 0, 0])
+    }
+    await store.close()
+
+    // With room again, the rest can be revoked.
+    const again = await start('issuer', directory)
+    children.push(again.child)
+    for (const { id } of sessions.slice(-5)) expect((await revoke(again.url, id)).status).toBe(200)
+  }, 60_000)
+
+  function revoke(url: string, id: string): Promise<Response> {
+    const headers = { authorization: `Bearer ${API_KEY}` }
+    return fetch(`${url}/credential-status/revoke/${id}`, { method: 'POST', headers })
+  }
+
+  /** The service, none of whose files may have more than so many blocks. */
+  async function startWithin(
+    blocks: number,
+  ): Promise<{ readonly child: ChildProcess; readonly url: string; readonly ended: Promise<void> }> {
+    const script = 'ulimit -f "$1"; shift; exec "$@"'
+    const command = [process.execPath, COMMAND, 'issuer']
+    const child = spawn('sh', ['-c', script, 'sh', String(blocks), ...command], {
+      cwd: directory,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    children.push(child)
+    const ended = new Promise<void>((resolve) => {
+      child.on('close', () => resolve())
+    })
+    const port = await new Promise<number>((resolve, reject) => {
+      let text = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+        const [, found] = /"event":"listening".*"port":(\d+)/.exec(text) ?? []
+        if (found !== undefined) resolve(Number(found))
+      })
+      void ended.then(() => reject(new Error(`the issuer ended: ${text}`)))
+    })
+    return { child, url: `http://127.0.0.1:${port}`, ended }
+  }
+})
