@@ -75,7 +75,7 @@ export const credentialAttacks: readonly Attack[] = [
   },
   { attack: 'The beginning is an object (nbf).', fails: 'validity.not_before', ...payload(() => ({ nbf: {} })) },
   {
-    attack: 'The credential has a status, which this release cannot look up.',
+    attack: 'The credential names a status list that nobody serves.',
     fails: 'status.valid',
     ...payload(() => ({ status: { status_list: { idx: 1, uri: 'https://issuer.example/1' } } })),
   },

@@ -14,18 +14,6 @@ import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { encryptedResponse } from '../support/encryption.ts'
 import {
-  type Authority,
-  certify,
-  type Forgery,
-  inProfile,
-  makeAuthority,
-  makeForgery,
-  putTogether,
-  signWith,
-  startWorld,
-  type World,
-} from '../support/forge.ts'
-import {
   base64,
   bitstring,
   bitstringParts,
@@ -39,6 +27,18 @@ import {
   signList,
   tokenParts,
 } from '../support/foreign-status.ts'
+import {
+  type Authority,
+  certify,
+  type Forgery,
+  inProfile,
+  makeAuthority,
+  makeForgery,
+  putTogether,
+  signWith,
+  startWorld,
+  type World,
+} from '../support/forge.ts'
 import { bindingOf, makeMdocForgery, mdocQuery, putMdocTogether, startMdocWorld } from '../support/mdoc.ts'
 import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { makeKey, VERIFIER_URL } from '../support/services.ts'

@@ -145,7 +145,10 @@ export const peers: Section = {
       id: 'peers-12',
       asks: 'An untrusted credential has the verifier fetch an address of its choice',
       source: 'Token Status List (draft-ietf-oauth-status-list-20), Security Considerations',
-      tests: [[at.credential, 'The credential has a status, which this release cannot look up.']],
+      tests: [
+        [at.statusLists, 'nobody, for an issuer that is not trusted, or where nobody is'],
+        [at.outbound, 'not to %s'],
+      ],
     },
     {
       id: 'peers-13',

@@ -366,13 +366,24 @@ export const presentation: Section = {
       id: 'security-22a',
       asks: 'A status is fetched from nowhere private, without redirects, within bounds',
       source: 'Token Status List (draft-ietf-oauth-status-list-20), Security Considerations',
-      notOffered: no.status,
+      tests: [
+        [at.outbound, 'not to a name at %s'],
+        [at.outbound, 'to the address that was looked at, not to what the name means a moment later'],
+        [at.outbound, 'does not follow a redirect'],
+        [at.outbound, 'a gigabyte that came as a megabyte is not unpacked'],
+        [at.statusLists, 'is asked for a bounded time and size, and never inside our network but by permission'],
+        [at.statusLists, 'of a gigabyte'],
+      ],
     },
     {
       id: 'security-22b',
       asks: 'A status that cannot be known does not pass',
       source: 'Token Status List (draft-ietf-oauth-status-list-20), Validation Rules',
-      tests: [[at.credential, 'The credential has a status, which this release cannot look up.']],
+      tests: [
+        [at.credential, 'The credential names a status list that nobody serves.'],
+        [at.statusLists, 'a credential is refused'],
+        [at.statusLists, 'not %s'],
+      ],
     },
     {
       id: 'security-23',

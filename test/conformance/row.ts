@@ -42,6 +42,8 @@ export const at = {
   session: 'test/attacks/verifier-session.test.ts',
   http: 'test/e2e/http.test.ts',
   status: 'test/e2e/status.test.ts',
+  statusLists: 'test/attacks/verifier-status.test.ts',
+  outbound: 'src/bin/outbound.test.ts',
   statusProcesses: 'test/e2e/status-processes.test.ts',
   issuance: 'test/e2e/issuance.test.ts',
   verification: 'test/e2e/verification.test.ts',
@@ -54,7 +56,6 @@ export const at = {
 
 /** What the issuer does not have, in the words of its rows. */
 export const no = {
-  status: 'credentials have no status yet, and the verifier refuses one that has',
   txCode: 'offers have no transaction code yet; a request for one is refused by name',
   deferred: 'there is no deferred credential endpoint, and therefore no transaction id',
   codeFlow: 'there is no authorization endpoint, no pushed authorization request and no client authentication',
