@@ -1,8 +1,9 @@
 /** A disk that is full, as `ulimit -f` makes one: what was answered is there, what cannot be kept is refused. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { buildCommand, makeDirectory, type Running, start, startOnFullDisk } from '../support/process.ts'
-import { API_KEY } from '../support/services.ts'
-import { configuration, dataset } from '../support/wire.ts'
+import { API_KEY, ISSUER_URL, type Services } from '../support/services.ts'
+import { act, issued } from '../support/status.ts'
+import { configuration, dataset, statusOf } from '../support/wire.ts'
 
 /** Blocks of 512 bytes or of 1024: what each file of the service may have. */
 const BLOCKS = 4096
@@ -19,10 +20,11 @@ afterEach(async () => {
 
 describe('an issuer whose disk is full', () => {
   it('refuses what it cannot keep, lives on, and has all that it answered', async () => {
-    const directory = await makeDirectory('issuer')
+    const directory = await makeDirectory('issuer', { baseUrl: ISSUER_URL })
     const full = await startOnFullDisk('issuer', directory, BLOCKS)
     running.push(full)
     const id = await (await post(full, '/credential-configuration/create', configuration)).text()
+    const { sessionId } = await issued(servicesOf(full))
     const large = { credentialSubject: { ...dataset.credentialSubject, note: 'a'.repeat(4000) } }
     const body = { credential_dataset: large, credential_configurations: [id] }
     const acknowledged: string[] = []
@@ -42,6 +44,8 @@ describe('an issuer whose disk is full', () => {
       expect([status, text]).toEqual([500, expect.stringMatching(/^\{"error":"server_error",.*the request id/)])
     }
     expect(await statusAt(full, '/health/live')).toBe(200)
+    expect(await act(servicesOf(full), 'revoke', sessionId)).toMatchObject([500, { error: 'server_error' }])
+    expect(await credentialStatus(full, sessionId)).toBe('VALID')
     expect(await missing(full, acknowledged)).toEqual([])
     full.child.kill('SIGKILL')
     await full.ended
@@ -49,9 +53,22 @@ describe('an issuer whose disk is full', () => {
     const again = await start('issuer', directory)
     running.push(again)
     expect(await missing(again, acknowledged)).toEqual([])
+    expect(await credentialStatus(again, sessionId)).toBe('VALID')
+    expect(await act(servicesOf(again), 'revoke', sessionId)).toMatchObject([200, {}])
+    expect(await credentialStatus(again, sessionId)).toBe('REVOKED')
     expect((await post(again, '/issuance/oid4vci/new-session', body)).status).toBe(200)
   }, 60_000)
 })
+
+function servicesOf({ url }: Running): Services {
+  const fetchThere = (address: string, init?: RequestInit) => fetch(address.replace(ISSUER_URL, url), init)
+  return { fetch: fetchThere, clock: { now: new Date() } } as unknown as Services
+}
+
+async function credentialStatus(service: Running, sessionId: string): Promise<string | undefined> {
+  const status = JSON.stringify(await statusOf(servicesOf(service), ISSUER_URL, sessionId))
+  return /"credential_status":"(\w+)"/.exec(status)?.[1]
+}
 
 async function missing(service: Running, sessions: readonly string[]): Promise<string[]> {
   const lost: string[] = []

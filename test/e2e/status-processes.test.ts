@@ -60,9 +60,9 @@ describe('two processes on one database', () => {
     const byList = new Map<string, number[]>()
     for (const { listId, index } of all) byList.set(listId, [...(byList.get(listId) ?? []), index])
     expect(new Set(all.map(({ listId, index }) => `${listId} ${index}`)).size).toBe(all.length)
-    // Whatever is leased and not yet given out is missing in the last lists only.
+    // Whatever is leased and not yet given out is missing in the lists that were begun last.
     const full = [...byList.values()].filter((indices) => indices.length === 1024)
-    expect(full.length).toBeGreaterThanOrEqual(3)
+    expect(full.length).toBeGreaterThanOrEqual(1)
     for (const indices of full) {
       expect([...indices].sort((a, b) => a - b)).toEqual(Array.from({ length: 1024 }, (_, index) => index))
     }

@@ -21,6 +21,7 @@ const SETTINGS = [
   'shared_buffers=64MB',
   'unix_socket_directories=',
   'listen_addresses=127.0.0.1',
+  'log_min_messages=log',
   'ssl=on',
   'ssl_cert_file=../server.crt',
   'ssl_key_file=../server.key',
