@@ -136,7 +136,11 @@ function checkCredential(credential: string, target: IssuanceTarget, holder: Sig
   const { issued, issuerKey, bindsHolder } = target
   const held = pluginOf(issued).hold(credential)
   must(held.issuer.signedBy(issuerKey), 'credential', 'the signature is not by the issuer')
-  must(pluginOf(issued).fulfils(orderOf(issued, holder.jwk), credential), 'credential', 'other claims')
+  // Which entry of a status list it got is the service's to choose.
+  const { idx: index, uri } = (held.status?.status_list ?? {}) as { idx?: number; uri?: string }
+  const status = index === undefined || uri === undefined ? {} : { status: { index, uri } }
+  const order = { ...orderOf(issued, holder.jwk), ...status }
+  must(pluginOf(issued).fulfils(order, credential), 'credential', 'other claims')
   if (!bindsHolder) return
   const bound = 'thumbprint' in held.boundKey && held.boundKey.thumbprint === thumbprint(holder.jwk)
   must(bound, 'credential', 'bound to another key')
