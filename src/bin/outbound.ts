@@ -13,7 +13,7 @@ import { isPublicAddress } from '../protocol/private-host.ts'
 import { reasonOf } from './outbound-reason.ts'
 
 /** Every address of a name. */
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
+type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
 interface Options {
   readonly resolve?: Resolve

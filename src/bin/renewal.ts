@@ -5,7 +5,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
-import type { Service } from './service.ts'
 import type { ConfigOf, ServiceName } from './services.ts'
 
 export interface Hangup {
@@ -28,6 +27,10 @@ export function onHangup(): Hangup {
   }
 }
 
+interface Renewable {
+  renew(config: ConfigOf<ServiceName>): void
+}
+
 interface Renewed {
   /** As it was at the start. */
   readonly config: CommonConfig
@@ -37,7 +40,7 @@ interface Renewed {
 }
 
 /** All of the files, or none: with a mistake in one, the service goes on as it was, and the log says where it is. */
-export function renew(service: Service, { config, read, log }: Renewed): void {
+export function renew(service: Renewable, { config, read, log }: Renewed): void {
   const result = readAgain(read)
   const mistakes = 'mistakes' in result ? result.mistakes : keyMistakes(config, result.config)
   if ('mistakes' in result || mistakes.length > 0) {

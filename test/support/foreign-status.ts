@@ -16,7 +16,7 @@ export const ENTRIES = 131_072
 type Answer = OutboundResponse | (() => Promise<OutboundResponse>)
 
 /** What there is at each address, and what was asked for. */
-export interface Network {
+interface Network {
   readonly at: Map<string, Answer>
   readonly asked: OutboundRequest[]
   readonly outbound: Outbound
@@ -53,7 +53,7 @@ export interface CwtParts {
 }
 
 /** The issuer's own certificate with what it sends along, for `x5c`. */
-export function issuerChain({ ca, issuerKey }: World): Buffer[] {
+function issuerChain({ ca, issuerKey }: World): Buffer[] {
   return [certify(ca, issuerKey)]
 }
 

@@ -14,7 +14,7 @@ export interface StatusReference {
   readonly purpose: 'revocation' | 'suspension' | undefined
 }
 
-export interface StatusReferences {
+interface StatusReferences {
   readonly references: readonly StatusReference[]
   /** What is there beside them and is not looked at, for people. */
   readonly ignored: readonly string[]
