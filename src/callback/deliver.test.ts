@@ -220,6 +220,24 @@ describe('callbacks of sessions', () => {
     expect([told(), await pending()]).toEqual([['e1', 'e1'], []])
   })
 
+  it('of which one is answered when its claim is long over lose none that came behind it', async () => {
+    await wait('s1', 'e1', 'e2')
+    let release: () => void = () => undefined
+    const late = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    receiver = () => late.then(() => answer(200))
+    const first = process()()
+    while (told().length < 1) await new Promise((resolve) => setTimeout(resolve, 5))
+    time += 20 * SECOND
+    // Another process delivers the first event, and fails with the second.
+    receiver = ({ id }) => (id === 'e2' ? answer(500) : undefined)
+    await process()()
+    release()
+    await first
+    expect([told(), await pending()]).toEqual([['e1', 'e1', 'e2'], ['e2']])
+  })
+
   it('that come while one goes out stand behind it', async () => {
     await wait('s1', 'e1')
     receiver = ({ id }) => (id === 'e1' ? wait('s1', 'e2').then(() => answer(200)) : undefined)
