@@ -15,7 +15,7 @@ const ROWS = 1_000_000
 const SESSIONS = 2000
 const ROUNDS = 5
 const CONCURRENCY = 32
-const MIN_RATIO = 0.8
+const MIN_RATIO = 0.5
 
 type Collections = { session: { readonly text: string }; nonce: Record<string, never> }
 

@@ -3,7 +3,9 @@
  * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
+import { startPostgres } from '../test/support/postgres-server.ts'
 import { measureCallbacks } from './callbacks.ts'
+import { measureDatabase } from './database.ts'
 import { runFloor } from './floor.ts'
 import { measureInstall } from './install.ts'
 import { measureIssuing } from './issuing.ts'
@@ -16,7 +18,7 @@ import { measureStartup } from './startup.ts'
 import { measureStatus } from './status.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|callbacks|memory|startup|install|profile|all] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|callbacks|memory|startup|install|database|profile|all] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
@@ -24,14 +26,26 @@ const USAGE = `npm run bench -- [flows|issuing|status|callbacks|memory|startup|i
   memory     resident memory up to 50,000 flows of each service (some minutes)
   startup    from node to listening
   install    size of a production installation
+  database   sessions a second that each database takes, empty and with a million in it (some minutes)
   profile    where the processor time goes; keeps nothing
   all        flows, issuing, status, callbacks, memory, startup and install
   --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
   --rounds N --flows N --warm-up N
+  --database postgresql   of the services: a server that is started for it; SQLite when absent
   --only TEXT       flows and profile: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
-const questions = ['flows', 'issuing', 'status', 'callbacks', 'memory', 'startup', 'install', 'profile'] as const
+const questions = [
+  'flows',
+  'issuing',
+  'status',
+  'callbacks',
+  'memory',
+  'startup',
+  'install',
+  'database',
+  'profile',
+] as const
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -42,6 +56,7 @@ async function main(): Promise<void> {
       flows: { type: 'string', default: '2000' },
       'warm-up': { type: 'string', default: '1000' },
       only: { type: 'string', default: '' },
+      database: { type: 'string', default: 'sqlite' },
     },
   })
   const [word = 'flows', script = ''] = positionals
@@ -50,7 +65,9 @@ async function main(): Promise<void> {
     return
   }
   const asked =
-    word === 'all' ? questions.filter((each) => each !== 'profile') : questions.filter((each) => each === word)
+    word === 'all'
+      ? questions.filter((each) => each !== 'profile' && each !== 'database')
+      : questions.filter((each) => each === word)
   const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
   if (asked.length === 0 || kinds.length === 0) {
     process.stderr.write(USAGE)
@@ -58,7 +75,7 @@ async function main(): Promise<void> {
     return
   }
   const speed = { rounds: Number(values.rounds), flows: Number(values.flows), warmUp: Number(values['warm-up']) }
-  const verdicts = await inWorkplace(values.bundle, async (workplace) => {
+  const verdicts = await inWorkplace(values.bundle, values.database, async (workplace) => {
     const all: Verdict[] = []
     for (const question of asked) {
       note(`${question}, on Node ${process.version}`)
@@ -69,6 +86,7 @@ async function main(): Promise<void> {
         all.push(await measureCallbacks(workplace, { ...speed, bundle: values.bundle }))
       else if (question === 'memory') all.push(await measureMemory(workplace))
       else if (question === 'startup') all.push(await measureStartup(workplace))
+      else if (question === 'database') all.push(await measureDatabase(workplace))
       else if (question === 'install') all.push(measureInstall(process.cwd(), values.bundle))
       else await profile(workplace, kinds)
     }
@@ -79,11 +97,19 @@ async function main(): Promise<void> {
   if (verdicts.some(({ targets }) => targets.some(({ reached }) => !reached))) process.exitCode = 1
 }
 
-async function inWorkplace<T>(bundle: string, work: (workplace: Workplace) => Promise<T>): Promise<T> {
-  const workplace = await makeWorkplace(bundle)
+async function inWorkplace<T>(
+  bundle: string,
+  database: string,
+  work: (workplace: Workplace) => Promise<T>,
+): Promise<T> {
+  if (!['sqlite', 'postgresql'].includes(database)) throw new Error('--database is sqlite or postgresql')
+  const server = database === 'postgresql' ? await startPostgres() : undefined
+  const workplace = await makeWorkplace(bundle, server?.url)
   process.on('exit', () => workplace.remove())
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
-  return work(workplace)
+  const result = await work(workplace)
+  await server?.stop()
+  return result
 }
 
 main().catch((error: unknown) => {

@@ -31,6 +31,8 @@ export interface Workplace {
   readonly directory: string
   /** A copy of the built command that is measured, so that a build in the meantime changes nothing. */
   readonly bundle: string
+  /** Where the services keep what they know, if not in files. */
+  readonly postgres: string | undefined
   /** The keys the services sign with, and their certificates. */
   readonly signers: Readonly<Record<ServiceName, Signer>>
   readonly privateKeys: Readonly<Record<ServiceName, KeyObject>>
@@ -42,7 +44,8 @@ export const keyFile = (service: ServiceName): string => `${service}.key`
 export const configFile = (service: ServiceName, profile?: Profile): string =>
   `${profile ? `${service}-${profile}` : service}.json`
 
-export async function makeWorkplace(bundle: string): Promise<Workplace> {
+/** `postgres` is the address of a server; without it the services have files of their own. */
+export async function makeWorkplace(bundle: string, postgres?: string): Promise<Workplace> {
   refuseUnlessDurable(bundle)
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-bench-'))
   refuseMemoryDisk(directory)
@@ -61,6 +64,7 @@ export async function makeWorkplace(bundle: string): Promise<Workplace> {
   return {
     directory,
     bundle: copyBundle(bundle, directory),
+    postgres,
     signers: {
       issuer: keySigner(issuerKey, readPemCertificates(issuerPem)),
       verifier: keySigner(verifierKey, []),
@@ -73,16 +77,25 @@ export async function makeWorkplace(bundle: string): Promise<Workplace> {
 
 /** Starts the built service on a database of its own. `nodeOptions` come before the name of the bundle. */
 export async function startService(
-  { directory, bundle }: Workplace,
+  { directory, bundle, postgres }: Workplace,
   { service, profile }: { readonly service: ServiceName; readonly profile?: Profile },
   nodeOptions: readonly string[] = [],
 ): Promise<Running> {
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `${service}.db${suffix}`), { force: true })
+  const config = join(directory, configFile(service, profile))
+  if (postgres !== undefined) {
+    const url = `${postgres}?currentSchema=bench_${randomBytes(8).toString('hex')}`
+    writeFileSync(
+      config,
+      JSON.stringify({ ...(JSON.parse(readFileSync(config, 'utf8')) as object), database: { url } }),
+    )
+  }
   const running = await start({
     args: [...nodeOptions, bundle, service, '--config', configFile(service, profile)],
     directory,
     logFile: join(directory, `${service}.log`),
   })
+  if (postgres !== undefined) return running
   // Bytes 18 and 19 of a database file are 2 when it is in WAL mode.
   const [write, read] = readFileSync(join(directory, `${service}.db`)).subarray(18, 20)
   if (write !== 2 || read !== 2) throw new Error(`${service}.db is not in WAL mode`)

@@ -66,7 +66,10 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     return child
   }
   let server = await start()
-  const endWithUs = (): void => void server.kill('SIGINT')
+  const endWithUs = (): void => {
+    server.kill('SIGQUIT')
+    rmSync(directory, { recursive: true, force: true })
+  }
   process.on('exit', endWithUs)
   return {
     url: `postgresql://${USER}:${password}@127.0.0.1:${port}/postgres`,
