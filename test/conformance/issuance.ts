@@ -51,13 +51,27 @@ export const issuance: Section = {
       id: 'security-3',
       asks: 'A transaction code goes another way, is compared in constant time, and wrong ones are counted',
       source: 'OpenID4VCI 1.0, Transaction Code Phishing',
-      notOffered: no.txCode,
+      tests: [
+        [at.txCode, 'is stored as a MAC of its session, and reaches no log'],
+        [at.txCode, 'that is wrong ("%s") costs an attempt and not the code'],
+        [
+          at.txCode,
+          'that is wrong for the fifth time makes the code void: also the right one is refused, and the offer is gone',
+        ],
+        [at.txCode, 'gives 50 wrong guesses at the same time five looks and not one more'],
+      ],
     },
     {
       id: 'security-3b',
       asks: 'A transaction code that was not asked for is `invalid_request`',
       source: 'OpenID4VCI 1.0, Token Error Response',
       tests: [[at.token, 'a tx_code that nobody asked for']],
+    },
+    {
+      id: 'security-3c',
+      asks: 'A transaction code that is missing is `invalid_request`, and no attempt',
+      source: 'OpenID4VCI 1.0, Token Error Response',
+      tests: [[at.txCode, '%s is invalid_request and no attempt']],
     },
     {
       id: 'security-4a',
@@ -126,6 +140,47 @@ export const issuance: Section = {
       tests: [
         [at.request, 'refuses an access token at administrative endpoints'],
         [at.request, 'an API key'],
+      ],
+    },
+    {
+      id: 'security-5-dpop-proof',
+      asks: 'A DPoP proof has its type, its algorithm, its key, its address, its method, its time and our nonce',
+      source: 'RFC 9449 section 4.3',
+      tests: [
+        [at.dpop, 'refuses $attack, and the code stays good'],
+        [at.dpop, 'refuses $attack, and the token stays good'],
+        [at.dpop, 'refuses two proofs, also when both are right'],
+      ],
+    },
+    {
+      id: 'security-5-dpop-replay',
+      asks: 'A DPoP proof is good once, also when it comes many times at once',
+      source: 'RFC 9449 section 11.1',
+      tests: [
+        [at.dpop, 'refuses a proof that was used, in another session too'],
+        [at.dpop, 'lets one of 50 sessions have a token when all come with the same proof'],
+        [at.dpop, 'issues once to 20 requests at the same time with the same proof'],
+      ],
+    },
+    {
+      id: 'security-5-dpop-bound',
+      asks: 'A token that is bound to a key is refused as Bearer and with another key; one that is not, as DPoP',
+      source: 'RFC 9449 sections 7.1 and 7.2',
+      tests: [
+        [at.dpop, 'refuses %s, and the token stays good'],
+        [at.dpop, 'refuses a token that is bound to no key when it comes as DPoP, proof or not'],
+      ],
+    },
+    {
+      id: 'security-5-refresh',
+      asks: 'A refresh token is used once, and one that comes again ends all that came of it',
+      source: 'RFC 9700 section 4.14.2',
+      tests: [
+        [at.refresh, 'ends all that came of it when it comes again after it was shown %s'],
+        [at.refresh, 'may be sent again, any number of times, and gets the same successor'],
+        [at.refresh, 'leads to one working access token when it is sent 20 times at once, and every answer leads on'],
+        [at.refresh, 'stays bound: it takes a proof by the same key, and gives a token bound to it'],
+        [at.refresh, 'is not stored, and reaches no log'],
       ],
     },
     {

@@ -181,7 +181,7 @@ export const peers: Section = {
       id: 'peers-16',
       asks: 'A wrong transaction code uses up the pre-authorized code',
       source: 'OpenID4VCI 1.0, Token Error Response',
-      notOffered: no.txCode,
+      tests: [[at.txCode, 'that is wrong ("%s") costs an attempt and not the code']],
     },
     {
       id: 'peers-17',

@@ -27,6 +27,9 @@ export const at = {
   request: 'test/attacks/issuer-request.test.ts',
   token: 'test/attacks/issuer-token.test.ts',
   externalToken: 'test/attacks/issuer-external-token.test.ts',
+  txCode: 'test/attacks/issuer-tx-code.test.ts',
+  dpop: 'test/attacks/issuer-dpop.test.ts',
+  refresh: 'test/attacks/issuer-refresh.test.ts',
   resources: 'test/attacks/resources.test.ts',
   verifier: 'test/attacks/verifier.test.ts',
   holder: 'test/attacks/verifier-holder.ts',
@@ -56,7 +59,6 @@ export const at = {
 
 /** What the issuer does not have, in the words of its rows. */
 export const no = {
-  txCode: 'offers have no transaction code yet; a request for one is refused by name',
   deferred: 'there is no deferred credential endpoint, and therefore no transaction id',
   codeFlow: 'there is no authorization endpoint, no pushed authorization request and no client authentication',
 } as const

@@ -24,6 +24,7 @@ interface IssuanceClient {
   resolveIssuerMetadata(issuer: string): Promise<Metadata>
   readonly retrievePreAuthorizedCodeAccessTokenFromOffer: Call<{
     readonly accessTokenResponse: { readonly access_token: string; readonly c_nonce?: string }
+    readonly dpop?: object
   }>
   readonly requestNonce: Call<{ readonly c_nonce: string }>
   readonly createCredentialRequestJwtProof: Call<{ readonly jwt: string }>
@@ -140,6 +141,8 @@ export interface Dialect {
   /** As whom the wallet asks for the token, where the authorization server wants to know. */
   readonly clientId?: string
   readonly txCode?: string
+  /** Whether it binds its token, by proofs of the one key that it has here. */
+  readonly dpop?: boolean
 }
 
 export const FINAL: Dialect = { version: 'V1', proof: 'proofs', key: 'jwk', nonceFrom: 'nonce endpoint' }
@@ -168,8 +171,9 @@ export async function receive(
   assert.deepEqual(credentialOffer.credential_configuration_ids, [offer.id])
   const served = await step('metadata', () => client.resolveIssuerMetadata(credentialOffer.credential_issuer))
   const issuerMetadata = { ...served, originalDraftVersion: version }
-  const { accessTokenResponse } = await step('token', () =>
-    client.retrievePreAuthorizedCodeAccessTokenFromOffer({ credentialOffer, issuerMetadata, txCode }),
+  const asked = { credentialOffer, issuerMetadata, txCode, ...(dialect.dpop && { dpop: dpopOptions(signer) }) }
+  const { accessTokenResponse, dpop } = await step('token', () =>
+    client.retrievePreAuthorizedCodeAccessTokenFromOffer(asked),
   )
   const nonce = await step('nonce', async () =>
     nonceFrom === 'nonce endpoint'
@@ -191,11 +195,16 @@ export async function receive(
       issuerMetadata,
       accessToken: accessTokenResponse.access_token,
       credentialConfigurationId: offer.id,
+      ...(dpop && { dpop }),
       ...(proof === 'proof' ? { proof: { proof_type: 'jwt', jwt } } : { proofs: { jwt: [jwt] } }),
     })
     const [first] = credentialResponse.credentials ?? [credentialResponse.credential ?? '']
     return typeof first === 'object' ? first.credential : (first ?? assert.fail('no credential'))
   })
+}
+
+function dpopOptions({ alg, jwk }: Signer): object {
+  return { signer: { method: 'jwk', alg, publicJwk: jwk } }
 }
 
 /** Resolves the link, answers with what `make` makes for the request, and gives what the verifier says. */

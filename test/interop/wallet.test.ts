@@ -49,6 +49,34 @@ describe('an independent wallet', () => {
     expect(formatOf('jwt_vc_json-ld')?.hold(credential).claims.credentialSubject).toEqual(dataset.credentialSubject)
   })
 
+  it('binds its token by DPoP, with the nonce that it is told when it has none', async () => {
+    const asked: [string, number, string][] = []
+    const watched: Services = {
+      ...services,
+      fetch: async (input, init) => {
+        const response = await services.fetch(input, init)
+        const { headers, url } = input instanceof Request ? input : new Request(input, init)
+        if (headers.has('dpop')) {
+          asked.push([
+            new URL(url).pathname.split('/')[1] ?? '',
+            response.status,
+            headers.get('authorization')?.split(' ')[0] ?? '',
+          ])
+        }
+        return response
+      },
+    }
+    const id = await declare(services, configuration)
+    const { link, sessionId } = await startIssuance(services, { credential_configurations: [id] })
+    await receive(watched, { link, id }, { signer: holder }, { ...FINAL, dpop: true })
+    expect(asked).toEqual([
+      ['auth', 400, ''],
+      ['auth', 200, ''],
+      ['issuance', 200, 'DPoP'],
+    ])
+    expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ status: 'SUCCEEDED' })
+  })
+
   it.each([
     ['ec', { namedCurve: 'P-384' }],
     ['ec', { namedCurve: 'P-521' }],
