@@ -1,5 +1,5 @@
 /** What was found wrong in other products of this kind, by their own issues and advisories. */
-import { at, no, type Section } from './row.ts'
+import { at, type Section } from './row.ts'
 
 export const peers: Section = {
   heading: 'What others got wrong',
