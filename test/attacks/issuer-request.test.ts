@@ -268,7 +268,6 @@ const tokenAttacks: readonly TokenAttack[] = [
   { attack: 'the pre-authorized code', authorization: ({ code }) => `Bearer ${code}` },
   { attack: 'the session id', authorization: ({ sessionId }) => `Bearer ${sessionId}` },
   { attack: 'the token by Basic', authorization: ({ token }) => `Basic ${token}` },
-  { attack: 'the token by DPoP', authorization: ({ token }) => `DPoP ${token}` },
   { attack: 'the token without a scheme', authorization: ({ token }) => token },
   { attack: 'two tokens', authorization: ({ token }) => `Bearer ${token} ${token}` },
   { attack: 'the token with a comma', authorization: ({ token }) => `Bearer ${token},` },

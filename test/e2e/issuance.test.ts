@@ -195,10 +195,11 @@ describe('issuance', () => {
       issuer: `${ISSUER_URL}/${sessionId}`,
       token_endpoint: `${TOKEN_ENDPOINT}/${sessionId}`,
       jwks_uri: `${ISSUER_URL}/auth/.well-known/jwks`,
-      grant_types_supported: [GRANT],
+      grant_types_supported: [GRANT, 'refresh_token'],
       'pre-authorized_grant_anonymous_access_supported': true,
       token_endpoint_auth_methods_supported: ['none'],
       authorization_details_types_supported: ['openid_credential'],
+      dpop_signing_alg_values_supported: ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
     }
     expect(await get(`/.well-known/oauth-authorization-server/${sessionId}`)).toMatchObject(document)
     expect(await get(`/${sessionId}/.well-known/oauth-authorization-server`)).toMatchObject(document)

@@ -19,11 +19,13 @@ async function bind(agent: CredoAgent, format: string): Promise<object> {
 async function receive(agent: CredoAgent, link: string, format: string, step: Step): Promise<StoredCredential> {
   const { holder } = agent.openid4vc
   const resolvedCredentialOffer = await step('offer', () => holder.resolveCredentialOffer(link))
-  const { accessToken, cNonce } = await step('token', () => holder.requestToken({ resolvedCredentialOffer }))
+  // It binds its token wherever the metadata names algorithms for that.
+  const { accessToken, cNonce, dpop } = await step('token', () => holder.requestToken({ resolvedCredentialOffer }))
   return step('credential', async () => {
     const { credentials } = await holder.requestCredentials({
       resolvedCredentialOffer,
       accessToken,
+      ...(dpop && { dpop }),
       ...(cNonce === undefined ? {} : { cNonce }),
       credentialBindingResolver: () => bind(agent, format),
     })

@@ -27,7 +27,9 @@ export interface CredoAgent {
 
 interface Holder {
   resolveCredentialOffer(link: string): Promise<object>
-  requestToken(options: object): Promise<{ readonly accessToken: string; readonly cNonce?: string }>
+  requestToken(
+    options: object,
+  ): Promise<{ readonly accessToken: string; readonly cNonce?: string; readonly dpop?: object }>
   requestCredentials(
     options: object,
   ): Promise<{ readonly credentials: readonly { readonly record: StoredCredential }[] }>
