@@ -49,6 +49,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@fastify/type-provider-typebox': ['http'],
   ajv: ['http', 'config', 'protocol'],
   typebox: ['config', 'protocol', 'http', 'issuer', 'verifier'],
+  pg: ['store'],
   pino: ['bin', 'http', 'issuer', 'verifier', 'event', 'callback'],
   qr: ['bin'],
   '@scure/base': ['keys'],

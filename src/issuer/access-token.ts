@@ -8,11 +8,11 @@ import { ownString } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { refuse } from '../protocol/error.ts'
-import type { Change, Row } from '../store/store.ts'
+import type { Change } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { atResource, type ProvedRequest, refuseBoundToken, refuseReplayedProof, verifyDpopProof } from './dpop.ts'
-import { sessionOfExternalToken } from './external-token.ts'
+import { sessionOfExternalToken, type TokenSession } from './external-token.ts'
 import type { IssuanceSession } from './session.ts'
 
 /** How long a token is good. */
@@ -61,13 +61,6 @@ export async function sessionOfToken(context: IssuerContext, request: Authorized
   const { sessionId, row, jkt } = found
   const bound = { digest: digestOf(token), jkt, isDpop: scheme.toLowerCase() === 'dpop' }
   return { sessionId, session: row.value, version: row.version, spends: spendsOf(context, request, bound) }
-}
-
-/** What a token opens, and the thumbprint of the key that it is bound to, where it is. */
-export interface TokenSession {
-  readonly sessionId: string
-  readonly row: Row<IssuanceSession>
-  readonly jkt: string | undefined
 }
 
 async function sessionOfOwnToken({ store, now }: IssuerContext, token: string): Promise<TokenSession> {

@@ -6,11 +6,19 @@ import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { refuse } from '../protocol/error.ts'
-import type { TokenSession } from './access-token.ts'
+import type { Row } from '../store/store.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { IssuerContext } from './context.ts'
 import { identifierOf } from './metadata.ts'
 import { sessionOfAnyCode } from './pre-authorized-code.ts'
+import type { IssuanceSession } from './session.ts'
+
+/** What a token opens, and the thumbprint of the key that it is bound to, where it is. */
+export interface TokenSession {
+  readonly sessionId: string
+  readonly row: Row<IssuanceSession>
+  readonly jkt: string | undefined
+}
 
 /**
  * The session that the token opens: that whose pre-authorized code is in its claim, until the session expires. Refuses with

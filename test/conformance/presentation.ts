@@ -1,5 +1,5 @@
 /** The security of presentations, item by item, and what holds of both services. */
-import { at, no, type Section } from './row.ts'
+import { at, type Section } from './row.ts'
 
 export const presentation: Section = {
   heading: 'Security of presentations',
