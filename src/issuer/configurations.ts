@@ -18,10 +18,8 @@ export async function createConfiguration(
   posted: CredentialConfiguration,
   caller: string,
 ): Promise<string> {
-  const { format, batch_size: batchSize, revocable, status } = posted
+  const { format, revocable, status } = posted
   formatOrRefuse(format).checkConfiguration(posted as JsonObject)
-  if (batchSize !== undefined && batchSize > 1)
-    refuse('invalid_request', 'batch_size: more than 1 is not yet supported')
   if (revocable === false && status !== undefined) {
     refuse('invalid_request', 'status: credentials that are not revocable have none; leave one of the two out')
   }

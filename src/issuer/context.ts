@@ -12,6 +12,14 @@ import type { DpopNonces } from './dpop-nonce.ts'
 import type { EncryptionKeyPair } from './encryption-key.ts'
 import type { AllocateEntries } from './status-list/allocation.ts'
 
+/** Configurations as the issuer metadata tells of them. */
+export interface Offered {
+  /** By id, as wallets see each. */
+  readonly shown: Readonly<Record<string, JsonObject>>
+  /** The largest among them. */
+  readonly batchSize: number
+}
+
 export interface IssuerContext {
   readonly config: IssuerConfig
   readonly store: IssuerStore
@@ -32,8 +40,8 @@ export interface IssuerContext {
   readonly configuration: (id: string) => Promise<JsonObject | undefined>
   /** The same as wallets see it. */
   readonly shownConfiguration: (id: string) => Promise<JsonObject | undefined>
-  /** Every configuration that new sessions may name, as wallets see it, by id. Another process may be a second ahead. */
-  readonly offeredConfigurations: Kept<Record<string, JsonObject>>
+  /** Every configuration that new sessions may name. Another process may be a second ahead. */
+  readonly offeredConfigurations: Kept<Offered>
   /** Wallets encrypt their requests to it. */
   readonly encryptionKey: EncryptionKeyPair
   readonly allocateEntries: AllocateEntries

@@ -29,7 +29,7 @@ describe('what a key proof has shown', () => {
     ]
     for (const [header, holderDid] of headers) {
       const proof = await keyProof({ holder, nonce: 'n', audience: 'https://a.example', header }, now)
-      expect(verifyKeyProof(proof, policy)).toEqual({ holderKey: holder.jwk, holderDid, nonce: 'n' })
+      expect(verifyKeyProof(proof, policy)).toEqual({ holderKey: holder.jwk, holderDid, attestedKeys: [], nonce: 'n' })
     }
   })
 
@@ -46,6 +46,11 @@ describe('what a key proof has shown', () => {
     const holder = keySigner(key, [])
     const header = { kid: undefined as never, x5c: [der.toString('base64')] }
     const proof = await keyProof({ holder, nonce: 'n', audience: 'https://a.example', header }, now)
-    expect(verifyKeyProof(proof, policy)).toEqual({ holderKey: holder.jwk, holderDid: undefined, nonce: 'n' })
+    expect(verifyKeyProof(proof, policy)).toEqual({
+      holderKey: holder.jwk,
+      holderDid: undefined,
+      attestedKeys: [],
+      nonce: 'n',
+    })
   })
 })

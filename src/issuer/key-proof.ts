@@ -24,6 +24,8 @@ export interface ProvedKey {
   readonly holderKey: PublicJwk
   /** The DID that the proof named its key by, without the fragment. */
   readonly holderDid: string | undefined
+  /** Keys of the same wallet, by the word of an attester whose word counts; none where no attestation is required. */
+  readonly attestedKeys: readonly PublicJwk[]
   /** Not yet looked at: whether it is ours, and not spent, is the caller's to decide. */
   readonly nonce: string
 }
@@ -49,8 +51,8 @@ export function verifyKeyProof(proof: string, policy: ProofPolicy): ProvedKey {
   refuseUnlessFresh(payload, 'key proof', policy)
   const nonce = ownString(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
-  refuseUnlessAttested(header, { ...named, nonce }, policy.keyAttestations)
-  return { ...named, nonce }
+  const attestedKeys = keysAttested(header, { ...named, nonce }, policy.keyAttestations)
+  return { ...named, attestedKeys, nonce }
 }
 
 /** Exactly one of `kid`, `jwk` and `x5c` names the key; none of them says that anybody is trusted. */
@@ -73,11 +75,15 @@ function certifiedKey(x5c: unknown, { now, clockSkewSeconds }: ProofClock): Publ
   return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(problem)
 }
 
-/** OpenID4VCI 1.0, jwt Proof Type: `key_attestation`. One that is sent holds, wanted or not. */
-function refuseUnlessAttested(header: JsonObject, proved: ProvedKey, policy: KeyAttestationPolicy): void {
+/** OpenID4VCI 1.0, jwt Proof Type: `key_attestation`. One that is sent holds, wanted or not; only one that is wanted tells of keys. */
+function keysAttested(
+  header: JsonObject,
+  proved: Omit<ProvedKey, 'attestedKeys'>,
+  policy: KeyAttestationPolicy,
+): readonly PublicJwk[] {
   const sent = own(header, 'key_attestation')
   if (sent === undefined) {
-    if (policy.required === undefined) return
+    if (policy.required === undefined) return []
     refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
   }
   if (typeof sent !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
@@ -89,4 +95,5 @@ function refuseUnlessAttested(header: JsonObject, proved: ProvedKey, policy: Key
   if (nonce !== undefined && nonce !== proved.nonce) {
     refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
   }
+  return policy.required === undefined ? [] : attestedKeys
 }

@@ -3,15 +3,15 @@
  * server metadata (RFC 8414) and the keys of its access tokens (RFC 7517). A document names the identifier that its
  * own URL derives from: that of a session, or the base.
  */
-import type { JsonObject } from '../codec/json.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import type { Signer } from '../keys/signer.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { DETAIL_TYPE } from './authorization-details.ts'
+import { largestBatch } from './batch.ts'
 import { findSession, type IssuerStore } from './collections.ts'
-import type { IssuerContext } from './context.ts'
+import type { IssuerContext, Offered } from './context.ts'
 import { encryptionMetadata } from './encryption.ts'
 import { olderConfiguration, shownConfiguration } from './shown-configuration.ts'
 
@@ -31,29 +31,29 @@ export async function issuerMetadata(
 ): Promise<IssuerMetadata> {
   const { config } = context
   const identifier = identifierOf(context, sessionId)
+  const { shown, batchSize } = await (sessionId === undefined
+    ? context.offeredConfigurations.get()
+    : sessionConfigurations(context, sessionId, shape))
   return {
     credential_issuer: identifier,
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
     nonce_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
+    ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
     // Wallets of the drafts would ask for encrypted responses without encrypting their requests.
     ...(shape === 'final' ? encryptionMetadata(context) : {}),
     display: [{ name: config.issuer.display.name }],
-    credential_configurations_supported:
-      sessionId === undefined
-        ? await context.offeredConfigurations.get()
-        : await shownConfigurations(context, sessionId, shape),
+    credential_configurations_supported: shown,
   }
 }
 
-/** Every configuration that is not removed, as wallets see it. */
-export async function offeredConfigurations(store: IssuerStore, signer: Signer): Promise<Record<string, JsonObject>> {
-  const all = await store.list('credential_configuration')
-  return Object.fromEntries(
-    all
-      .filter(({ value }) => !value.removed)
-      .map(({ id, value }) => [id, shownConfiguration(value.configuration, signer)]),
-  )
+/** Every configuration that is not removed. */
+export async function offeredConfigurations(store: IssuerStore, signer: Signer): Promise<Offered> {
+  const offered = (await store.list('credential_configuration')).filter(({ value }) => !value.removed)
+  return {
+    shown: Object.fromEntries(offered.map(({ id, value }) => [id, shownConfiguration(value.configuration, signer)])),
+    batchSize: largestBatch(offered.map(({ value }) => value.configuration)),
+  }
 }
 
 /** Refuses an unknown session with `not_found`. */
@@ -79,16 +79,15 @@ export function accessTokenKeys({ signer }: IssuerContext) {
   return { keys: [{ ...signer.jwk, kid: signer.kid, use: 'sig', alg: signer.alg }] }
 }
 
-async function shownConfigurations(
-  context: IssuerContext,
-  sessionId: string,
-  shape: Shape,
-): Promise<Record<string, JsonObject>> {
+async function sessionConfigurations(context: IssuerContext, sessionId: string, shape: Shape): Promise<Offered> {
   const { configurationIds } = await findSession(context.store, sessionId)
   const shown = await Promise.all(
     configurationIds.map((id) => (shape === 'final' ? context.shownConfiguration(id) : shownAsBefore(context, id))),
   )
-  return Object.fromEntries(configurationIds.flatMap((id, index) => (shown[index] ? [[id, shown[index]]] : [])))
+  return {
+    shown: Object.fromEntries(configurationIds.flatMap((id, index) => (shown[index] ? [[id, shown[index]]] : []))),
+    batchSize: largestBatch(await Promise.all(configurationIds.map((id) => context.configuration(id)))),
+  }
 }
 
 async function shownAsBefore({ configuration, signer, config }: IssuerContext, id: string) {

@@ -22,10 +22,13 @@ export function statusBody(sessionId: string, session: IssuanceSession, now: Dat
     ...(session.refresh && { refresh_until: Math.floor(session.refresh.until / 1000) }),
     ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
     credential_configurations: session.configurationIds,
-    credentials: session.issued.map(({ configurationId, issuedAt }) => ({
-      credential_configuration_id: configurationId,
-      issued_at: Math.floor(issuedAt / 1000),
-      credential_status: status !== undefined && withEntry.has(configurationId) ? status.state : 'VALID',
-    })),
+    // One for each credential, in the order they were issued.
+    credentials: session.issued.flatMap(({ configurationId, issuedAt, count = 1 }) =>
+      Array.from({ length: count }, () => ({
+        credential_configuration_id: configurationId,
+        issued_at: Math.floor(issuedAt / 1000),
+        credential_status: status !== undefined && withEntry.has(configurationId) ? status.state : 'VALID',
+      })),
+    ),
   }
 }

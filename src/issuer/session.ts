@@ -31,11 +31,20 @@ export interface IssuanceSession {
   readonly refreshSeconds?: number
   /** The refresh token, from when the code was redeemed. */
   readonly refresh?: RefreshPolicy
-  readonly issued: readonly { readonly configurationId: string; readonly issuedAt: number }[]
+  /** Copies that have been given out, the first one first; what stands in a place stays there. */
+  readonly issued: readonly IssuedCopy[]
   /** When it was recorded that the session had ended without a credential: nothing revives it. */
   readonly expiredAt?: number
   /** When its dataset was erased. */
   readonly erasedAt?: number
+}
+
+/** What one request was given. */
+export interface IssuedCopy {
+  readonly configurationId: string
+  readonly issuedAt: number
+  /** Of a batch: how many credentials, each for another key. One when absent. */
+  readonly count?: number
 }
 
 /** What the holder has to type in. */
@@ -64,7 +73,7 @@ export interface RefreshPolicy {
 
 export type SessionStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
-/** Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. */
+/** Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. A batch is one. */
 const MAX_COPIES = 10
 /** Over all its access tokens: each takes an entry of a status list and room in the session. */
 const MAX_ISSUED = 1000
@@ -96,11 +105,14 @@ export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): voi
 }
 
 /**
- * One more credential has been issued. Refuses with `credential_request_denied` after ten copies of the same for one access
+ * One more copy has been issued. Refuses with `credential_request_denied` after ten of the same configuration for one access
  * token, and when the session has issued a thousand credentials; with `invalid_token` once the end of the session was
  * recorded: another process may be a moment ahead.
  */
-export function recordIssued(session: IssuanceSession, configurationId: string, now: Date): IssuanceSession {
+export function recordIssued(
+  session: IssuanceSession,
+  { configurationId, count, at }: { readonly configurationId: string; readonly count: number; readonly at: Date },
+): IssuanceSession {
   const { issued, token, refresh } = session
   if (session.expiredAt !== undefined || session.erasedAt !== undefined) {
     refuse('invalid_token', 'the access token has expired')
@@ -109,12 +121,13 @@ export function recordIssued(session: IssuanceSession, configurationId: string, 
   if (byToken.filter((each) => each.configurationId === configurationId).length >= MAX_COPIES) {
     refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times for this access token`)
   }
-  if (issued.length >= MAX_ISSUED) {
+  if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), 0) >= MAX_ISSUED) {
     refuse('credential_request_denied', `this session has issued ${MAX_ISSUED} credentials; start a new one`)
   }
   // The wallet has the access token, and with it the refresh token that came along.
   const received = refresh?.retry === undefined ? {} : { refresh: withoutRetry(refresh) }
-  return { ...session, ...received, issued: [...issued, { configurationId, issuedAt: now.getTime() }] }
+  const copy = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
+  return { ...session, ...received, issued: [...issued, copy] }
 }
 
 /** The token before the current one is used up for good; some of those are known again when they come. */

@@ -64,7 +64,13 @@ export const CredentialConfiguration = Type.Object(
         },
       ),
     ),
-    batch_size: Type.Optional(Type.Integer({ minimum: 1 })),
+    batch_size: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description: 'How many credentials a request may have, each for a key of its own; one when absent',
+      }),
+    ),
     revocable: Type.Optional(
       Type.Boolean({ description: 'Whether credentials have an entry in a status list; they have when absent' }),
     ),
@@ -107,7 +113,9 @@ export const CredentialRequest = Type.Object({
   ),
   proof: Type.Optional(Type.Unknown({ description: '{proof_type: "jwt", jwt}; or use proofs' })),
   proofs: Type.Optional(
-    Type.Unknown({ description: '{jwt: [one key proof]} or {attestation: [one key attestation]}; or use proof' }),
+    Type.Unknown({
+      description: '{jwt: [a key proof for each credential]} or {attestation: [one key attestation]}; or use proof',
+    }),
   ),
   credential_response_encryption: Type.Optional(Type.Unknown({ description: '{jwk, enc}; in an encrypted request' })),
   format: Type.Optional(Type.Unknown({ description: 'Up to draft 14: what is wanted, with one of the next three' })),
@@ -154,6 +162,7 @@ export const IssuerMetadata = Type.Object({
   authorization_servers: Type.Array(Type.String()),
   credential_endpoint: Type.String(),
   nonce_endpoint: Type.String(),
+  batch_credential_issuance: Type.Optional(Type.Object({ batch_size: Type.Integer({ minimum: 2 }) })),
   credential_request_encryption: Type.Optional(RequestEncryption),
   credential_response_encryption: Type.Optional(ResponseEncryption),
   display: Type.Array(Type.Object({ name: Type.String() })),

@@ -418,7 +418,7 @@ describe('a key attestation that is wrong', () => {
       [{ attestation: jwt }, /exactly one member/],
       [{ attestation: [] }, /must be a key proof/],
       [{ attestation: [5] }, /must be a key proof/],
-      [{ attestation: [jwt, jwt] }, /more than one/],
+      [{ attestation: [jwt, jwt] }, /must have one key attestation/],
       [{ attestation: [jwt], jwt: [await proofOf(session)] }, /exactly one member/],
       [{ di_vp: [jwt] }, /exactly one member/],
     ] as const) {

@@ -105,10 +105,10 @@ const requestAttacks: readonly RequestAttack[] = [
     refusal: PROOF,
   },
   {
-    attack: 'two proofs',
-    module: 'later release',
+    attack: 'two proofs where there are no batches',
+    module: 'OpenID4VCI 1.0, Credential Issuer Metadata Parameters',
     members: async (ready) => ({ proof: undefined, proofs: { jwt: await two(ready) } }),
-    refusal: refusal('invalid_proof', /not yet supported/),
+    refusal: refusal('invalid_proof', /at most 1 /),
   },
   {
     attack: 'proofs of another type',

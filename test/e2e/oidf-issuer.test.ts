@@ -157,6 +157,28 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
     await credentialIn(await credentialResponse(wallet))
   })
 
+  it('oid4vci-1_0-issuer-batch-issuance', async () => {
+    const batched = { ...driven, configuration: { ...driven.configuration, batch_size: 3 } }
+    const wallet = await walletWithToken(services, batched)
+    expect(wallet.metadata.batch_credential_issuance).toEqual({ batch_size: 3 })
+    const holders = [await holderSigner(), await holderSigner(), await holderSigner()]
+    const nonce = await nonceFor(wallet)
+    const proofs = holders.map((holder) => proofFor({ ...wallet, holder }, { payload: { nonce } }))
+    const response = await credentialResponse(wallet, { members: { proofs: { jwt: await Promise.all(proofs) } } })
+    const { credentials } = (await response.json()) as { readonly credentials: readonly { credential: string }[] }
+    expect(credentials).toHaveLength(3)
+    const times = holders.map(({ jwk }, index) => {
+      const { credential = '' } = credentials[index] ?? {}
+      expect(driven.mistakesIn(credential, jwk, services.clock.now)).toEqual([])
+      return driven.timesOf(credential)
+    })
+    expect(times).toEqual([times[0], times[0], times[0]])
+    const disclosures = credentials.flatMap(({ credential }) => credential.split('~').slice(1, -1))
+    expect(new Set(disclosures).size).toBe(disclosures.length)
+    // And a single one, as before.
+    await credentialIn(await credentialResponse(wallet))
+  })
+
   it('oid4vci-1_0-issuer-fail-invalid-nonce', async () => {
     const wallet = await walletWithToken(services, driven)
     const members = { proofs: { jwt: [await proofFor(wallet, { payload: { nonce: 'dGhlIG5vbmNlIG9mIG5vYm9keQ' } })] } }
