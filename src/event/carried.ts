@@ -6,6 +6,7 @@ export const carriedByCallback: Readonly<Record<EventType, boolean>> = {
   'configuration.removed': false,
   'issuance.started': false,
   'issuance.succeeded': true,
+  'issuance.notified': true,
   'issuance.expired': true,
   'credential.revoked': true,
   'credential.suspended': true,

@@ -13,6 +13,7 @@ export type EventType =
   | 'configuration.removed'
   | 'issuance.started'
   | 'issuance.succeeded'
+  | 'issuance.notified'
   | 'issuance.expired'
   | 'credential.revoked'
   | 'credential.suspended'

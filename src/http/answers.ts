@@ -11,9 +11,10 @@ export const JSON_TYPE = 'application/json'
 export const JWT_TYPE = 'application/jwt'
 
 /** The answer when all is well, in JSON unless another media type is named, and the one shape of every refusal. */
-export function answers(status: 200 | 201, schema: TSchema, mediaType?: string): Record<string, object> {
+export function answers(status: 200 | 201 | 204, schema?: TSchema, mediaType?: string): Record<string, object> {
+  const content = schema ?? Type.Null()
   return {
-    [status]: mediaType === undefined ? schema : byType({ [mediaType]: schema }),
+    [status]: mediaType === undefined ? content : byType({ [mediaType]: content }),
     '4xx': byType({ [JSON_TYPE]: ErrorBody }),
   }
 }

@@ -32,6 +32,7 @@ export interface IssuerContext {
     readonly txCode: KeyObject
     readonly refresh: KeyObject
     readonly nonce: KeyObject
+    readonly notification: KeyObject
   }
   /** Who gives the access tokens, where this service does not. */
   readonly authorizationServer: AuthorizationServer | undefined

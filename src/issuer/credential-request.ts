@@ -56,9 +56,7 @@ async function issueRequested(
   // The batch below decides; this only saves a replay the work of issuing.
   if (await context.store.get('spent_nonce', nonce)) refuseNonce()
   const spending = { insert: 'spent_nonce', id: nonce, value: {}, dueAt: spentUntil } as const
-  const credentials = await issueCredentials(context, open, { ...requested, holderKeys, now }, spending)
-  if (credentials === undefined) return refuseNonce()
-  return { credentials: credentials.map((credential) => ({ credential })) }
+  return (await issueCredentials(context, open, { ...requested, holderKeys, now }, spending)) ?? refuseNonce()
 }
 
 function refuseNonce(): never {

@@ -89,5 +89,6 @@ function secretsOf(signingKey: KeyObject): IssuerContext['secrets'] {
     txCode: deriveSecret(signingKey, 'tx_code'),
     refresh: deriveSecret(signingKey, 'refresh token'),
     nonce: deriveSecret(signingKey, 'c_nonce'),
+    notification: deriveSecret(signingKey, 'notification_id'),
   }
 }

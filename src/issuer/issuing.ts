@@ -7,12 +7,14 @@ import type { Order } from '../credential/format.ts'
 import { recorded } from '../event/event.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { refuse } from '../protocol/error.ts'
+import type { CredentialResponse } from '../protocol/oid4vci.ts'
 import type { Change } from '../store/store.ts'
 import type { OpenSession } from './access-token.ts'
 import { inTurn } from './batch.ts'
 import type { IssuerCollections } from './collections.ts'
 import { formatOfConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
+import { notificationId } from './notification.ts'
 import { type IssuanceSession, recordIssued } from './session.ts'
 import { spendAndChange } from './session-change.ts'
 import { statusBody } from './session-status.ts'
@@ -29,7 +31,7 @@ export interface Granted {
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
- * The credentials, in the order of their keys, once they are recorded; undefined when what the request spends had been
+ * The response with the credentials, in the order of their keys, once they are recorded; undefined when what the request spends had been
  * spent. Refuses with `credential_request_denied` more copies than a session gives out.
  */
 export async function issueCredentials(
@@ -37,7 +39,7 @@ export async function issueCredentials(
   open: OpenSession,
   granted: Granted,
   spending: Change<IssuerCollections>,
-): Promise<readonly string[] | undefined> {
+): Promise<CredentialResponse | undefined> {
   const issued = { configurationId: granted.configurationId, count: granted.holderKeys.length, at: granted.now }
   // Refuses before anything is signed; what it gives is made again with the session as it is then.
   recordIssued(open.session, issued)
@@ -56,7 +58,11 @@ export async function issueCredentials(
     const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
     return { value, also: [...kept, ...(isFirst ? [succeeded(context, sessionId, value, granted.now)] : [])] }
   })
-  return changed && credentials
+  if (changed === undefined) return undefined
+  return {
+    credentials: credentials.map((credential) => ({ credential })),
+    notification_id: notificationId(context, open.sessionId, changed.issued.length - 1),
+  }
 }
 
 async function datasetOf({ store }: IssuerContext, sessionId: string): Promise<JsonObject> {

@@ -39,6 +39,7 @@ export async function issuerMetadata(
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
     nonce_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
+    notification_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/notification', sessionId),
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
     // Wallets of the drafts would ask for encrypted responses without encrypting their requests.
     ...(shape === 'final' ? encryptionMetadata(context) : {}),

@@ -18,6 +18,7 @@ import { encryptResponse, readRequest } from './encryption.ts'
 import { accessTokenKeys, authorizationServerMetadata, issuerMetadata, type Shape } from './metadata.ts'
 import { startSession } from './new-session.ts'
 import { makeNonce } from './nonce.ts'
+import { notify } from './notification.ts'
 import { getOffer } from './offer.ts'
 import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
@@ -41,6 +42,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   }
   bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
   jwtRoutes(app, (scope) => credentialRoute(scope, context))
+  notificationRoutes(app, context)
 }
 
 function configurationRoutes(app: App, context: IssuerContext): void {
@@ -175,22 +177,44 @@ function provedRequest({ headers, method, url }: FastifyRequest): ProvedRequest 
   return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path: url.split('?', 1)[0] ?? '' }
 }
 
-function credentialRoute(app: App, context: IssuerContext): void {
-  // The token is looked at before the body is read: an unknown caller costs one look-up and no more.
+/** The token is looked at before the body is read: an unknown caller costs one look-up and no more. */
+function byToken(context: IssuerContext) {
   const opened = new WeakMap<FastifyRequest, OpenSession>()
+  const open = async (request: FastifyRequest): Promise<void> => {
+    const { authorization } = request.headers
+    opened.set(request, await sessionOfToken(context, { ...provedRequest(request), authorization }))
+  }
+  return {
+    onRequest: [offerDpopNonce(context), open],
+    openedBy: (request: FastifyRequest): OpenSession => opened.get(request) as OpenSession,
+  }
+}
+
+function notificationRoutes(app: App, context: IssuerContext): void {
+  const { onRequest, openedBy } = byToken(context)
+  const path = '/issuance/oid4vci/notification'
+  const config = { malformed: 'invalid_notification_request' } as const
+  const schema = schemas.notification
+  app.post(path, { config, schema, onRequest }, async (request, reply) => {
+    await notify(context, openedBy(request), request.body, undefined)
+    return reply.code(204).send()
+  })
+  const ofSession = { ...schema, params: SessionParams }
+  app.post(`${path}/:session_id`, { config, schema: ofSession, onRequest }, async (request, reply) => {
+    await notify(context, openedBy(request), request.body, request.params.session_id)
+    return reply.code(204).send()
+  })
+}
+
+function credentialRoute(app: App, context: IssuerContext): void {
+  const { onRequest, openedBy } = byToken(context)
   app.post('/issuance/oid4vci/credential-request', {
     config: { malformed: 'invalid_credential_request' },
     schema: schemas.credential,
-    onRequest: [
-      offerDpopNonce(context),
-      async (request) => {
-        const { authorization } = request.headers
-        opened.set(request, await sessionOfToken(context, { ...provedRequest(request), authorization }))
-      },
-    ],
+    onRequest,
     handler: async (request, reply) => {
       const asked = await readRequest(context, request.body as CredentialRequest | string)
-      const response = await requestCredential(context, opened.get(request) as OpenSession, asked.request)
+      const response = await requestCredential(context, openedBy(request), asked.request)
       if (asked.encryption === undefined) return response
       return reply.type(JWT_TYPE).send(await encryptResponse(response, asked.encryption))
     },

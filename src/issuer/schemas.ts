@@ -15,7 +15,14 @@ import {
 } from '../http/answers.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
-import { CredentialConfiguration, CredentialOffer, CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
+import {
+  CredentialConfiguration,
+  CredentialOffer,
+  CredentialRequest,
+  CredentialResponse,
+  NotificationEvent,
+  NotificationRequest,
+} from '../protocol/oid4vci.ts'
 import { MAX_CODE } from './pre-authorized-code.ts'
 import { CredentialState } from './status-list/schemas.ts'
 
@@ -100,6 +107,17 @@ const SessionStatus = Type.Object({
       credential_status: CredentialState,
     }),
   ),
+  notifications: Type.Optional(
+    Type.Array(
+      Type.Object({
+        credential_configuration_id: Type.String(),
+        event: NotificationEvent,
+        event_description: Type.Optional(Type.String()),
+        notified_at: Seconds,
+      }),
+      { description: 'What wallets said of their credentials' },
+    ),
+  ),
 })
 
 export const createConfiguration = {
@@ -172,13 +190,21 @@ export const keys = {
   response: answers(200, Type.Object({ keys: Type.Array(Type.Object({})) })),
 }
 
+const byToken = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }
+
 export const credential = {
-  tags: ['wallet'],
-  security: [{ accessToken: [] }, { dpopAccessToken: [] }],
+  ...byToken,
   summary: 'Issue a credential to the key of the proof',
   // Either may be encrypted.
   body: byType({ [JSON_TYPE]: CredentialRequest, [JWT_TYPE]: Type.String() }),
   response: answersByType({ [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.String() }),
+}
+
+export const notification = {
+  ...byToken,
+  summary: 'Hear what became of credentials',
+  body: NotificationRequest,
+  response: answers(204),
 }
 
 /** A metadata document, of the service or of a session. */

@@ -1,4 +1,4 @@
-/** How an open session changes: with what the request spends, in one batch, however many requests there are at once. */
+/** How an open session changes, however many requests there are at once: with what goes with that, in one batch. */
 import { refuse } from '../protocol/error.ts'
 import type { Change } from '../store/store.ts'
 import { commitOpen, type OpenSession } from './access-token.ts'
@@ -26,15 +26,42 @@ export async function spendAndChange(
   let { session, version } = open
   for (;;) {
     const { value, also } = await change(session)
-    const failed = await commitOpen(context, open, [
-      spending,
-      { update: 'issuance_session', id, version, value },
-      ...also,
-    ])
+    const next = { update: 'issuance_session', id, version, value } as const
+    const failed = await commitOpen(context, open, [spending, next, ...also])
     if (failed === undefined) return value
     if (failed === 0) return undefined
-    const row = await context.store.get('issuance_session', id)
-    if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
-    ;({ value: session, version } = row)
+    ;({ session, version } = await readAgain(context, id))
   }
+}
+
+/** The same where nothing is spent but a proof. A `change` that gives undefined leaves the session as it is. */
+export async function changeSession(
+  context: IssuerContext,
+  open: OpenSession,
+  change: (session: IssuanceSession) => SessionChange | undefined,
+): Promise<IssuanceSession> {
+  const id = open.sessionId
+  let { session, version } = open
+  for (;;) {
+    const made = change(session)
+    if (made === undefined) {
+      await spendProof(context, open)
+      return session
+    }
+    const { value, also } = made
+    const next = { update: 'issuance_session', id, version, value } as const
+    if ((await commitOpen(context, open, [next, ...also])) === undefined) return value
+    ;({ session, version } = await readAgain(context, id))
+  }
+}
+
+/** What a request spends that changes nothing: its DPoP proof, where it has one. Refuses like `commitOpen`. */
+export async function spendProof(context: IssuerContext, open: OpenSession): Promise<void> {
+  if (open.spends.length > 0) await commitOpen(context, open, [])
+}
+
+async function readAgain({ store }: IssuerContext, id: string) {
+  const row = await store.get('issuance_session', id)
+  if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
+  return { session: row.value, version: row.version }
 }

@@ -30,5 +30,19 @@ export function statusBody(sessionId: string, session: IssuanceSession, now: Dat
         credential_status: status !== undefined && withEntry.has(configurationId) ? status.state : 'VALID',
       })),
     ),
+    ...notificationsOf(session),
   }
+}
+
+/** What wallets said of their credentials; absent while none has said anything. */
+function notificationsOf({ issued }: IssuanceSession) {
+  const notifications = issued.flatMap(({ configurationId, notifications: said = [] }) =>
+    said.map(({ event, at, description }) => ({
+      credential_configuration_id: configurationId,
+      event,
+      ...(description === undefined ? {} : { event_description: description }),
+      notified_at: Math.floor(at / 1000),
+    })),
+  )
+  return notifications.length === 0 ? {} : { notifications }
 }

@@ -3,6 +3,7 @@
  * the state is derived from them and the time, so that no clock has to write it.
  */
 import { refuse } from '../protocol/error.ts'
+import type { NotificationRequest } from '../protocol/oid4vci.ts'
 
 export interface IssuanceSession {
   readonly configurationIds: readonly string[]
@@ -45,6 +46,14 @@ export interface IssuedCopy {
   readonly issuedAt: number
   /** Of a batch: how many credentials, each for another key. One when absent. */
   readonly count?: number
+  /** What the wallet said of them: each kind of event once, as it was said first. */
+  readonly notifications?: readonly Notification[]
+}
+
+export interface Notification {
+  readonly event: NotificationRequest['event']
+  readonly at: number
+  readonly description?: string
 }
 
 /** What the holder has to type in. */
@@ -152,4 +161,21 @@ export function recordWrongTxCode(session: IssuanceSession, now: Date): Issuance
   if (txCode === undefined) return session
   const wrong = txCode.wrong + 1
   return { ...session, txCode: { ...txCode, wrong }, ...(wrong >= MAX_WRONG ? { lockedAt: now.getTime() } : {}) }
+}
+
+/** Whether the wallet has said this before, of what it was given at that place. */
+export function isNotified({ issued }: IssuanceSession, place: number, event: Notification['event']): boolean {
+  return issued[place]?.notifications?.some((known) => known.event === event) ?? false
+}
+
+/** The wallet has said something of what it was given at that place. */
+export function recordNotification(
+  session: IssuanceSession,
+  place: number,
+  notification: Notification,
+): IssuanceSession {
+  const issued = session.issued.map((copy, index) =>
+    index === place ? { ...copy, notifications: [...(copy.notifications ?? []), notification] } : copy,
+  )
+  return { ...session, issued }
 }

@@ -25,6 +25,9 @@ export const statusOf = {
   invalid_nonce: 400,
   invalid_encryption_parameters: 400,
   credential_request_denied: 400,
+  // OpenID4VCI 1.0, Notification Error Response
+  invalid_notification_id: 400,
+  invalid_notification_request: 400,
   // Its draft 13, to wallets of that draft
   unsupported_credential_type: 400,
   // Administrative endpoints

@@ -133,10 +133,25 @@ export const draft13Nonce = {
 
 export const CredentialResponse = Type.Object({
   credentials: Type.Array(Type.Object({ credential: Type.String() })),
-  credential: Type.Optional(Type.String({ description: 'Up to draft 14: the same credential' })),
+  credential: Type.Optional(Type.String({ description: 'Up to draft 14: the first of them' })),
+  notification_id: Type.Optional(Type.String({ description: 'For the notification endpoint' })),
   ...draft13Nonce,
 })
 export type CredentialResponse = Static<typeof CredentialResponse>
+
+/** OpenID4VCI 1.0, Notification Request: what became of credentials. */
+export const NotificationEvent = Type.Union([
+  Type.Literal('credential_accepted'),
+  Type.Literal('credential_failure'),
+  Type.Literal('credential_deleted'),
+])
+
+export const NotificationRequest = Type.Object({
+  notification_id: Type.String({ description: 'That of the credential response' }),
+  event: NotificationEvent,
+  event_description: Type.Optional(Type.String({ maxLength: 500, pattern: '^[ !#-\\[\\]-~]*$' })),
+})
+export type NotificationRequest = Static<typeof NotificationRequest>
 
 /** OpenID4VCI 1.0, Using Authorization Details Parameter, as the token response has it. */
 export const AuthorizationDetail = Type.Object({
@@ -162,6 +177,7 @@ export const IssuerMetadata = Type.Object({
   authorization_servers: Type.Array(Type.String()),
   credential_endpoint: Type.String(),
   nonce_endpoint: Type.String(),
+  notification_endpoint: Type.String(),
   batch_credential_issuance: Type.Optional(Type.Object({ batch_size: Type.Integer({ minimum: 2 }) })),
   credential_request_encryption: Type.Optional(RequestEncryption),
   credential_response_encryption: Type.Optional(ResponseEncryption),

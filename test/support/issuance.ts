@@ -124,11 +124,17 @@ export async function expectRefusal(response: Response, { status, error, why }: 
   expect(response.headers.get('www-authenticate')?.replace(' error="invalid_token"', '')).toBe(challenges[status])
 }
 
+/** A credential response with one credential. */
+export const oneCredential = {
+  credentials: [{ credential: expect.any(String) as string }],
+  notification_id: expect.stringMatching(/^[\w-]{24}$/) as string,
+}
+
 /** The same request made right: it issues one credential. */
 export async function expectIssued(ready: Ready): Promise<string> {
   const response = await request(ready)
   const body = (await response.json()) as { readonly credentials?: readonly { readonly credential: string }[] }
-  expect([response.status, body]).toEqual([200, { credentials: [{ credential: expect.any(String) as string }] }])
+  expect([response.status, body]).toEqual([200, oneCredential])
   expect(await statusOf(ready.services, ISSUER_URL, ready.sessionId)).toMatchObject({ status: 'SUCCEEDED' })
   return body.credentials?.[0]?.credential ?? ''
 }

@@ -1,0 +1,186 @@
+/** What wallets say of their credentials, and who else would like to. OpenID4VCI 1.0, Notification Endpoint. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Event } from '../../src/event/event.ts'
+import { dump, expectRefusal, type Ready, readySession, request } from '../support/issuance.ts'
+import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import { fetchNonce, statusOf } from '../support/wire.ts'
+
+const ENDPOINT = `${ISSUER_URL}/issuance/oid4vci/notification`
+
+interface Notified extends Ready {
+  readonly id: string
+}
+
+let services: Services
+
+/** The id in the answer to one more request. */
+async function nextId(ready: Ready): Promise<string> {
+  const nonce = await fetchNonce(services, ready.sessionId)
+  const body = (await (await request({ ...ready, nonce })).json()) as { notification_id?: string }
+  return body.notification_id ?? ''
+}
+
+async function issued(): Promise<Notified> {
+  const ready = await readySession(services)
+  return { ...ready, id: await nextId(ready) }
+}
+
+function post(body: unknown, { token, path = '' }: { token: string | undefined; path?: string }): Promise<Response> {
+  return services.fetch(`${ENDPOINT}${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+
+const say = (wallet: Notified, event: string, more: object = {}): Promise<Response> =>
+  post({ notification_id: wallet.id, event, ...more }, { token: wallet.token, path: `/${wallet.sessionId}` })
+
+async function notificationsOf({ sessionId }: Ready): Promise<unknown> {
+  return (await statusOf(services, ISSUER_URL, sessionId)).notifications
+}
+
+async function eventsOf({ sessionId }: Ready): Promise<Event[]> {
+  const all = await services.issuerStore.list('event')
+  return all.map(({ value }) => value).filter((event) => event.sessionId === sessionId)
+}
+
+beforeAll(async () => {
+  services = await startServices()
+})
+afterAll(() => services.close())
+
+describe('a notification', () => {
+  it('is recorded, and shown to the application beside the credential that it is about', async () => {
+    const wallet = await issued()
+    expect(await notificationsOf(wallet)).toBeUndefined()
+    const response = await say(wallet, 'credential_failure', { event_description: 'Out of storage.', unknown: [1] })
+    expect([response.status, await response.text()]).toEqual([204, ''])
+    const now = Math.floor(services.clock.now.getTime() / 1000)
+    const failure = {
+      credential_configuration_id: wallet.configurationId,
+      event: 'credential_failure',
+      event_description: 'Out of storage.',
+      notified_at: now,
+    }
+    expect(await notificationsOf(wallet)).toEqual([failure])
+    const [event] = (await eventsOf(wallet)).filter(({ type }) => type === 'issuance.notified')
+    expect(event?.data).toMatchObject({ session_id: wallet.sessionId, notifications: [failure] })
+  })
+
+  it('that is sent again changes nothing, and another one is added', async () => {
+    const wallet = await issued()
+    const responses = await Promise.all(Array.from({ length: 20 }, () => say(wallet, 'credential_accepted')))
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(204))
+    const before = await dump(services)
+    expect((await say(wallet, 'credential_accepted', { event_description: 'again' })).status).toBe(204)
+    expect(await dump(services)).toBe(before)
+    expect((await say(wallet, 'credential_deleted')).status).toBe(204)
+    expect(await notificationsOf(wallet)).toMatchObject([
+      { event: 'credential_accepted' },
+      { event: 'credential_deleted' },
+    ])
+    expect((await eventsOf(wallet)).filter(({ type }) => type === 'issuance.notified')).toHaveLength(2)
+  })
+
+  it('names the one answer of several that it is about', async () => {
+    const wallet = await issued()
+    const second = { ...wallet, id: await nextId(wallet) }
+    expect(second.id).not.toBe(wallet.id)
+    expect((await say(second, 'credential_deleted')).status).toBe(204)
+    const row = await services.issuerStore.get('issuance_session', wallet.sessionId)
+    expect(row?.value.issued.map(({ notifications }) => notifications?.map(({ event }) => event))).toEqual([
+      undefined,
+      ['credential_deleted'],
+    ])
+  })
+
+  it('is taken at the address of the metadata, with and without a session', async () => {
+    const wallet = await issued()
+    const addresses: string[] = []
+    for (const path of ['', `/${wallet.sessionId}`]) {
+      const metadata = await services.fetch(`${ISSUER_URL}/.well-known/openid-credential-issuer${path}`)
+      addresses.push(((await metadata.json()) as { notification_endpoint: string }).notification_endpoint)
+      const body = { notification_id: wallet.id, event: 'credential_accepted' }
+      expect((await post(body, { token: wallet.token, path })).status).toBe(204)
+    }
+    expect(addresses).toEqual([ENDPOINT, `${ENDPOINT}/${wallet.sessionId}`])
+  })
+})
+
+describe('a notification that is wrong', () => {
+  const BAD = 'invalid_notification_request'
+  it.each<[string, unknown]>([
+    ['is no JSON', '{'],
+    ['is a list', []],
+    ['has no id', { notification_id: undefined }],
+    ['has a number as id', { notification_id: 7 }],
+    ['has no event', { event: undefined }],
+    ['has an event that nobody knows', { event: 'credential_eaten' }],
+    ['has an event in other letters', { event: 'Credential_Accepted' }],
+    ['has two events', { event: ['credential_accepted', 'credential_deleted'] }],
+    ['has a description with a quotation mark', { event_description: 'a "b"' }],
+    ['has a description in other letters', { event_description: 'gelöscht' }],
+    ['has a long description', { event_description: 'a'.repeat(501) }],
+    ['has a description that is a number', { event_description: 7 }],
+  ])('because it %s: refused without effect', async (_, change) => {
+    const wallet = await issued()
+    const before = await dump(services)
+    const right = { notification_id: wallet.id, event: 'credential_accepted' }
+    const isMembers = typeof change === 'object' && !Array.isArray(change)
+    const response = await post(isMembers ? { ...right, ...change } : change, { token: wallet.token })
+    await expectRefusal(response, { status: 400, error: BAD })
+    expect(await dump(services)).toBe(before)
+  })
+
+  it('in another media type is refused', async () => {
+    const wallet = await issued()
+    const response = await services.fetch(ENDPOINT, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain', authorization: `Bearer ${wallet.token}` },
+      body: JSON.stringify({ notification_id: wallet.id, event: 'credential_accepted' }),
+    })
+    await expectRefusal(response, { status: 400, error: BAD })
+  })
+
+  it.each<[string, (wallet: Notified, other: Notified) => string]>([
+    ['of another session', (_, other) => other.id],
+    ['that is made up', () => 'AAECAwQFBgcICQoLDA0ODxAR'],
+    ['that is empty', () => ''],
+    ['that is no base64url', () => '=='],
+    ['in another spelling', ({ id }) => `${id}=`],
+    ['for a place that nothing stands in', ({ id }) => `AAE${id.slice(3)}`],
+    ['with one bit changed', ({ id }) => `${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`],
+  ])('with an id %s is refused without effect', async (_, make) => {
+    const [wallet, other] = [await issued(), await issued()]
+    const before = await dump(services)
+    const response = await say({ ...wallet, id: make(wallet, other) }, 'credential_accepted')
+    await expectRefusal(response, { status: 400, error: 'invalid_notification_id' })
+    expect(await dump(services)).toBe(before)
+  })
+
+  it('without the token of the session is refused without effect, before the body is looked at', async () => {
+    const [wallet, other] = [await issued(), await issued()]
+    const before = await dump(services)
+    const right = { notification_id: wallet.id, event: 'credential_accepted' }
+    const path = `/${wallet.sessionId}`
+    for (const token of [undefined, 'abc', API_KEY, other.token]) {
+      await expectRefusal(await post(right, { token, path }), { status: 401, error: 'invalid_token' })
+    }
+    for (const token of [undefined, 'abc', API_KEY]) {
+      await expectRefusal(await post('{', { token }), { status: 401, error: 'invalid_token' })
+    }
+    expect(await dump(services)).toBe(before)
+  })
+
+  it('comes when the token is over: refused', async () => {
+    const wallet = await issued()
+    const { now } = services.clock
+    services.clock.now = new Date(now.getTime() + 300_000)
+    await expectRefusal(await say(wallet, 'credential_accepted'), { status: 401, error: 'invalid_token' })
+    services.clock.now = now
+  })
+})
