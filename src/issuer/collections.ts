@@ -2,6 +2,7 @@
 import type { JsonObject } from '../codec/json.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
+import type { PublicJwk } from '../keys/jwk.ts'
 import { refuse } from '../protocol/error.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
@@ -13,6 +14,13 @@ export interface StoredConfiguration {
   readonly configuration: JsonObject
   /** No new session may name it; those that do keep working. */
   readonly removed: boolean
+}
+
+export interface DeferredTransaction {
+  readonly sessionId: string
+  readonly configurationId: string
+  /** Those that were proved: a credential for each. */
+  readonly holderKeys: readonly PublicJwk[]
 }
 
 export type IssuerCollections = EventCollections &
@@ -28,6 +36,8 @@ export type IssuerCollections = EventCollections &
     issuance_dataset: JsonObject | null
     /** By the MAC of a pre-authorized code that the application supplied. */
     pre_authorized_code: { readonly sessionId: string }
+    /** By transaction id: a request that waits for the dataset of its session. */
+    deferred_transaction: DeferredTransaction
     /** By nonce, and by the digest of a DPoP proof; kept until it would have expired anyway. */
     spent_nonce: Record<string, never>
   }
@@ -49,12 +59,14 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0007', statements: encryptionKeyCollection },
   { id: 'issuer-0008', statements: FROM_EVENTS.flatMap(createCollection) },
   { id: 'issuer-0009', statements: createCollection('pre_authorized_code') },
+  { id: 'issuer-0010', statements: createCollection('deferred_transaction') },
 ]
 
 /** What is encrypted where there is a key: personal data, and what opens a session. */
 export const issuerSecrets: readonly (keyof IssuerCollections)[] = [
   'issuance_session',
   'issuance_dataset',
+  'deferred_transaction',
   'idempotent_answer',
 ]
 

@@ -3,14 +3,14 @@ import { refuse } from '../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../protocol/oid4vci.ts'
 import type { OpenSession } from './access-token.ts'
 import type { IssuerContext } from './context.ts'
+import { issueOrDefer } from './deferred.ts'
 import { draft13Nonce, inDraft13 } from './draft13.ts'
-import { issueCredentials } from './issuing.ts'
 import { nonceExpiry } from './nonce.ts'
 import { provedKeys } from './proofs.ts'
 import { asksByFormat, requestedConfiguration } from './requested-configuration.ts'
 
 /**
- * Issues a credential for each key that is proved. Refuses with the codes of OpenID4VCI 1.0, Credential Error Response; with
+ * Issues a credential for each key that is proved, or says that they come later. Refuses with the codes of OpenID4VCI 1.0, Credential Error Response; with
  * those of draft 13 where the request is of a wallet that old and the configuration lets it be served.
  */
 export async function requestCredential(
@@ -37,7 +37,7 @@ function mayBeDraft13(request: CredentialRequest): boolean {
 
 /** As up to draft 14: one credential, beside the list. */
 function withSingle(response: CredentialResponse): CredentialResponse {
-  const [first] = response.credentials
+  const [first] = response.credentials ?? []
   return first === undefined ? response : { ...response, credential: first.credential }
 }
 
@@ -56,7 +56,7 @@ async function issueRequested(
   // The batch below decides; this only saves a replay the work of issuing.
   if (await context.store.get('spent_nonce', nonce)) refuseNonce()
   const spending = { insert: 'spent_nonce', id: nonce, value: {}, dueAt: spentUntil } as const
-  return (await issueCredentials(context, open, { ...requested, holderKeys, now }, spending)) ?? refuseNonce()
+  return (await issueOrDefer(context, open, { ...requested, holderKeys, now }, spending)) ?? refuseNonce()
 }
 
 function refuseNonce(): never {

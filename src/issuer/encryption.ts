@@ -14,7 +14,12 @@ import {
   readEncryptionKey,
 } from '../keys/jwe.ts'
 import { orRefuse, refuse, refuseMalformed } from '../protocol/error.ts'
-import type { CredentialRequest, CredentialResponse, IssuerMetadata } from '../protocol/oid4vci.ts'
+import type {
+  CredentialRequest,
+  CredentialResponse,
+  DeferredCredentialRequest,
+  IssuerMetadata,
+} from '../protocol/oid4vci.ts'
 import type { IssuerContext } from './context.ts'
 
 /** What the issuer metadata says of it. */
@@ -35,18 +40,22 @@ export function encryptionMetadata({
 }
 
 /** A request, and how its answer is to be encrypted. */
-export interface ReadRequest {
-  readonly request: CredentialRequest
+export interface ReadRequest<T> {
+  readonly request: T
   readonly encryption: Encryption | undefined
 }
 
 /**
- * Reads the body of a credential request, which is a JWE where it is a text. Refuses with `invalid_encryption_parameters` what
+ * Reads the body of a credential request or a deferred one, which is a JWE where it is a text. Refuses with `invalid_encryption_parameters` what
  * is not encrypted as the metadata says, or asks for an answer that is not.
  */
-export async function readRequest(context: IssuerContext, body: CredentialRequest | string): Promise<ReadRequest> {
+export async function readRequest<T extends CredentialRequest | DeferredCredentialRequest>(
+  context: IssuerContext,
+  body: T | string,
+): Promise<ReadRequest<T>> {
   const encrypted = typeof body === 'string'
-  const request = encrypted ? await decrypt(context, body) : body
+  // Whatever members it has: no schema says more of them than that.
+  const request = encrypted ? ((await decrypt(context, body)) as T) : body
   const { credential_response_encryption: wanted } = request
   if (!encrypted && context.config.encryptionRequired) {
     refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')

@@ -28,6 +28,13 @@ export interface Granted {
   readonly now: Date
 }
 
+/** What a request uses up. */
+export interface Spending {
+  readonly spending: Change<IssuerCollections>
+  /** What that does to the session, before anything is issued in it. */
+  readonly before?: (session: IssuanceSession) => IssuanceSession
+}
+
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
@@ -38,11 +45,11 @@ export async function issueCredentials(
   context: IssuerContext,
   open: OpenSession,
   granted: Granted,
-  spending: Change<IssuerCollections>,
+  { spending, before = (session) => session }: Spending,
 ): Promise<CredentialResponse | undefined> {
   const issued = { configurationId: granted.configurationId, count: granted.holderKeys.length, at: granted.now }
   // Refuses before anything is signed; what it gives is made again with the session as it is then.
-  recordIssued(open.session, issued)
+  recordIssued(before(open.session), issued)
   const dataset = await datasetOf(context, open.sessionId)
   const entries = await entriesFor(context, granted.configuration, granted.holderKeys.length)
   const orders = granted.holderKeys.map((holderKey, index) => {
@@ -53,7 +60,7 @@ export async function issueCredentials(
   const { sessionId } = open
   const { configurationId } = granted
   const changed = await spendAndChange(context, open, spending, async (session) => {
-    const value = recordIssued(session, issued)
+    const value = recordIssued(before(session), issued)
     const isFirst = session.issued.length === 0
     const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
     return { value, also: [...kept, ...(isFirst ? [succeeded(context, sessionId, value, granted.now)] : [])] }

@@ -39,6 +39,7 @@ export async function issuerMetadata(
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
     nonce_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
+    deferred_credential_endpoint: `${config.baseUrl}/issuance/oid4vci/deferred-credential`,
     notification_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/notification', sessionId),
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
     // Wallets of the drafts would ask for encrypted responses without encrypting their requests.

@@ -1,24 +1,25 @@
 /** Starting an issuance session: the dataset is held against every configuration before anything is stored. */
 import { toBase64url } from '../codec/base64url.ts'
-import { countValues, type JsonObject } from '../codec/json.ts'
-import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
+import type { JsonObject } from '../codec/json.ts'
 import { recorded } from '../event/event.ts'
 import type { Remember } from '../http/idempotency.ts'
-import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
-import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
-import { formatOfConfiguration, offeredConfiguration } from './configurations.ts'
+import { offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
+import { refuseUnfitting } from './dataset.ts'
 import { keepSuppliedCode, refuseUsedCode } from './pre-authorized-code.ts'
 import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
 import { makeTxCode } from './tx-code.ts'
 
 const LIFETIME_SECONDS = 600
+/** How long a wallet can come back to a deferred session, where nothing is said of it: seven days. */
+const DEFERRED_REFRESH_SECONDS = 604_800
 
 /**
- * Starts a session for the dataset. Refuses with `invalid_request`, naming the path, an unknown configuration and
- * a dataset that one of them cannot be filled with; with `invalid_state` a code that was used before. Undefined when a request with the same idempotency key was faster.
+ * Starts a session for the dataset, or one that gets it later. Refuses with `invalid_request`, naming the path, an unknown
+ * configuration and a dataset that one of them cannot be filled with; with `invalid_state` a code that was used before.
+ * Undefined when a request with the same idempotency key was faster.
  */
 export async function startSession(
   context: IssuerContext,
@@ -26,19 +27,15 @@ export async function startSession(
   { caller, remember }: { readonly caller: string; readonly remember: Remember },
 ) {
   const { credential_configurations: configurationIds } = request
-  const dataset = request.credential_dataset as JsonObject
-  await refuseUnlessFitting(context, configurationIds, dataset)
+  const configurations = await Promise.all(configurationIds.map((id, index) => configurationAt(context, id, index)))
+  const dataset = datasetOf(request)
+  if (dataset !== undefined) refuseUnfitting(dataset, configurations)
   const sessionId = toBase64url(context.random(24))
   const createdAt = context.now().getTime()
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
-  const { refresh_seconds: refreshSeconds } = request
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
-  const more = {
-    ...supplied.members,
-    ...(txCode && { txCode: txCode.stored }),
-    ...(refreshSeconds && { refreshSeconds }),
-  }
+  const more = { ...supplied.members, ...(txCode && { txCode: txCode.stored }), ...laterMembers(request) }
   const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   const answer = {
@@ -50,7 +47,7 @@ export async function startSession(
   const failed = await context.store.commit([
     ...once,
     { insert: 'issuance_session', id: sessionId, value, dueAt: new Date(expiresAt) },
-    { insert: 'issuance_dataset', id: sessionId, value: dataset },
+    ...(dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]),
     recorded({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
     ...supplied.changes,
   ])
@@ -58,45 +55,21 @@ export async function startSession(
   return failed === undefined ? answer : undefined
 }
 
-/** Every configuration is there, and can be filled with the dataset. */
-async function refuseUnlessFitting(
-  context: IssuerContext,
-  configurationIds: readonly string[],
-  dataset: JsonObject,
-): Promise<void> {
-  refuseTooMany(dataset)
-  for (const [index, id] of configurationIds.entries()) {
-    const configuration = await offeredConfiguration(context, id)
-    if (configuration === undefined) {
-      return refuse(
-        'invalid_request',
-        `credential_configurations[${index}]: there is no credential configuration ${id}`,
-      )
-    }
-    const format = formatOfConfiguration(configuration)
-    format.checkDataset(dataset, configuration)
-    refuseUnlessComplete(format.claimsOf(dataset), configuration)
-  }
+/** What a session has of which the wallet may ask again, or has to. */
+function laterMembers({ deferred, refresh_seconds: seconds }: NewSession) {
+  const refreshSeconds = seconds ?? (deferred ? DEFERRED_REFRESH_SECONDS : undefined)
+  return { ...(deferred && { deferral: { waiting: [] } }), ...(refreshSeconds && { refreshSeconds }) }
 }
 
-/** Each may become a disclosure, and a reader of SD-JWTs takes no more of them. */
-function refuseTooMany(dataset: JsonObject): void {
-  for (const [name, value] of Object.entries(dataset)) {
-    if (countValues(value) > MAX_DISCLOSURES) {
-      refuse('invalid_request', `credential_dataset.${name}: it holds more than ${MAX_DISCLOSURES} claims`)
-    }
-  }
+async function configurationAt(context: IssuerContext, id: string, index: number): Promise<JsonObject> {
+  const problem = `credential_configurations[${index}]: there is no credential configuration ${id}`
+  return (await offeredConfiguration(context, id)) ?? refuse('invalid_request', problem)
 }
 
-function refuseUnlessComplete(claims: JsonObject, configuration: JsonObject): void {
-  // It had this shape when it was posted.
-  const { credential_metadata: metadata } = configuration as CredentialConfiguration
-  for (const { path, mandatory } of metadata?.claims ?? []) {
-    if (mandatory === true && 'problem' in selectClaims(claims, path)) {
-      refuse(
-        'invalid_request',
-        `${pathText(['credential_dataset', ...path])}: this claim is mandatory in a credential configuration`,
-      )
-    }
+function datasetOf({ credential_dataset: dataset, deferred }: NewSession): JsonObject | undefined {
+  if (deferred && dataset !== undefined) {
+    refuse('invalid_request', 'credential_dataset: a deferred session gets it when it is completed; leave it out')
   }
+  if (deferred || dataset !== undefined) return dataset
+  return refuse('invalid_request', 'credential_dataset: required, unless the session is deferred (deferred: true)')
 }

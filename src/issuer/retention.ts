@@ -10,7 +10,7 @@ import { sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
-import { endOf, type IssuanceSession, statusOf } from './session.ts'
+import { endOf, type IssuanceSession, statusOf, withoutWords } from './session.ts'
 import { statusBody } from './session-status.ts'
 
 /** What becomes of a session that is due. */
@@ -44,10 +44,9 @@ export function stepOf(session: IssuanceSession, retention: Retention, now: Date
   const next = at < end ? end : at < eraseAt ? eraseAt : purgeAt
   return {
     session: {
-      ...session,
+      ...(erases ? withoutWords(session) : session),
       ...(expires && { expiredAt: at }),
-      // What the offer said of a transaction code may name where it was sent.
-      ...(erases && { txCode: undefined, erasedAt: at }),
+      ...(erases && { erasedAt: at }),
     },
     dueAt: new Date(next),
     expires,

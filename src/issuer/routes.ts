@@ -6,13 +6,21 @@ import { JSON_TYPE, JWT_TYPE, SessionParams } from '../http/answers.ts'
 import { bodylessRoutes, formRoutes, jwtRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerOnce } from '../http/idempotency.ts'
+import type { Encryption } from '../keys/jwe.ts'
 import { AuthorizationServerMetadata } from '../protocol/oauth.ts'
-import { type CredentialRequest, IssuerMetadata } from '../protocol/oid4vci.ts'
+import {
+  type CredentialRequest,
+  type CredentialResponse,
+  type DeferredCredentialRequest,
+  IssuerMetadata,
+} from '../protocol/oid4vci.ts'
 import { type OpenSession, sessionOfToken } from './access-token.ts'
 import { findSession } from './collections.ts'
+import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { requestCredential } from './credential-request.ts'
+import { fetchDeferred } from './deferred.ts'
 import type { ProvedRequest } from './dpop.ts'
 import { encryptResponse, readRequest } from './encryption.ts'
 import { accessTokenKeys, authorizationServerMetadata, issuerMetadata, type Shape } from './metadata.ts'
@@ -41,7 +49,7 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
     formRoutes(app, TOKEN_BODY_LIMIT, (scope) => tokenRoutes(scope, context))
   }
   bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
-  jwtRoutes(app, (scope) => credentialRoute(scope, context))
+  jwtRoutes(app, (scope) => credentialRoutes(scope, context))
   notificationRoutes(app, context)
 }
 
@@ -79,6 +87,9 @@ function sessionRoutes(app: App, context: IssuerContext): void {
       startSession(context, body, { caller: apiKeyLabel, remember }),
     )
   })
+  app.post('/issuance/oid4vci/complete/:session_id', { ...admin, schema: schemas.complete }, (request) =>
+    completeSession(context, request.params.session_id, request.body, request.apiKeyLabel),
+  )
   app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params }) =>
     getStatus(context, params.session_id),
   )
@@ -206,17 +217,32 @@ function notificationRoutes(app: App, context: IssuerContext): void {
   })
 }
 
-function credentialRoute(app: App, context: IssuerContext): void {
+function credentialRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openedBy } = byToken(context)
   app.post('/issuance/oid4vci/credential-request', {
     config: { malformed: 'invalid_credential_request' },
     schema: schemas.credential,
     onRequest,
     handler: async (request, reply) => {
-      const asked = await readRequest(context, request.body as CredentialRequest | string)
-      const response = await requestCredential(context, openedBy(request), asked.request)
-      if (asked.encryption === undefined) return response
-      return reply.type(JWT_TYPE).send(await encryptResponse(response, asked.encryption))
+      const { request: asked, encryption } = await readRequest(context, request.body as CredentialRequest | string)
+      return answerCredential(reply, await requestCredential(context, openedBy(request), asked), encryption)
     },
   })
+  app.post('/issuance/oid4vci/deferred-credential', {
+    config: { malformed: 'invalid_credential_request' },
+    schema: schemas.deferredCredential,
+    onRequest,
+    handler: async (request, reply) => {
+      const body = request.body as DeferredCredentialRequest | string
+      const { request: asked, encryption } = await readRequest(context, body)
+      return answerCredential(reply, await fetchDeferred(context, openedBy(request), asked), encryption)
+    },
+  })
+}
+
+/** As the wallet wants it; 202 where it has to come again. OpenID4VCI 1.0, Credential Response. */
+async function answerCredential(reply: FastifyReply, response: CredentialResponse, encryption: Encryption | undefined) {
+  reply.code(response.transaction_id === undefined ? 200 : 202)
+  if (encryption === undefined) return response
+  return reply.type(JWT_TYPE).send(await encryptResponse(response, encryption))
 }

@@ -1,6 +1,7 @@
 /** What each operation of the issuance service takes and gives: the schemas that validate, and the OpenAPI document. */
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
+import type { JsonObject } from '../codec/json.ts'
 import {
   answers,
   answersByType,
@@ -20,8 +21,10 @@ import {
   CredentialOffer,
   CredentialRequest,
   CredentialResponse,
+  DeferredCredentialRequest,
   NotificationEvent,
   NotificationRequest,
+  PLAIN_TEXT,
 } from '../protocol/oid4vci.ts'
 import { MAX_CODE } from './pre-authorized-code.ts'
 import { CredentialState } from './status-list/schemas.ts'
@@ -47,14 +50,21 @@ const NewTxCode = Type.Object(
   },
 )
 
+const Dataset = Type.Unsafe<JsonObject>(
+  Type.Object(
+    {},
+    {
+      description:
+        '{credentialSubject: {claim: value}}, of W3C formats; the claims themselves, of dc+sd-jwt; {namespace: {element: value}}, of mso_mdoc',
+    },
+  ),
+)
+
 export const NewSession = Type.Object(
   {
-    credential_dataset: Type.Object(
-      {},
-      {
-        description:
-          '{credentialSubject: {claim: value}}, of W3C formats; the claims themselves, of dc+sd-jwt; {namespace: {element: value}}, of mso_mdoc',
-      },
+    credential_dataset: Type.Optional(Dataset),
+    deferred: Type.Optional(
+      Type.Boolean({ description: 'The dataset comes later; wallets wait. Then without credential_dataset' }),
     ),
     credential_configurations: Type.Array(Type.String(), { minItems: 1, maxItems: 50, uniqueItems: true }),
     expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds; 600 when absent' })),
@@ -72,13 +82,27 @@ export const NewSession = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 31_536_000,
-        description: 'How long after its first token the wallet may get the credential anew; not at all when absent',
+        description:
+          'How long after its first token the wallet may get the credential anew; when absent not at all, and seven days where it is deferred',
       }),
     ),
   },
   { additionalProperties: false },
 )
 export type NewSession = Static<typeof NewSession>
+
+/** What becomes of a deferred session. */
+export const Completion = Type.Object(
+  {
+    credential_dataset: Type.Optional(Dataset),
+    denied: Type.Optional(Type.Literal(true, { description: 'There will be no credential' })),
+    reason: Type.Optional(
+      Type.String({ maxLength: 300, pattern: PLAIN_TEXT, description: 'For the wallet, why it was denied' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type Completion = Static<typeof Completion>
 
 /** All optional: what is missing is refused with the code that OAuth has for it. Unknown parameters are ignored. */
 export const TokenRequest = Type.Object({
@@ -106,6 +130,15 @@ const SessionStatus = Type.Object({
       issued_at: Seconds,
       credential_status: CredentialState,
     }),
+  ),
+  deferred: Type.Optional(
+    Type.Object(
+      {
+        state: Type.Union([Type.Literal('PENDING'), Type.Literal('COMPLETED'), Type.Literal('DENIED')]),
+        waiting_requests: Type.Integer({ description: 'Of wallets, whose credentials have not been fetched' }),
+      },
+      { description: 'Of a session that was started without its dataset' },
+    ),
   ),
   notifications: Type.Optional(
     Type.Array(
@@ -156,6 +189,14 @@ export const newSession = {
   ),
 }
 
+export const complete = {
+  ...byApplication,
+  summary: 'Decide on a deferred issuance session; the answer is its status',
+  params: SessionParams,
+  body: Completion,
+  response: answers(200, SessionStatus),
+}
+
 export const sessionStatus = {
   ...byApplication,
   summary: 'The status of an issuance session',
@@ -190,6 +231,10 @@ export const keys = {
   response: answers(200, Type.Object({ keys: Type.Array(Type.Object({})) })),
 }
 
+const credentialContent = { [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.String() }
+/** At once, or later. */
+const credentialAnswers = { ...answersByType(credentialContent), 202: byType(credentialContent) }
+
 const byToken = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }
 
 export const credential = {
@@ -197,7 +242,14 @@ export const credential = {
   summary: 'Issue a credential to the key of the proof',
   // Either may be encrypted.
   body: byType({ [JSON_TYPE]: CredentialRequest, [JWT_TYPE]: Type.String() }),
-  response: answersByType({ [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.String() }),
+  response: credentialAnswers,
+}
+
+export const deferredCredential = {
+  ...byToken,
+  summary: 'The credentials of a request that had to wait',
+  body: byType({ [JSON_TYPE]: DeferredCredentialRequest, [JWT_TYPE]: Type.String() }),
+  response: credentialAnswers,
 }
 
 export const notification = {

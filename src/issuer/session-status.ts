@@ -30,6 +30,7 @@ export function statusBody(sessionId: string, session: IssuanceSession, now: Dat
         credential_status: status !== undefined && withEntry.has(configurationId) ? status.state : 'VALID',
       })),
     ),
+    ...deferralOf(session),
     ...notificationsOf(session),
   }
 }
@@ -45,4 +46,12 @@ function notificationsOf({ issued }: IssuanceSession) {
     })),
   )
   return notifications.length === 0 ? {} : { notifications }
+}
+
+/** What is to be decided, or has been; absent of sessions that were started with their data. */
+function deferralOf({ deferral }: IssuanceSession) {
+  if (deferral === undefined) return {}
+  const { decided, waiting } = deferral
+  const state = decided === undefined ? 'PENDING' : decided.denied === undefined ? 'COMPLETED' : 'DENIED'
+  return { deferred: { state, waiting_requests: waiting.length } }
 }

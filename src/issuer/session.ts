@@ -28,6 +28,8 @@ export interface IssuanceSession {
     /** The configurations that the wallet named in authorization details; absent when it named none, and has all. */
     readonly authorized?: readonly string[]
   }
+  /** Of a session that was started without its dataset. */
+  readonly deferral?: Deferral
   /** For how long after its code was redeemed the wallet may ask again. */
   readonly refreshSeconds?: number
   /** The refresh token, from when the code was redeemed. */
@@ -38,6 +40,18 @@ export interface IssuanceSession {
   readonly expiredAt?: number
   /** When its dataset was erased. */
   readonly erasedAt?: number
+}
+
+export interface Deferral {
+  /** The configuration of each request that waits or whose credentials have not been fetched. */
+  readonly waiting: readonly string[]
+  /** What the application has decided; the data, where it has some, is the dataset of the session. */
+  readonly decided?: Decision
+}
+
+export interface Decision {
+  readonly at: number
+  readonly denied?: { readonly reason?: string }
 }
 
 /** What one request was given. */
@@ -122,21 +136,10 @@ export function recordIssued(
   session: IssuanceSession,
   { configurationId, count, at }: { readonly configurationId: string; readonly count: number; readonly at: Date },
 ): IssuanceSession {
-  const { issued, token, refresh } = session
-  if (session.expiredAt !== undefined || session.erasedAt !== undefined) {
-    refuse('invalid_token', 'the access token has expired')
-  }
-  const byToken = issued.slice(token?.issuedBefore ?? 0)
-  if (byToken.filter((each) => each.configurationId === configurationId).length >= MAX_COPIES) {
-    refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times for this access token`)
-  }
-  if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), 0) >= MAX_ISSUED) {
-    refuse('credential_request_denied', `this session has issued ${MAX_ISSUED} credentials; start a new one`)
-  }
-  // The wallet has the access token, and with it the refresh token that came along.
-  const received = refresh?.retry === undefined ? {} : { refresh: withoutRetry(refresh) }
+  refuseOver(session)
+  refuseMoreThanTen(session, configurationId)
   const copy = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
-  return { ...session, ...received, issued: [...issued, copy] }
+  return { ...withReceived(session), issued: [...session.issued, copy] }
 }
 
 /** The token before the current one is used up for good; some of those are known again when they come. */
@@ -178,4 +181,70 @@ export function recordNotification(
     index === place ? { ...copy, notifications: [...(copy.notifications ?? []), notification] } : copy,
   )
   return { ...session, issued }
+}
+
+/** Whether the application has yet to say what the credentials are filled with. */
+export function isUndecided({ deferral }: IssuanceSession): boolean {
+  return deferral !== undefined && deferral.decided === undefined
+}
+
+/** One more request waits for the application. Refuses with `credential_request_denied` after ten of the same configuration. */
+export function recordWaiting(session: IssuanceSession, configurationId: string): IssuanceSession {
+  refuseOver(session)
+  refuseMoreThanTen(session, configurationId)
+  const { deferral } = session
+  const waiting = [...(deferral?.waiting ?? []), configurationId]
+  return { ...withReceived(session), deferral: { ...deferral, waiting } }
+}
+
+/** One of them waits no longer. */
+export function recordFetched(session: IssuanceSession, configurationId: string): IssuanceSession {
+  const waiting = [...(session.deferral?.waiting ?? [])]
+  const place = waiting.indexOf(configurationId)
+  if (place >= 0) waiting.splice(place, 1)
+  return { ...session, deferral: { ...session.deferral, waiting } }
+}
+
+export function recordDecision(session: IssuanceSession, decided: Decision): IssuanceSession {
+  return { ...session, deferral: { waiting: session.deferral?.waiting ?? [], decided } }
+}
+
+/**
+ * Without what the application and wallets said in their own words, and what the offer said of a transaction code: any
+ * of it may name somebody.
+ */
+export function withoutWords({ deferral, issued, ...session }: IssuanceSession): IssuanceSession {
+  const decided = deferral?.decided?.denied === undefined ? deferral?.decided : { ...deferral.decided, denied: {} }
+  return {
+    ...session,
+    txCode: undefined,
+    ...(deferral && { deferral: { ...deferral, ...(decided && { decided }) } }),
+    issued: issued.map(({ notifications, ...copy }) => ({
+      ...copy,
+      ...(notifications && { notifications: notifications.map(({ event, at }) => ({ event, at })) }),
+    })),
+  }
+}
+
+/** Another process may be a moment ahead. */
+function refuseOver({ expiredAt, erasedAt }: IssuanceSession): void {
+  if (expiredAt !== undefined || erasedAt !== undefined) refuse('invalid_token', 'the access token has expired')
+}
+
+/** Copies that were given out for this access token, and those that are waited for; and how much room there is. */
+function refuseMoreThanTen({ issued, token, deferral }: IssuanceSession, configurationId: string): void {
+  const given = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
+  const asked = [...given, ...(deferral?.waiting ?? [])]
+  if (asked.filter((id) => id === configurationId).length >= MAX_COPIES) {
+    refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times for this access token`)
+  }
+  if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), 0) >= MAX_ISSUED) {
+    refuse('credential_request_denied', `this session has issued ${MAX_ISSUED} credentials; start a new one`)
+  }
+}
+
+/** The wallet has the access token, and with it the refresh token that came along. */
+function withReceived(session: IssuanceSession): IssuanceSession {
+  const { refresh } = session
+  return refresh?.retry === undefined ? session : { ...session, refresh: withoutRetry(refresh) }
 }

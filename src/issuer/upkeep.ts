@@ -10,7 +10,7 @@ import { sweepSessions } from './retention.ts'
 export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
   const { store, now } = effects
   const purge = async (): Promise<void> => {
-    const collections = ['spent_nonce', 'pre_authorized_code', 'idempotent_answer'] as const
+    const collections = ['spent_nonce', 'pre_authorized_code', 'idempotent_answer', 'deferred_transaction'] as const
     for (const collection of collections) await store.purge(collection, now())
   }
   return [

@@ -25,6 +25,8 @@ export const statusOf = {
   invalid_nonce: 400,
   invalid_encryption_parameters: 400,
   credential_request_denied: 400,
+  // OpenID4VCI 1.0, Deferred Credential Error Response
+  invalid_transaction_id: 400,
   // OpenID4VCI 1.0, Notification Error Response
   invalid_notification_id: 400,
   invalid_notification_request: 400,

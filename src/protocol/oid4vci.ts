@@ -132,12 +132,24 @@ export const draft13Nonce = {
 }
 
 export const CredentialResponse = Type.Object({
-  credentials: Type.Array(Type.Object({ credential: Type.String() })),
+  credentials: Type.Optional(Type.Array(Type.Object({ credential: Type.String() }))),
   credential: Type.Optional(Type.String({ description: 'Up to draft 14: the first of them' })),
   notification_id: Type.Optional(Type.String({ description: 'For the notification endpoint' })),
+  transaction_id: Type.Optional(Type.String({ description: 'For the deferred credential endpoint' })),
+  interval: Type.Optional(Type.Integer({ description: 'Seconds to wait before asking there' })),
   ...draft13Nonce,
 })
 export type CredentialResponse = Static<typeof CredentialResponse>
+
+/** Read with the same care. OpenID4VCI 1.0, Deferred Credential Request. */
+export const DeferredCredentialRequest = Type.Object({
+  transaction_id: Type.Optional(Type.Unknown({ description: 'That of the credential response' })),
+  credential_response_encryption: Type.Optional(Type.Unknown({ description: '{jwk, enc}; in an encrypted request' })),
+})
+export type DeferredCredentialRequest = Static<typeof DeferredCredentialRequest>
+
+/** The characters of texts for wallets. RFC 6749 section 5.2. */
+export const PLAIN_TEXT = '^[ !#-\\[\\]-~]*$'
 
 /** OpenID4VCI 1.0, Notification Request: what became of credentials. */
 export const NotificationEvent = Type.Union([
@@ -149,7 +161,7 @@ export const NotificationEvent = Type.Union([
 export const NotificationRequest = Type.Object({
   notification_id: Type.String({ description: 'That of the credential response' }),
   event: NotificationEvent,
-  event_description: Type.Optional(Type.String({ maxLength: 500, pattern: '^[ !#-\\[\\]-~]*$' })),
+  event_description: Type.Optional(Type.String({ maxLength: 500, pattern: PLAIN_TEXT })),
 })
 export type NotificationRequest = Static<typeof NotificationRequest>
 
@@ -177,6 +189,7 @@ export const IssuerMetadata = Type.Object({
   authorization_servers: Type.Array(Type.String()),
   credential_endpoint: Type.String(),
   nonce_endpoint: Type.String(),
+  deferred_credential_endpoint: Type.String(),
   notification_endpoint: Type.String(),
   batch_credential_issuance: Type.Optional(Type.Object({ batch_size: Type.Integer({ minimum: 2 }) })),
   credential_request_encryption: Type.Optional(RequestEncryption),

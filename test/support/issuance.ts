@@ -95,7 +95,13 @@ export async function requestWithProof(ready: Ready, changes: ProofChanges | str
 
 /** Everything the issuance service has stored. */
 export async function dump({ issuerStore }: Services): Promise<string> {
-  const collections = ['credential_configuration', 'issuance_session', 'spent_nonce'] as const
+  const collections = [
+    'credential_configuration',
+    'issuance_session',
+    'issuance_dataset',
+    'deferred_transaction',
+    'spent_nonce',
+  ] as const
   return JSON.stringify(await Promise.all(collections.map((name) => issuerStore.list(name))))
 }
 

@@ -1,0 +1,65 @@
+/** The application's decision on a deferred session: the data of its credentials, or that there will be none. */
+import type { JsonObject } from '../codec/json.ts'
+import { recorded } from '../event/event.ts'
+import { refuse } from '../protocol/error.ts'
+import type { IssuerContext } from './context.ts'
+import { refuseUnfitting } from './dataset.ts'
+import type { Completion } from './schemas.ts'
+import { type Decision, type IssuanceSession, isUndecided, recordDecision, statusOf } from './session.ts'
+import { changeSession } from './session-change.ts'
+import { statusBody } from './session-status.ts'
+
+/**
+ * Decides, once, and gives the status of the session. Refuses with `not_found` or `gone` a session that is not there any more,
+ * with `invalid_state` one that has its data or a decision, with `invalid_request`, naming the path, what does not fit.
+ */
+export async function completeSession(
+  context: IssuerContext,
+  sessionId: string,
+  completion: Completion,
+  caller: string,
+) {
+  const row = await context.store.get('issuance_session', sessionId)
+  if (row === undefined) return refuse('not_found', 'there is no such session')
+  const now = context.now()
+  refuseDecided(row.value, now)
+  const dataset = await datasetOf(context, row.value, completion)
+  const denied = dataset === undefined ? { denied: completion.reason ? { reason: completion.reason } : {} } : {}
+  const decision: Decision = { at: now.getTime(), ...denied }
+  const open = { sessionId, session: row.value, version: row.version, spends: [] }
+  const session = await changeSession(context, open, (session) => {
+    refuseDecided(session, now)
+    const value = recordDecision(session, decision)
+    const data = statusBody(sessionId, value, now) as unknown as JsonObject
+    const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'
+    const event = recorded({ type, at: now.getTime(), sessionId, caller, data }, context.random)
+    const also = dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]
+    return { value, also: [...also, event] }
+  })
+  return statusBody(sessionId, session, now)
+}
+
+/** The dataset, which then fits; undefined where there will be none. */
+async function datasetOf(
+  context: IssuerContext,
+  { configurationIds }: IssuanceSession,
+  { credential_dataset: dataset, denied, reason }: Completion,
+): Promise<JsonObject | undefined> {
+  if ((dataset === undefined) !== (denied === true)) {
+    refuse('invalid_request', 'send either credential_dataset, or denied: true')
+  }
+  if (dataset === undefined) return undefined
+  if (reason !== undefined) refuse('invalid_request', 'reason: goes with denied: true only')
+  const known = await Promise.all(configurationIds.map((id) => context.configuration(id)))
+  const configurations = known.filter((configuration) => configuration !== undefined)
+  refuseUnfitting(dataset, configurations)
+  return dataset
+}
+
+function refuseDecided(session: IssuanceSession, now: Date): void {
+  if (session.deferral === undefined) {
+    refuse('invalid_state', 'this session was started with its dataset; there is nothing to complete')
+  }
+  if (!isUndecided(session)) refuse('invalid_state', 'this session has been completed or denied already')
+  if (statusOf(session, now) === 'EXPIRED') refuse('gone', 'this session has expired; start a new one')
+}
