@@ -5,6 +5,7 @@
 import { randomFillSync } from 'node:crypto'
 import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type Logger, pino } from 'pino'
 import type { CommonConfig } from '../config/common.ts'
 import type { DatabaseConfig } from '../config/database.ts'
@@ -20,6 +21,9 @@ import { createOutbound } from './outbound.ts'
 const STDOUT = 1
 /** Of a millisecond each. */
 const MAX_ATTEMPTS = 100
+
+/** Comes back after so many seconds. */
+export const wait = (seconds: number): Promise<void> => setTimeout(seconds * 1000)
 
 export const now = (): Date => new Date()
 

@@ -5,18 +5,26 @@ import type { Signer } from '../keys/signer.ts'
 import type { AccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
+import { awaitCredential } from './deferred-credential.ts'
 import { refuse } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerMetadata, OfferedCredential } from './issuer-metadata.ts'
 import { proofHeader } from './proof-key.ts'
 
-/** The credential as the issuer sent it, not yet looked at. */
+/** What the issuer sent, not yet looked at. */
+export interface SentCredential {
+  readonly credential: string
+  /** By which the issuer knows what it hears of the credential, where it wants to hear something. */
+  readonly notificationId: string | undefined
+}
+
+/** The credential, at once or after a while. */
 export async function requestCredential(
   wallet: WalletContext,
   issuer: IssuerMetadata,
   offered: OfferedCredential,
   by: { readonly accessToken: AccessToken; readonly holder: Signer },
-): Promise<string> {
+): Promise<SentCredential> {
   const nonce = await fetchNonce(wallet, issuer)
   const proof = await makeKeyProof(wallet, issuer, offered, { nonce, holder: by.holder })
   const { token, credentialIdentifiers } = by.accessToken
@@ -39,7 +47,8 @@ export async function requestCredential(
   const answer = await (encryption === undefined
     ? exchangeJson(wallet, ask)
     : exchangeEncrypted(wallet, ask, encryption, members))
-  return readCredential(answer)
+  const last = await awaitCredential(wallet, issuer, answer, by.accessToken)
+  return { credential: readCredential(last), notificationId: ownString(last, 'notification_id') }
 }
 
 async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerMetadata): Promise<string | undefined> {
@@ -73,12 +82,6 @@ function makeKeyProof(
 }
 
 function readCredential(answer: JsonObject): string {
-  if (own(answer, 'transaction_id') !== undefined) {
-    refuse(
-      'unsupported',
-      'the issuer will have the credential later, and this wallet does not support waiting for it yet',
-    )
-  }
   const credentials = own(answer, 'credentials')
   const [first] = Array.isArray(credentials) ? credentials : []
   const credential = isObject(first) ? own(first, 'credential') : undefined

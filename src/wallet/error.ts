@@ -16,6 +16,8 @@ export type WalletErrorCode =
   /** Plain http to somewhere that is not this machine or its network. */
   | 'insecure_address'
   | 'unreachable'
+  /** The issuer takes longer to decide than the wallet waits. */
+  | 'not_yet'
   /** The other side said no; `server` holds what it said. */
   | 'refused'
   /** The wallet has nothing that answers the request. */

@@ -13,7 +13,7 @@ export interface Ask extends Pick<Step, 'what' | 'means' | 'spec'> {
   /** What the body is, in words for people who watch; never its secrets. */
   readonly sent?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The media type that the answer must have; JSON when absent. */
+  /** The media type that the answer must have, or `any` where nobody reads it; JSON when absent. */
   readonly type?: string
 }
 
@@ -34,6 +34,7 @@ export async function exchange(wallet: WalletContext, ask: Ask): Promise<string>
   wallet.onStep?.({ what: ask.what, means: ask.means, spec: ask.spec, request, status: response.status })
   if (!response.ok) refuseLike(ask, response.status, text)
   const wanted = ask.type ?? JSON_TYPE
+  if (wanted === 'any') return text
   const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? 'nothing'
   if (type !== wanted) refuse('invalid_response', `${ask.url} answered with ${type} and not with ${wanted}`)
   return text

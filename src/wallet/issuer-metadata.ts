@@ -17,6 +17,8 @@ export interface IssuerMetadata {
   /** How requests and responses must be encrypted, where they must. */
   readonly encryption: CredentialEncryption | undefined
   readonly nonceEndpoint: string | undefined
+  readonly deferredCredentialEndpoint: string | undefined
+  readonly notificationEndpoint: string | undefined
   readonly authorizationServers: readonly string[]
   readonly configurations: JsonObject
 }
@@ -51,13 +53,14 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
   if (own(metadata, 'credential_issuer') !== credentialIssuer) {
     refuse('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
   }
-  const nonceEndpoint = own(metadata, 'nonce_endpoint')
   return {
     credentialIssuer,
     name: displayName(metadata),
     credentialEndpoint: endpoint(own(metadata, 'credential_endpoint'), 'credential_endpoint'),
     encryption: readCredentialEncryption(metadata),
-    nonceEndpoint: nonceEndpoint === undefined ? undefined : endpoint(nonceEndpoint, 'nonce_endpoint'),
+    nonceEndpoint: optionalEndpoint(metadata, 'nonce_endpoint'),
+    deferredCredentialEndpoint: optionalEndpoint(metadata, 'deferred_credential_endpoint'),
+    notificationEndpoint: optionalEndpoint(metadata, 'notification_endpoint'),
     authorizationServers: readServers(own(metadata, 'authorization_servers'), credentialIssuer),
     configurations: objectMember(metadata, 'credential_configurations_supported'),
   }
@@ -105,6 +108,11 @@ function claimNames(claims: Json | undefined): readonly ClaimName[] {
 
 function endpoint(value: Json | undefined, name: string): string {
   return readAddress(value, `${name} of the issuer`, 'invalid_metadata')
+}
+
+function optionalEndpoint(metadata: JsonObject, name: string): string | undefined {
+  const value = own(metadata, name)
+  return value === undefined ? undefined : endpoint(value, name)
 }
 
 function objectMember(object: JsonObject, name: string): JsonObject {

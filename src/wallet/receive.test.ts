@@ -265,7 +265,15 @@ const answers: readonly Row[] = [
   ['no token', TOKEN, withMembers({ access_token: undefined }), 'invalid_response', /access_token/],
   ['a token that adds a header', TOKEN, withMembers({ access_token: 'a\r\nx: y' }), 'invalid_response', /access_token/],
   ['no nonce', NONCE, withMembers({ c_nonce: undefined }), 'invalid_response', /c_nonce/],
-  ['a credential for later', CREDENTIAL, withMembers({ transaction_id: 't' }), 'unsupported', /later/],
+  ['a credential for later', CREDENTIAL, withMembers({ transaction_id: 't' }), 'not_yet', /new offer later/],
+  ['a transaction without an id', CREDENTIAL, withMembers({ transaction_id: 7 }), 'invalid_response', /not a string/],
+  [
+    'a negative interval',
+    CREDENTIAL,
+    withMembers({ transaction_id: 't', interval: -1 }),
+    'invalid_response',
+    /interval/,
+  ],
   ['no credentials', CREDENTIAL, withMembers({ credentials: [] }), 'invalid_response', /credentials\[0\]/],
   [
     'a credential that is an object',
@@ -381,7 +389,7 @@ describe('an issuer that does one thing wrong', () => {
     }
     const { wallet } = testWallet(fetch, services.clock)
     await receive(wallet, (await startIssuance(services)).link)
-    expect(modes).toEqual(everywhere.map(() => ['manual', true]))
+    expect(modes).toEqual([...everywhere, '/notification'].map(() => ['manual', true]))
   })
 })
 
@@ -738,6 +746,7 @@ describe('receiving', () => {
       ['POST', 200],
       ['POST', 200],
       [undefined, undefined],
+      ['POST', 204],
     ])
     const told = JSON.stringify(steps)
     const code = new URLSearchParams(sent.find(({ to }) => to.includes(TOKEN))?.body).get('pre-authorized_code') ?? ''

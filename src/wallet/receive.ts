@@ -11,6 +11,7 @@ import {
   type OfferedCredential,
   readOfferedCredential,
 } from './issuer-metadata.ts'
+import { notifyAccepted } from './notification.ts'
 import { type AskedTxCode, readOffer } from './offer.ts'
 import { checkReceived } from './received-credential.ts'
 import { type StoredCredential, storeCredential } from './stored-credential.ts'
@@ -58,7 +59,7 @@ async function receiveOne(
 ): Promise<StoredCredential> {
   const holderKey = makeHolderKey(wallet.random, offered.proofKey.algorithm)
   const holder = keySigner(holderKey, [])
-  const credential = await requestCredential(wallet, issuer, offered, { accessToken, holder })
+  const { credential, notificationId } = await requestCredential(wallet, issuer, offered, { accessToken, holder })
   checkReceived(credential, offered, holder, wallet.now())
   wallet.onStep?.({
     what: 'checked and stored the credential',
@@ -68,7 +69,7 @@ async function receiveOne(
   })
   const { name, format, claimNames } = offered
   const receivedAt = wallet.now()
-  return storeCredential(wallet, {
+  const stored = await storeCredential(wallet, {
     name,
     format,
     claimNames,
@@ -77,6 +78,8 @@ async function receiveOne(
     receivedAt,
     issuerName: issuer.name,
   })
+  await notifyAccepted(wallet, issuer, notificationId, accessToken)
+  return stored
 }
 
 function withKept(error: WalletError, stored: readonly StoredCredential[]): WalletError {

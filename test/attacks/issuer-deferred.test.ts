@@ -6,8 +6,19 @@ import { exportJWK, generateKeyPair } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import type { Event } from '../../src/event/event.ts'
+import { boundSession, dpopProof, requestProof, requestWith } from '../support/dpop.ts'
 import { encryptedRequest } from '../support/encryption.ts'
-import { dump, expectRefusal, oneCredential, proofOf, type Ready, readySession, request } from '../support/issuance.ts'
+import {
+  dump,
+  expectRefusal,
+  oneCredential,
+  proofOf,
+  type Ready,
+  readySession,
+  request,
+  startedSession,
+  TOKEN_ENDPOINT,
+} from '../support/issuance.ts'
 import { decrypted } from '../support/oidf-issuer.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import {
@@ -17,6 +28,7 @@ import {
   declare,
   fetchNonce,
   holderSigner,
+  postForm,
   startIssuance,
   statusOf,
 } from '../support/wire.ts'
@@ -204,6 +216,54 @@ describe('a deferred session', () => {
     services.clock.now = now
   })
 
+  it('is good for a wallet that comes back with a refreshed token, and keys that it proved with the first', async () => {
+    const { now } = services.clock
+    const session = await startedSession(services, later)
+    const endpoint = `${TOKEN_ENDPOINT}/${session.sessionId}`
+    const first = (await (await postForm(services, endpoint, session.form)).json()) as Record<string, string>
+    const nonce = await fetchNonce(services, session.sessionId)
+    const audience = `${ISSUER_URL}/${session.sessionId}`
+    const holder = await holderSigner()
+    const id = await wait({ ...session, token: first.access_token ?? '', nonce, audience, holder })
+    services.clock.now = new Date(now.getTime() + 3 * 86_400_000)
+    await services.upkeep()
+    expect((await complete(session.sessionId)).status).toBe(200)
+    await expectRefusal(await fetchLater(first.access_token, { transaction_id: id }), {
+      status: 401,
+      error: 'invalid_token',
+    })
+    const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
+    const second = (await (await postForm(services, endpoint, form)).json()) as Record<string, string>
+    const response = await fetchLater(second.access_token, { transaction_id: id })
+    expect(response.status).toBe(200)
+    expect(await keysIn(response)).toEqual([holder.jwk])
+    services.clock.now = now
+  })
+
+  it('takes each DPoP proof once, also while nothing is decided', async () => {
+    const ready = await boundSession(services, later)
+    const asked = await requestWith(ready, {
+      authorization: `DPoP ${ready.token}`,
+      dpop: await requestProof(ready),
+    })
+    const { transaction_id: id } = (await asked.json()) as { transaction_id: string }
+    const { key, dpop: nonce, token } = ready
+    const makeProof = () => dpopProof({ services, key, url: DEFERRED_ENDPOINT, nonce, token })
+    const fetchWith = (dpop: string) =>
+      services.fetch(DEFERRED_ENDPOINT, {
+        method: 'POST',
+        headers: { authorization: `DPoP ${token}`, dpop, 'content-type': 'application/json' },
+        body: JSON.stringify({ transaction_id: id }),
+      })
+    const proof = await makeProof()
+    expect((await fetchWith(proof)).status).toBe(202)
+    const again = await fetchWith(proof)
+    expect([again.status, await again.json()]).toEqual([401, expect.objectContaining({ error: 'invalid_dpop_proof' })])
+    await complete(ready.sessionId)
+    expect((await fetchWith(proof)).status).toBe(401)
+    expect((await fetchWith(await makeProof())).status).toBe(200)
+  })
+
   it('can be asked for in encryption, and answers each request as that one wants it', async () => {
     const ready = await deferredSession()
     const metadata = (await (
@@ -313,7 +373,7 @@ describe('a mistake of the application that decides', () => {
       n % 2 === 0 ? { denied: true } : { credential_dataset: dataset },
     )
     const responses = await Promise.all(bodies.map((body) => complete(ready.sessionId, body)))
-    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)])
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 19 }, () => 409)])
     const decisions = (await eventsOf(ready)).filter((type) => /completed|denied/.test(type))
     expect(decisions).toHaveLength(1)
   })

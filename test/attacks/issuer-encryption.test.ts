@@ -15,6 +15,7 @@ import {
   dump,
   expectHarmless,
   expectRefusal,
+  oneCredential,
   type Ready,
   type Refusal,
   readySession,
@@ -197,8 +198,6 @@ async function expectEncrypted(response: Response, enc = 'A128GCM', zip?: 'DEF')
   return decryptJwe(text, { ...decryption, key: importPrivateKey(wallets) })
 }
 
-const issued = { credentials: [{ credential: expect.any(String) as string }] }
-
 describe('an encrypted credential request', () => {
   let services: Services
   let configurationId: string
@@ -217,7 +216,7 @@ describe('an encrypted credential request', () => {
     const issuer = await session()
     const asked = { credential_response_encryption: { jwk: walletJwk, enc, ...(zip && { zip }) } }
     const body = await seal(issuer, await right(issuer, asked), zip && { zip })
-    expect(await expectEncrypted(await post(issuer, body), enc, zip)).toEqual(issued)
+    expect(await expectEncrypted(await post(issuer, body), enc, zip)).toEqual(oneCredential)
   })
 
   it('is answered in the clear when it does not ask', async () => {
@@ -226,7 +225,7 @@ describe('an encrypted credential request', () => {
       enc: 'A256GCM',
     })
     const response = await post(issuer, body)
-    expect([response.status, await response.json()]).toEqual([200, issued])
+    expect([response.status, await response.json()]).toEqual([200, oneCredential])
   })
 
   it('is answered without a kid when the key of the wallet has none', async () => {
@@ -335,6 +334,6 @@ describe('an issuer that requires encryption', () => {
     const plain = await seal(issuer, await right(issuer, { credential_response_encryption: undefined }))
     await expectRefusal(await post(issuer, plain), { ...refusal, why: /credential_response_encryption is missing/ })
     expect(await dump(services)).toBe(before)
-    expect(await expectEncrypted(await post(issuer, await seal(issuer, await right(issuer))))).toEqual(issued)
+    expect(await expectEncrypted(await post(issuer, await seal(issuer, await right(issuer))))).toEqual(oneCredential)
   })
 })

@@ -344,7 +344,11 @@ export const issuance: Section = {
       id: 'security-9b',
       asks: 'A transaction id is bound to its token and key',
       source: 'OpenID4VCI 1.0, Deferred Credential Endpoint',
-      notOffered: no.deferred,
+      tests: [
+        [at.deferred, 'with a transaction id %s: refused without effect'],
+        [at.deferred, 'without the token of the session is refused without effect'],
+        [at.deferred, 'gives a batch to the keys that were proved when it was asked for'],
+      ],
     },
     {
       id: 'security-10a',

@@ -23,6 +23,8 @@ export interface Section {
 export const at = {
   admin: 'test/attacks/issuer-admin.test.ts',
   exposure: 'test/attacks/exposure.test.ts',
+  batch: 'test/attacks/issuer-batch.test.ts',
+  deferred: 'test/attacks/issuer-deferred.test.ts',
   proof: 'test/attacks/issuer-proof.test.ts',
   request: 'test/attacks/issuer-request.test.ts',
   token: 'test/attacks/issuer-token.test.ts',
@@ -59,6 +61,5 @@ export const at = {
 
 /** What the issuer does not have, in the words of its rows. */
 export const no = {
-  deferred: 'there is no deferred credential endpoint, and therefore no transaction id',
   codeFlow: 'there is no authorization endpoint, no pushed authorization request and no client authentication',
 } as const

@@ -44,13 +44,12 @@ module is therefore played by a test of its name, in every format, against the s
       'A wallet that tells nothing afterwards',
       'OpenID4VCI 1.0, Notification Endpoint',
     ),
-    {
-      id: 'oid4vci-1_0-issuer-batch-issuance',
-      asks: 'Distinct keys, salts and status indices in a batch',
-      source: 'OpenID4VCI 1.0, Batch Credential Issuance',
-      notOffered:
-        'one credential for each request; the metadata has no `batch_credential_issuance`, and the module is skipped',
-    },
+    issuerModule(
+      'batch-issuance',
+      'Distinct keys and salts in a batch, and times that tell nothing',
+      'OpenID4VCI 1.0, Batch Credential Issuance',
+      [[at.batch, 'has a credential for each key, in the order of the proofs, which tell nothing of each other']],
+    ),
     issuerModule('fail-invalid-nonce', 'A random nonce is `invalid_nonce`', ERROR, [[at.proof, 'a random nonce']]),
     issuerModule('fail-invalid-jwt-proof-signature', 'Another signature is `invalid_proof`', ERROR),
     issuerModule('fail-missing-proof', 'No proof is `invalid_proof`', ERROR, [[at.request, 'no proof']]),

@@ -109,6 +109,8 @@ async function expectBody(response: Response): Promise<JsonObject> {
   return JSON.parse(text) as JsonObject
 }
 
+/** Of its notifications. */
+const ID = expect.stringMatching(/^[\w-]{24}$/) as string
 const CREDENTIAL = expect.stringMatching(/^eyJ[\w.~-]+~$/) as string
 
 describe('an issuer as it is', () => {
@@ -123,7 +125,10 @@ describe('an issuer as it is', () => {
     expect(Object.keys(wallet.token).sort()).toEqual(['access_token', 'expires_in', 'token_type'])
     const nonce = await nonceFromEndpoint(wallet)
     const body = { credential_configuration_id: wallet.ids[0], ...(await proofs(wallet, nonce)) }
-    expect(await expectBody(await request(wallet, body))).toEqual({ credentials: [{ credential: CREDENTIAL }] })
+    expect(await expectBody(await request(wallet, body))).toEqual({
+      credentials: [{ credential: CREDENTIAL }],
+      notification_id: ID,
+    })
   })
 
   it('serves a wallet of draft 15', async () => {
@@ -132,7 +137,10 @@ describe('an issuer as it is', () => {
     expect(shown?.claims).toEqual([{ mandatory: false, ...configuration.credential_metadata.claims[0] }])
     const nonce = await nonceFromEndpoint(wallet)
     const body = { credential_configuration_id: wallet.ids[0], ...(await proof(wallet, nonce)) }
-    expect(await expectBody(await request(wallet, body))).toEqual({ credentials: [{ credential: CREDENTIAL }] })
+    expect(await expectBody(await request(wallet, body))).toEqual({
+      credentials: [{ credential: CREDENTIAL }],
+      notification_id: ID,
+    })
   })
 
   it.each([
@@ -145,7 +153,11 @@ describe('an issuer as it is', () => {
     const nonce = await nonceFromEndpoint(wallet)
     const kind = { format: shown.format, credential_definition: shown.credential_definition }
     const answer = await expectBody(await request(wallet, { ...kind, ...(await proving(wallet, nonce)) }))
-    expect(answer).toEqual({ credential: CREDENTIAL, credentials: [{ credential: answer.credential }] })
+    expect(answer).toEqual({
+      credential: CREDENTIAL,
+      credentials: [{ credential: answer.credential }],
+      notification_id: ID,
+    })
   })
 
   it('serves a wallet of draft 14 that knows SD-JWT VC by its old name', async () => {
@@ -243,7 +255,7 @@ describe('an issuer as it is', () => {
     }
     await expectRefusal(await request(wallet, body), { status: 400, error: INVALID, why: /several/ })
     const named = await request(wallet, { ...body, credential_configuration_id: wallet.ids[1] })
-    expect(await expectBody(named)).toEqual({ credentials: [{ credential: CREDENTIAL }] })
+    expect(await expectBody(named)).toEqual({ credentials: [{ credential: CREDENTIAL }], notification_id: ID })
   })
 
   it('never looks beyond the session of the token', async () => {
@@ -287,7 +299,12 @@ describe('an issuer with compatibility: ["draft13"]', () => {
     })
     const first = await request(wallet, { ...kind, ...(await proof(wallet, wallet.token.c_nonce as string)) })
     const answer = await expectBody(first)
-    expect(answer).toEqual({ credential: CREDENTIAL, credentials: [{ credential: answer.credential }], ...lifetime })
+    expect(answer).toEqual({
+      credential: CREDENTIAL,
+      credentials: [{ credential: answer.credential }],
+      notification_id: ID,
+      ...lifetime,
+    })
     const next = { format, credential_definition: second, ...(await proof(wallet, answer.c_nonce as string)) }
     expect(await expectBody(await request(wallet, next))).toMatchObject({ credential: CREDENTIAL, ...lifetime })
   })
@@ -344,7 +361,10 @@ describe('an issuer with compatibility: ["draft13"]', () => {
     expect(wallet.metadata.credential_configurations_supported[wallet.ids[0] ?? '']).not.toHaveProperty('display')
     const nonce = await nonceFromEndpoint(wallet)
     const body = { credential_configuration_id: wallet.ids[0], ...(await proofs(wallet, nonce)) }
-    expect(await expectBody(await request(wallet, body))).toEqual({ credentials: [{ credential: CREDENTIAL }] })
+    expect(await expectBody(await request(wallet, body))).toEqual({
+      credentials: [{ credential: CREDENTIAL }],
+      notification_id: ID,
+    })
     await expectRefusal(await request(wallet, body), { status: 400, error: 'invalid_nonce' })
     const unknown = { ...body, credential_configuration_id: 'x' }
     await expectRefusal(await request(wallet, unknown), { status: 400, error: 'unknown_credential_configuration' })
@@ -353,7 +373,11 @@ describe('an issuer with compatibility: ["draft13"]', () => {
   it('answers a wallet of draft 14, which has several proofs and the nonce endpoint, as ever', async () => {
     const wallet = await walletOf(services, 'appended')
     const body = { ...kind, ...(await proofs(wallet, await nonceFromEndpoint(wallet))) }
-    expect(Object.keys(await expectBody(await request(wallet, body))).sort()).toEqual(['credential', 'credentials'])
+    expect(Object.keys(await expectBody(await request(wallet, body))).sort()).toEqual([
+      'credential',
+      'credentials',
+      'notification_id',
+    ])
     await expectRefusal(await request(wallet, body), { status: 400, error: 'invalid_nonce' })
   })
 
@@ -446,7 +470,10 @@ describe('the issuer that is known by its base URL', () => {
       expect(wallet.metadata.credential_issuer).toBe(ISSUER_URL)
       const nonce = await nonceFromEndpoint(wallet)
       const body = { credential_configuration_id: wallet.ids[0], ...(await proof(wallet, nonce)) }
-      expect(await expectBody(await request(wallet, body))).toEqual({ credentials: [{ credential: CREDENTIAL }] })
+      expect(await expectBody(await request(wallet, body))).toEqual({
+        credentials: [{ credential: CREDENTIAL }],
+        notification_id: ID,
+      })
     } finally {
       await services.close()
     }

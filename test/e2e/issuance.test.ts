@@ -138,6 +138,8 @@ describe('issuance', () => {
       authorization_servers: [identifier],
       credential_endpoint: `${ISSUER_URL}/issuance/oid4vci/credential-request`,
       nonce_endpoint: `${ISSUER_URL}/issuance/oid4vci/nonce/${sessionId}`,
+      deferred_credential_endpoint: `${ISSUER_URL}/issuance/oid4vci/deferred-credential`,
+      notification_endpoint: `${ISSUER_URL}/issuance/oid4vci/notification/${sessionId}`,
       display: [{ name: 'Example University' }],
       credential_configurations_supported: {
         [id]: {

@@ -27,6 +27,7 @@ import {
   expectError,
   type Identifier,
   nonceFor,
+  notified,
   proofFor,
   startHttpsServices,
   textOf,
@@ -104,8 +105,11 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
     expect(shannonBits(textOf(wallet.token, 'access_token'))).toBeGreaterThan(96)
     expect(shannonBits(await nonceFor(wallet))).toBeGreaterThan(96)
 
-    const credential = await credentialIn(await credentialResponse(wallet))
+    const answer = await credentialResponse(wallet)
+    const { notification_id: id } = (await answer.clone().json()) as JsonObject
+    const credential = await credentialIn(answer)
     expect(driven.mistakesIn(credential, wallet.holder.jwk, services.clock.now)).toEqual([])
+    expect((await notified(wallet, { notification_id: id, event: 'credential_accepted' })).status).toBe(204)
     // The encrypted variant, compressed or not.
     const { privateKey, jwk } = await responseKey()
     for (const more of [{ enc: 'A128GCM' }, { enc: 'A256GCM' }, { enc: 'A128GCM', zip: 'DEF' }]) {

@@ -14,6 +14,7 @@ import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import { issued } from '../support/status.ts'
 import {
   authorization,
+  call,
   codeOf,
   configuration,
   dataset,
@@ -26,6 +27,7 @@ import {
   keyProof,
   presentationOf,
   redeem,
+  requestCredential,
   startIssuance,
   startVerification,
 } from '../support/wire.ts'
@@ -139,6 +141,42 @@ const encryptedCredentialRequest: Target = {
     const headers = { ...authorized, 'content-type': 'application/jwt' }
     return { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/credential-request', headers, body: { text } }
   },
+}
+
+/** One request for a credential, and a member of its answer. */
+async function asked(services: Services, session: Record<string, unknown>, member: string) {
+  const { sessionId, id } = await startIssuance(services, session)
+  const [token, holder] = [await redeem(services, sessionId), await holderSigner()]
+  const nonce = await fetchNonce(services, sessionId)
+  const proof = await keyProof({ holder, nonce, audience: `${ISSUER_URL}/${sessionId}` }, services.clock.now)
+  const body = { credential_configuration_id: id, proofs: { jwt: [proof] } }
+  const answer = (await (await requestCredential(services, token, body)).json()) as JsonObject
+  return { sessionId, value: answer[member] ?? null, headers: { ...json, authorization: `Bearer ${token}` } }
+}
+
+const later = { credential_dataset: undefined, deferred: true }
+
+/** Every second session has its data by now. */
+const deferredRequest: Target = {
+  name: 'issuer POST /issuance/oid4vci/deferred-credential',
+  make: async (services, random) => {
+    const { sessionId, value, headers } = await asked(services, later, 'transaction_id')
+    if (random(2) === 0) {
+      await call(services, `${ISSUER_URL}/issuance/oid4vci/complete/${sessionId}`, { credential_dataset: dataset })
+    }
+    return { ...post('issuer', '/issuance/oid4vci/deferred-credential', { transaction_id: value }), headers }
+  },
+}
+
+function notification(path: (session: string) => string): Target {
+  return {
+    name: `issuer POST ${path('{session_id}')}`,
+    make: async (services) => {
+      const { sessionId, value, headers } = await asked(services, {}, 'notification_id')
+      const body = { notification_id: value, event: 'credential_failure', event_description: 'Out of storage.' }
+      return { ...post('issuer', path(sessionId), body), headers }
+    },
+  }
 }
 
 /** What a holder has of each format, issued once. */
@@ -357,6 +395,16 @@ export const targets: readonly Target[] = [
   token((session) => `/auth/token-endpoint/${session}`),
   credentialRequest,
   encryptedCredentialRequest,
+  deferredRequest,
+  notification(() => '/issuance/oid4vci/notification'),
+  notification((session) => `/issuance/oid4vci/notification/${session}`),
+  {
+    name: 'issuer POST /issuance/oid4vci/complete/{session_id}',
+    make: async (services) => {
+      const { sessionId } = await startIssuance(services, later)
+      return post('issuer', `/issuance/oid4vci/complete/${sessionId}`, { credential_dataset: dataset })
+    },
+  },
   ...(['issuer', 'verifier'] as const).flatMap((service) =>
     ['/openapi', '/health/live', '/health/ready'].map((path) => fixed(get(service, path))),
   ),

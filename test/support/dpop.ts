@@ -2,7 +2,15 @@
 import { expect } from 'vitest'
 import { writeJws } from '../../src/codec/jws.ts'
 import type { Signer } from '../../src/keys/signer.ts'
-import { CREDENTIAL_ENDPOINT, type Ready, requestOf, type Session, startedSession, TOKEN_ENDPOINT } from './issuance.ts'
+import {
+  CREDENTIAL_ENDPOINT,
+  oneCredential,
+  type Ready,
+  requestOf,
+  type Session,
+  startedSession,
+  TOKEN_ENDPOINT,
+} from './issuance.ts'
 import { ISSUER_URL, type Services } from './services.ts'
 import { fetchNonce, holderSigner, sha256 } from './wire.ts'
 
@@ -106,8 +114,5 @@ export async function requestWith(ready: Ready, headers: Readonly<Record<string,
 /** The same request made right: it issues one credential. */
 export async function expectIssuedBound(ready: BoundReady): Promise<void> {
   const response = await requestWith(ready, { authorization: `DPoP ${ready.token}`, dpop: await requestProof(ready) })
-  expect([response.status, await response.json()]).toEqual([
-    200,
-    { credentials: [{ credential: expect.any(String) as string }] },
-  ])
+  expect([response.status, await response.json()]).toEqual([200, oneCredential])
 }

@@ -161,6 +161,15 @@ export async function credentialResponse(wallet: Authorized, changes: RequestCha
   })
 }
 
+/** What became of a credential, with a member that nobody knows. */
+export function notified({ services, metadata, token }: Authorized, members: object): Promise<Response> {
+  return services.fetch(textOf(metadata, 'notification_endpoint'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${textOf(token, 'access_token')}` },
+    body: JSON.stringify({ ...members, ...unknownText() }),
+  })
+}
+
 /** The answer to a wallet that wants it encrypted to its key, by an independent library, as `credentialIn` wants it. */
 export async function decrypted(response: Response, key: webcrypto.CryptoKey): Promise<Response> {
   expect(response.headers.get('content-type')).toBe('application/jwt')

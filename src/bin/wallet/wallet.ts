@@ -11,7 +11,7 @@ import { decline, type PresentationPlan, present, readRequest } from '../../wall
 import { receive } from '../../wallet/receive.ts'
 import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
 import { commandName, shellWord, wordsProblem } from '../command-line.ts'
-import { now, random } from '../effects.ts'
+import { now, random, wait } from '../effects.ts'
 import { indented, paint, plain } from '../terminal.ts'
 import { walletFiles } from './files.ts'
 import { card, damaged, details, listing, planText, verifierName } from './text.ts'
@@ -87,7 +87,7 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   }
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
-  const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home) }
+  const wallet = { fetch: globalThis.fetch, now, random, wait, store: walletFiles(home) }
   const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree, txCode })
 }

@@ -1,0 +1,73 @@
+/** A credential that comes later: the wallet asks again, for as long as a person waits. OpenID4VCI 1.0, Deferred Credential Endpoint. */
+import { type JsonObject, own } from '../codec/json.ts'
+import type { AccessToken } from './access-token.ts'
+import type { WalletContext } from './context.ts'
+import { exchangeEncrypted } from './credential-encryption.ts'
+import { refuse } from './error.ts'
+import { type Ask, exchangeJson } from './exchange.ts'
+import type { IssuerMetadata } from './issuer-metadata.ts'
+
+const PATIENCE_SECONDS = 60
+/** Where the issuer does not say: draft 13 had no interval in the response. */
+const USUAL_INTERVAL = 5
+
+/**
+ * The answer that has the credential: the one given, or a later one. Refuses with `not_yet` when the issuer takes longer than
+ * this wallet waits, which has then kept nothing.
+ */
+export async function awaitCredential(
+  wallet: WalletContext,
+  issuer: IssuerMetadata,
+  first: JsonObject,
+  { token }: AccessToken,
+): Promise<JsonObject> {
+  let [answer, waited] = [first, 0]
+  for (;;) {
+    const transactionId = own(answer, 'transaction_id')
+    if (transactionId === undefined) return answer
+    if (typeof transactionId !== 'string') return refuse('invalid_response', 'transaction_id is not a string')
+    if (issuer.deferredCredentialEndpoint === undefined) {
+      return refuse('invalid_metadata', 'the issuer has the credential later, and does not say where to ask for it')
+    }
+    const interval = intervalOf(answer)
+    waited += interval
+    if (wallet.wait === undefined || waited > PATIENCE_SECONDS) return refuseToWait()
+    await wallet.wait(interval)
+    answer = await ask(wallet, issuer, { url: issuer.deferredCredentialEndpoint, token, transactionId })
+  }
+}
+
+function refuseToWait(): never {
+  return refuse(
+    'not_yet',
+    `the issuer has not decided yet, and this wallet waits for no longer than ${PATIENCE_SECONDS} seconds and keeps nothing until then; ask for a new offer later`,
+  )
+}
+
+function ask(
+  wallet: WalletContext,
+  { encryption }: IssuerMetadata,
+  { url, token, transactionId }: { readonly url: string; readonly token: string; readonly transactionId: string },
+): Promise<JsonObject> {
+  const members = { transaction_id: transactionId }
+  const request: Ask = {
+    what: 'asked again for the credential',
+    means: 'The issuer had to decide first. Whatever it says, the credential is for the key that was proved before.',
+    spec: 'OpenID4VCI 1.0, Deferred Credential Request',
+    url,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(members),
+    sent: `${encryption === undefined ? '' : 'encrypted: '}transaction_id; the access token`,
+  }
+  return encryption === undefined
+    ? exchangeJson(wallet, request)
+    : exchangeEncrypted(wallet, request, encryption, members)
+}
+
+function intervalOf(answer: JsonObject): number {
+  const interval = own(answer, 'interval')
+  if (interval === undefined) return USUAL_INTERVAL
+  return typeof interval === 'number' && interval > 0
+    ? Math.max(1, interval)
+    : refuse('invalid_response', 'interval of the answer is not a positive number')
+}

@@ -1,0 +1,30 @@
+/** Telling the issuer what became of a credential. OpenID4VCI 1.0, Notification Endpoint. */
+import type { AccessToken } from './access-token.ts'
+import type { WalletContext } from './context.ts'
+import { WalletError } from './error.ts'
+import { exchange } from './exchange.ts'
+import type { IssuerMetadata } from './issuer-metadata.ts'
+
+/** Says that the credential is kept, where the issuer wants to know. It is kept, whatever the issuer says to that. */
+export async function notifyAccepted(
+  wallet: WalletContext,
+  { notificationEndpoint }: IssuerMetadata,
+  notificationId: string | undefined,
+  { token }: AccessToken,
+): Promise<void> {
+  if (notificationEndpoint === undefined || notificationId === undefined) return
+  try {
+    await exchange(wallet, {
+      what: 'told the issuer that it keeps the credential',
+      means: 'The issuer learns that nothing went wrong on the way, and nothing of what is done with the credential.',
+      spec: 'OpenID4VCI 1.0, Notification Request',
+      url: notificationEndpoint,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ notification_id: notificationId, event: 'credential_accepted' }),
+      sent: 'notification_id, event; the access token',
+      type: 'any',
+    })
+  } catch (error) {
+    if (!(error instanceof WalletError)) throw error
+  }
+}
