@@ -48,7 +48,8 @@ export async function commitOpen(
 
 /**
  * The session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound to a key, also
- * with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link sessionOfExternalToken} does. RFC 6750 section 3.1, RFC 9449 section 7.1.
+ * with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link sessionOfExternalToken} does.
+ * RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
 export async function sessionOfToken(context: IssuerContext, request: AuthorizedRequest): Promise<OpenSession> {
   const [, scheme, token] = /^(Bearer|DPoP) +(\S+)$/i.exec(request.authorization ?? '') ?? []

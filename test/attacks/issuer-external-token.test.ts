@@ -80,6 +80,7 @@ const later = (seconds: number): void => {
   services.clock.now = new Date(services.clock.now.getTime() + seconds * 1000)
 }
 const INVALID = { status: 401, error: 'invalid_token' } as const
+const BOUND = { ...INVALID, challenge: /^DPoP error="invalid_token", algs="/ } as const
 const UNAVAILABLE = { status: 503, error: 'temporarily_unavailable' } as const
 
 describe('an access token of the external server', () => {
@@ -161,7 +162,7 @@ describe('an access token of the external server', () => {
     withClaims('with an nbf that is a text', () => ({ nbf: '1' }), /nbf/),
     withClaims('without iat', () => ({ iat: undefined }), /iat/),
     withClaims('issued in 61 s', () => ({ iat: at(62) }), /future/),
-    withClaims('bound to a key of DPoP', () => ({ cnf: { jkt: 'a' } }), /bound to a key/),
+    withClaims('bound to a key of DPoP', () => ({ cnf: { jkt: 'a' } }), /bound to a key/, BOUND),
     withClaims('bound to a certificate', () => ({ cnf: { 'x5t#S256': 'a' } }), /bound to a key/),
     withClaims('of a session that nobody started', () => ({ 'pre-authorized_code': 'another-code-here' }), /unknown/),
     withClaims('of the client credentials grant', () => ({ 'pre-authorized_code': undefined }), /no issuance session/, {
@@ -448,7 +449,7 @@ describe('introspection', () => {
     ['another issuer', () => ({ iss: 'https://evil.example' }), INVALID],
     ['another audience', () => ({ aud: 'https://other.example' }), INVALID],
     ['that it has expired', () => ({ exp: 1 }), INVALID],
-    ['that it is bound to a key', () => ({ cnf: { jkt: 'a' } }), INVALID],
+    ['that it is bound to a key', () => ({ cnf: { jkt: 'a' } }), BOUND],
     ['an unknown session', () => ({ 'pre-authorized_code': 'unknown-code-of-nobody' }), INVALID],
     ['no session', () => ({ 'pre-authorized_code': undefined }), { status: 403, error: 'insufficient_scope' } as const],
   ])('that says %s opens nothing', async (_, changes, refusal) => {

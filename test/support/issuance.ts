@@ -110,10 +110,13 @@ export interface Refusal {
   readonly error: string
   /** What the description must say, where the code alone does not tell which rule it was. */
   readonly why?: RegExp
+  /** `WWW-Authenticate`, where it is not that of a Bearer token. */
+  readonly challenge?: RegExp
 }
 
 /** The refusal, its body and headers as every refusal of a wallet has them. */
-export async function expectRefusal(response: Response, { status, error, why }: Refusal): Promise<void> {
+export async function expectRefusal(response: Response, refusal: Refusal): Promise<void> {
+  const { status, error, why, challenge } = refusal
   const text = await response.text()
   expect(`${response.status} ${text}`).toMatch(new RegExp(`^${status} \\{"error":"${error}",`))
   const body = JSON.parse(text) as Record<string, string>
@@ -126,8 +129,13 @@ export async function expectRefusal(response: Response, { status, error, why }: 
   expect(response.headers.get('cache-control')).toBe('no-store')
   expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   expect(response.headers.get('x-request-id')).toMatch(/^[\w-]{16}$/)
+  const sent = response.headers.get('www-authenticate')
+  if (challenge !== undefined) {
+    expect(sent).toMatch(challenge)
+    return
+  }
   const challenges: Record<string, string> = { 401: 'Bearer', 403: 'Bearer error="insufficient_scope"' }
-  expect(response.headers.get('www-authenticate')?.replace(' error="invalid_token"', '')).toBe(challenges[status])
+  expect(sent?.replace(' error="invalid_token"', '')).toBe(challenges[status])
 }
 
 /** A credential response with one credential. */
