@@ -3,8 +3,8 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 
 const TEN_YEARS_SECONDS = 315_360_000
-/** The longest that `expires_in` takes, with a day for what may keep a session alive after it. */
-const LONGEST_LIFE_SECONDS = 604_800 + 86_400
+/** The longest that `expires_in` and `refresh_seconds` take, with a day for what may keep a session alive after them. */
+const LONGEST_LIFE_SECONDS = 604_800 + 31_536_000 + 86_400
 
 export const RetentionSettings = Type.Object(
   {
