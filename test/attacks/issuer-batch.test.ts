@@ -53,6 +53,7 @@ interface Read {
   readonly cnf: { readonly jwk: unknown }
   readonly iat: number
   readonly exp: number
+  readonly status: { readonly status_list: object }
 }
 
 function payloadOf(credential: string): Read {
@@ -80,6 +81,8 @@ describe('a batch', () => {
     expect(new Set(disclosures).size).toBe(disclosures.length)
     const times = new Set(credentials.map((each) => `${payloadOf(each).iat} ${payloadOf(each).exp}`))
     expect(times.size).toBe(1)
+    const entries = new Set(credentials.map((each) => JSON.stringify(payloadOf(each).status)))
+    expect(entries.size).toBe(5)
   })
 
   it('spends its nonce once, and is one copy of ten', async () => {

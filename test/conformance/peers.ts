@@ -138,7 +138,7 @@ export const peers: Section = {
       source: 'OpenID4VCI 1.0, Verifying Proof; Credential Request',
       tests: [
         [at.proof, 'an iat a year ago'],
-        [at.request, 'two proofs'],
+        [at.request, 'two proofs where there are no batches'],
       ],
     },
     {

@@ -46,7 +46,7 @@ module is therefore played by a test of its name, in every format, against the s
     ),
     issuerModule(
       'batch-issuance',
-      'Distinct keys and salts in a batch, and times that tell nothing',
+      'Distinct keys, salts and status indices in a batch, and times that tell nothing',
       'OpenID4VCI 1.0, Batch Credential Issuance',
       [[at.batch, 'has a credential for each key, in the order of the proofs, which tell nothing of each other']],
     ),

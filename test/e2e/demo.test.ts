@@ -32,6 +32,7 @@ describe('vouchsafe demo --once', () => {
       'POST /auth/token-endpoint/ID 200',
       'POST /issuance/oid4vci/nonce/ID 200',
       'POST /issuance/oid4vci/credential-request 200',
+      'POST /issuance/oid4vci/notification/ID 204',
       'GET /issuance/oid4vci/status/ID 200',
       'POST /verification-query/create 201',
       'POST /presentation/oid4vp/new-session 200',

@@ -293,6 +293,8 @@ describe('every endpoint', () => {
       const answer = await send({ service, path: `${path}/` }, method, authorization)
       // An empty id is one that no session has, and a code can be for no such session.
       if (path === '/auth/token-endpoint') expectError(answer, 400, 'invalid_request')
+      // A session is asked for after the access token.
+      else if (path.endsWith('/notification')) expectError(answer, 401, 'invalid_token')
       else expectError(answer, 404, 'not_found')
     },
   )
