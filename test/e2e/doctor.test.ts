@@ -99,7 +99,14 @@ type Row = readonly [
 const rows: readonly Row[] = [
   ['a self-signed certificate', 'issuer', () => undefined, 'signing', 'warning', /self-signed/],
   ['a setting that is unknown', 'issuer', () => ({ prot: 1 }), 'prot', 'problem', /unknown/],
-  ['a setting of a later release', 'verifier', () => ({ status: {} }), 'status', 'problem', /not yet supported/],
+  [
+    'a setting of a later release',
+    'verifier',
+    () => ({ management: {} }),
+    'management',
+    'problem',
+    /not yet supported/,
+  ],
   [
     'a certificate that has expired',
     'issuer',

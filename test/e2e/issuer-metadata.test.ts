@@ -45,8 +45,10 @@ describe('issuer metadata', () => {
       'credential_issuer',
       'credential_request_encryption',
       'credential_response_encryption',
+      'deferred_credential_endpoint',
       'display',
       'nonce_endpoint',
+      'notification_endpoint',
     ])
     expect(Object.keys(metadata.credential_configurations_supported[id] ?? {}).sort()).toEqual([
       'credential_definition',

@@ -7,10 +7,11 @@ import { compactDecrypt } from 'jose'
 import { expect } from 'vitest'
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
+import type { App } from '../../src/http/app-type.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { encryptedRequest } from './encryption.ts'
 import type { DrivenFormat } from './oidf-formats.ts'
-import { fetchFrom, ISSUER_URL, type ServiceOptions, type Services, startServices } from './services.ts'
+import { fetchFrom, ISSUER_URL, outboundBy, type ServiceOptions, type Services, startServices } from './services.ts'
 import { call, GRANT, holderSigner, postForm } from './wire.ts'
 
 /** The suite takes no http: every address of the documents begins like these. */
@@ -22,16 +23,16 @@ export type Identifier = 'base' | 'session'
 /** Both services, the issuer by the name of its certificate. */
 export async function startHttpsServices(identifier: Identifier, options: ServiceOptions = {}): Promise<Services> {
   const issuer = { id: ISSUER_URL, display: { name: 'Example University' }, identifier }
+  const apps = new Map<string, App>()
+  const fetch = fetchFrom(apps)
   const services = await startServices({
     ...options,
+    outbound: outboundBy(fetch),
     issuer: { baseUrl: HTTPS_ISSUER, issuer, ...options.issuer },
     verifier: { baseUrl: HTTPS_VERIFIER, ...options.verifier },
   })
-  const apps = new Map([
-    [HTTPS_ISSUER, services.issuer],
-    [HTTPS_VERIFIER, services.verifier],
-  ])
-  return { ...services, fetch: fetchFrom(apps) }
+  apps.set(HTTPS_ISSUER, services.issuer).set(HTTPS_VERIFIER, services.verifier)
+  return { ...services, fetch }
 }
 
 /** What the wallet knows when it has read the offer and the documents it leads to. */

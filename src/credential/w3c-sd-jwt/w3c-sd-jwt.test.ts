@@ -201,7 +201,7 @@ describe('W3C credentials as SD-JWT', () => {
 
     it.each<[string, JsonObject, JsonObject | undefined]>([
       ['a list', { status: { status_list: { idx: 1 } } }, { status_list: { idx: 1 } }],
-      ['the list of the W3C', { credentialStatus: { type: 'X' } }, { type: 'X' }],
+      ['no list, beside that of the W3C', { credentialStatus: { type: 'X' } }, undefined],
       ['null', { status: null }, {}],
       ['text', { status: 'VALID' }, {}],
       ['null beside the list of the W3C', { status: null, credentialStatus: { type: 'X' } }, {}],
