@@ -36,9 +36,14 @@ const signText = (key: KeyObject) => (data: string) =>
 const isSigned = (key: KeyObject, data: string, signature: string) =>
   verify('sha256', Buffer.from(data), { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'))
 
+const textFrom = (fetch: typeof globalThis.fetch) => async (url: string) =>
+  (await fetch(url, { headers: { accept: 'application/statuslist+jwt' } })).text()
+
 export interface Keys {
   readonly issuer?: KeyObject
   readonly holder?: KeyObject
+  /** Where it looks status lists up, which it does of every SD-JWT VC that names one. */
+  readonly fetch?: typeof globalThis.fetch
 }
 
 /** The package, with the keys of an issuer and a holder; it finds the bound key as a verifier would. */
@@ -55,6 +60,7 @@ export function sdJwt(keys: Keys, format = 'jwt_vc_json-ld'): Instance {
       isSigned(createPublicKey({ key: payload.cnf.jwk as never, format: 'jwk' }), data, signature),
     ...(keys.issuer ? { signer: signText(keys.issuer) } : {}),
     ...(keys.holder ? { kbSigner: signText(keys.holder) } : {}),
+    ...(keys.fetch ? { statusListFetcher: textFrom(keys.fetch) } : {}),
   }
   return format === 'dc+sd-jwt' ? new SDJwtVcInstance(config) : new SDJwtInstance({ ...config, omitTyp: true })
 }
@@ -71,7 +77,7 @@ async function holds(services: Services, format: string, step: Parameters<Row['r
   const { configuration: posted, dataset } = sampleOf(format)
   const credential = await issueCredential(services, holder.signer, posted, dataset)
   await step('credential', async () => {
-    const { payload } = await sdJwt({ issuer: services.issuerKey }, format).verify(credential, {})
+    const { payload } = await sdJwt({ issuer: services.issuerKey, fetch: services.fetch }, format).verify(credential, {})
     for (const [name, value] of Object.entries(dataset)) assert.deepEqual(payload[name], value)
   })
   const { sessionId, request } = await requestOf(services, format)
@@ -89,7 +95,7 @@ async function verifies(services: Services, format: string, step: Parameters<Row
   const { request } = await requestOf(services, format)
   const text = await presentOurs(format, credential, { signer }, request)
   await step('verification', async () => {
-    const instance = sdJwt({ issuer: services.issuerKey }, format)
+    const instance = sdJwt({ issuer: services.issuerKey, fetch: services.fetch }, format)
     const { payload, kb } = await instance.verify(text, { keyBindingNonce: request.nonce })
     for (const [name, value] of Object.entries(shown)) assert.deepEqual(payload[name], value)
     assert.equal(kb?.payload.aud, request.client_id)
