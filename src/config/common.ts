@@ -53,8 +53,8 @@ export const commonSettings = {
 }
 type Common = Static<TObject<typeof commonSettings>>
 
-/** Settings that the interface names and a later release brings. A service that does not know one refuses it by name. */
-const LATER = ['management', 'compatibility', 'authorizationServer', 'profile', 'status']
+/** Settings that the interface names and a later release brings; refused by name. */
+const LATER = ['management']
 
 export interface ServiceDefaults {
   readonly port: number
@@ -97,7 +97,7 @@ export interface Shape<Settings> {
 /** The members of `value` against `schema`, unknown ones and those of later releases included; paths are in the texts. */
 export function readShape<Schema extends TObject>(schema: Schema, value: unknown): Shape<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
-  const later = LATER.filter((name) => Object.hasOwn(value, name) && !Object.hasOwn(schema.properties, name))
+  const later = LATER.filter((name) => Object.hasOwn(value, name))
   const known = Object.entries(value).filter(([name]) => !later.includes(name))
   const validate = new Ajv({ allErrors: true, strict: false }).compile(schema)
   const errors = validate(Object.fromEntries(known)) ? [] : (validate.errors ?? [])

@@ -33,8 +33,8 @@ interface Document {
 }
 
 const KEY = [{ apiKey: [] }]
-/** Every operation and its security: `wallet` has none. */
 const TOKEN = [{ accessToken: [] }, { dpopAccessToken: [] }]
+/** Every operation and its security; none for what anybody may call. */
 const issuerOperations: Record<string, typeof KEY | [] | typeof TOKEN> = {
   'POST /credential-configuration/create': KEY,
   'GET /credential-configuration/{credential_configuration_id}': KEY,
