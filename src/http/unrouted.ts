@@ -8,7 +8,7 @@ import type { App } from './app-type.ts'
 
 export const CORS_HEADERS = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'WWW-Authenticate, DPoP-Nonce, X-Request-Id',
+  'access-control-expose-headers': 'WWW-Authenticate, DPoP-Nonce, Retry-After, X-Request-Id',
 } as const
 
 interface Route {

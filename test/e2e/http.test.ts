@@ -42,6 +42,9 @@ const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/new-session', body: 'application/json' },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/complete/SESSION', body: 'application/json' },
   { service: 'issuer', method: 'GET', path: '/issuance/oid4vci/status/SESSION' },
+  { service: 'issuer', method: 'POST', path: '/credential-status/revoke/SESSION' },
+  { service: 'issuer', method: 'POST', path: '/credential-status/suspend/SESSION' },
+  { service: 'issuer', method: 'POST', path: '/credential-status/reinstate/SESSION' },
   { service: 'issuer', method: 'GET', path: '/issuance/oid4vci/credential-offer/SESSION', wallet: true },
   { service: 'issuer', method: 'GET', path: '/.well-known/openid-credential-issuer', wallet: true },
   { service: 'issuer', method: 'GET', path: '/.well-known/openid-credential-issuer/SESSION', wallet: true },
@@ -71,10 +74,21 @@ const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/credential-request', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/deferred-credential', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/notification', wallet: true },
+  { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/notification/SESSION', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/status-list/ID', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/status-list/ID/revocation', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/status-list/ID/suspension', wallet: true },
   { service: 'verifier', method: 'POST', path: '/verification-query/create', body: 'application/json' },
   { service: 'verifier', method: 'POST', path: '/dcql-query/create', body: 'application/json' },
+  { service: 'verifier', method: 'POST', path: '/verification-query/simulate', body: 'application/json' },
   { service: 'verifier', method: 'GET', path: '/verification-query/ID' },
   { service: 'verifier', method: 'POST', path: '/presentation/oid4vp/new-session', body: 'application/json' },
+  {
+    service: 'verifier',
+    method: 'POST',
+    path: '/presentation/oid4vp/static-presentation',
+    body: 'application/json',
+  },
   { service: 'verifier', method: 'GET', path: '/presentation/oid4vp/status/SESSION' },
   { service: 'verifier', method: 'GET', path: '/presentation/oid4vp/authorization-request/SESSION', wallet: true },
   {
@@ -150,6 +164,18 @@ describe('every endpoint', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer')
     expect(answer.headers['access-control-allow-origin']).toBe(undefined)
   }
+
+  it.each(['issuer', 'verifier'] as const)('of the %s is among those below', async (service) => {
+    const { paths } = (await services[service].inject('/openapi')).json<{ paths: Record<string, object> }>()
+    const there = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace(/\{\w+\}/, 'ID')}`),
+    )
+    const common = ['GET /openapi', 'GET /health/live', 'GET /health/ready']
+    const below = endpoints
+      .filter((each) => each.service === service)
+      .map(({ method, path }) => `${method} ${path.replace('SESSION', 'ID')}`)
+    expect([...below, ...common].sort()).toEqual(there.sort())
+  })
 
   describe.each(admin)('$service $method $path', (endpoint) => {
     const { method } = endpoint
@@ -229,7 +255,7 @@ describe('every endpoint', () => {
     it('may be called from any origin, also when it refuses', async () => {
       const answer = await send(endpoint, method, { origin: 'https://a.example' })
       expect(answer.headers['access-control-allow-origin']).toBe('*')
-      expect(answer.headers['access-control-expose-headers']).toMatch(/WWW-Authenticate/)
+      expect(answer.headers['access-control-expose-headers']).toMatch(/WWW-Authenticate, DPoP-Nonce, Retry-After/)
       expect(answer.headers['access-control-allow-credentials']).toBe(undefined)
       expectHeaders(answer)
     })
@@ -238,12 +264,12 @@ describe('every endpoint', () => {
       const answer = await send(endpoint, 'OPTIONS', {
         origin: 'https://a.example',
         'access-control-request-method': method,
-        'access-control-request-headers': 'authorization, content-type',
+        'access-control-request-headers': 'authorization, content-type, dpop',
       })
       expect([answer.statusCode, answer.body]).toEqual([204, ''])
       expect(answer.headers['access-control-allow-origin']).toBe('*')
       expect(String(answer.headers['access-control-allow-methods']).split(', ')).toContain(method)
-      expect(answer.headers['access-control-allow-headers']).toMatch(/Authorization, Content-Type/)
+      expect(answer.headers['access-control-allow-headers']).toMatch(/Authorization, Content-Type.*DPoP/)
       expectHeaders(answer)
     })
 
@@ -281,7 +307,10 @@ describe('every endpoint', () => {
         const type = endpoint.body === undefined ? {} : { 'content-type': endpoint.body }
         const answer = await send({ ...endpoint, path: path.replace('SESSION', id) }, method, type, endpoint.body && '')
         expect([id, answer.statusCode < 500 && answer.statusCode >= 400]).toEqual([id, true])
-        if (!path.includes('token-endpoint')) expectError(answer, 404, 'not_found')
+        // A session is asked for after the access token, and an id that cannot be one before.
+        const isAsked = path.includes('/notification/') && answer.statusCode === 401
+        if (isAsked) expectError(answer, 401, 'invalid_token')
+        else if (!path.includes('token-endpoint')) expectError(answer, 404, 'not_found')
         expect(answer.json<{ error_description: string }>().error_description).toMatch(/^[ !#-[\]-~]+$/)
       }
     })
