@@ -47,6 +47,8 @@ export async function redeemCode(
     grant_type: PRE_AUTHORIZED_GRANT,
     'pre-authorized_code': code,
     ...(txCode === undefined ? {} : { tx_code: txCode }),
+    // RFC 6749 section 3.2.1
+    ...(wallet.clientId === undefined ? {} : { client_id: wallet.clientId }),
   }
   const answer = await exchangeJson(wallet, {
     what: 'exchanged the code for an access token',

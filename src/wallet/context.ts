@@ -5,6 +5,8 @@ export interface WalletContext {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly store: WalletStore
+  /** As what authorization servers know this wallet, where they take no anonymous ones; nothing is said when absent. */
+  readonly clientId?: string
   /** Comes back after so many seconds; a wallet without it waits for nobody. */
   readonly wait?: (seconds: number) => Promise<void>
   /** Told of each step when it has been taken, for people who watch. No token, key or claim value is ever in it. */

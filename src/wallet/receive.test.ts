@@ -590,6 +590,14 @@ describe('receiving', () => {
     expect(Object.keys(payload)).toEqual(['aud', 'iat', 'nonce'])
   })
 
+  it.each([undefined, 'wallet'])('is known to the authorization server as %s', async (clientId) => {
+    const known = clientId === undefined ? {} : { clientId }
+    const { wallet, sent } = testWallet(services.fetch, services.clock, known)
+    await receive(wallet, (await startIssuance(services)).link)
+    const form = new URLSearchParams(sent.find(({ to }) => to.includes('/auth/token-endpoint'))?.body)
+    expect(form.get('client_id')).toBe(clientId ?? null)
+  })
+
   it('names its key by jwk where the issuer knows no did:jwk', async () => {
     const fetch = changing(
       services.fetch,

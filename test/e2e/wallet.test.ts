@@ -261,6 +261,17 @@ describe('vouchsafe wallet', () => {
     }
   })
 
+  it('names itself with --client-id to the authorization server, and says nothing of itself otherwise', async () => {
+    const forms: string[] = []
+    vi.stubGlobal('fetch', (input: string, init?: RequestInit) => {
+      if (init?.body instanceof URLSearchParams) forms.push(init.body.toString())
+      return services.fetch(input, init)
+    })
+    await run('receive', (await startIssuance(services)).link, '--client-id', 'my wallet')
+    await run('receive', (await startIssuance(services)).link)
+    expect(forms).toEqual([expect.stringContaining('client_id=my+wallet'), expect.not.stringContaining('client_id')])
+  })
+
   describe('with an offer that asks for a transaction code', () => {
     const offered = async () => (await startIssuance(services, { tx_code: { value: '4935', description: 'SMS' } })).link
 

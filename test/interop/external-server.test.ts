@@ -93,11 +93,7 @@ describe('oidc-provider as the authorization server', () => {
   it('is found by our wallet, which gets its credential from us', async () => {
     const { link, sessionId } = await offer('493536')
     // It wants to know of every client, where OpenID4VCI lets wallets be anonymous.
-    const fetch: typeof globalThis.fetch = (input, init) => {
-      if (init?.body instanceof URLSearchParams) init.body.append('client_id', WALLET)
-      return services.fetch(input, init)
-    }
-    const { wallet: ours, sent } = testWallet(fetch, services.clock)
+    const { wallet: ours, sent } = testWallet(services.fetch, services.clock, { clientId: WALLET })
     expect(await receiveByOurs(ours, link, { txCode: () => Promise.resolve('493536') })).toHaveLength(1)
     expect(sent.map(({ to }) => to).filter((to) => to.includes(server.issuer))).toEqual([
       `GET ${server.issuer}/.well-known/oauth-authorization-server`,

@@ -20,6 +20,7 @@ const USAGE = `vouchsafe wallet - hold credentials, and present no more of them 
 
   vouchsafe wallet receive OFFER-URI            take a credential that an issuer offers
         [--tx-code CODE]                        with the transaction code that the issuer gave you, if it did
+        [--client-id ID]                        as the client that an authorization server knows, if it has to
   vouchsafe wallet list                         what the wallet holds
   vouchsafe wallet show ID                      one credential, and what of it can stay hidden
   vouchsafe wallet present REQUEST-URI [--yes]  show what a verifier asks for, agree, and present it
@@ -87,7 +88,9 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   }
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
-  const wallet = { fetch: globalThis.fetch, now, random, wait, store: walletFiles(home) }
+  const { 'client-id': clientId } = values
+  const known = clientId === undefined ? {} : { clientId }
+  const wallet = { fetch: globalThis.fetch, now, random, wait, store: walletFiles(home), ...known }
   const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree, txCode })
 }
@@ -99,6 +102,7 @@ function lineWith(home: string | undefined): Command['line'] {
 
 function readArgs(args: string[]) {
   const options = {
+    'client-id': { type: 'string' },
     home: { type: 'string' },
     json: { type: 'boolean' },
     'tx-code': { type: 'string' },
