@@ -158,10 +158,10 @@ describe('an access token of the external server', () => {
     withClaims('without exp', () => ({ exp: undefined }), /exp/),
     withClaims('with an exp that is a text', () => ({ exp: String(at(300)) }), /exp/),
     withClaims('that expired 60 s ago', () => ({ exp: at(-60) }), /expired/),
-    withClaims('that is not good for 61 s', () => ({ nbf: at(62) }), /not good yet/),
+    withClaims('that is not good for 61 s', () => ({ nbf: at(61) }), /not good yet/),
     withClaims('with an nbf that is a text', () => ({ nbf: '1' }), /nbf/),
     withClaims('without iat', () => ({ iat: undefined }), /iat/),
-    withClaims('issued in 61 s', () => ({ iat: at(62) }), /future/),
+    withClaims('issued in 61 s', () => ({ iat: at(61) }), /future/),
     withClaims('bound to a key of DPoP', () => ({ cnf: { jkt: 'a' } }), /bound to a key/, BOUND),
     withClaims('bound to a certificate', () => ({ cnf: { 'x5t#S256': 'a' } }), /bound to a key/),
     withClaims('of a session that nobody started', () => ({ 'pre-authorized_code': 'another-code-here' }), /unknown/),
@@ -250,6 +250,21 @@ describe('the keys of the external server', () => {
     const after = await ready()
     await expectIssued({ ...after, token: await signToken(keys.next, claimsOf(after.code, services.clock)) })
     await expectIssued({ ...before, nonce: await fetchNonce(services, before.sessionId) })
+  })
+
+  it('may change while many tokens are on their way: each counts, and they are fetched once', async () => {
+    await expectIssued(await ready())
+    later(10)
+    const all = await Promise.all(Array.from({ length: 20 }, () => ready()))
+    const fetched = server.fetches()
+    server.keys = [keys.next, keys.current]
+    await Promise.all(
+      all.map(async (each, index) => {
+        const token = index % 2 === 0 ? each.token : await signToken(keys.next, claimsOf(each.code, services.clock))
+        await expectIssued({ ...each, token })
+      }),
+    )
+    expect(server.fetches()).toBe(fetched + 1)
   })
 
   it('are not fetched for each kid that somebody makes up', async () => {

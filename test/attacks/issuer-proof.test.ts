@@ -233,7 +233,7 @@ const payloadAttacks: readonly Attack[] = [
   {
     attack: 'an exp in the past',
     module: PROOF,
-    proof: (ready) => ({ payload: { exp: now(ready) - 62 } }),
+    proof: (ready) => ({ payload: { exp: now(ready) - 61 } }),
     why: /exp/,
   },
   {
@@ -245,7 +245,7 @@ const payloadAttacks: readonly Attack[] = [
   {
     attack: 'an nbf in the future',
     module: PROOF,
-    proof: (ready) => ({ payload: { nbf: now(ready) + 62 } }),
+    proof: (ready) => ({ payload: { nbf: now(ready) + 61 } }),
     why: /nbf/,
   },
   { attack: 'an nbf in a text', module: PROOF, proof: payload({ nbf: '0' }), why: /nbf/ },

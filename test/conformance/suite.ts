@@ -19,15 +19,15 @@ function verifierModule(name: string, asks: string, source: string, more: Row['t
 export const issuerModules: Section = {
   heading: 'The OpenID Foundation’s suite for issuers',
   about: `Plan \`oid4vci-1_0-issuer-test-plan\` with the pre-authorized code. The suite itself cannot drive this release: it always
-authenticates its client and binds its tokens to a key, and knows the formats \`dc+sd-jwt\` and \`mso_mdoc\` only. Each
-module is therefore played by a test of its name, in every format, against the session's identifier and the base one.`,
+authenticates its client, and knows the formats \`dc+sd-jwt\` and \`mso_mdoc\` only. Each module is therefore played by a test of its name, in every format, against the session's identifier and the base one.`,
   rows: [
     issuerModule('metadata-test', 'The documents of issuer and authorization server, member by member', METADATA),
     issuerModule('metadata-test-signed', 'The same, signed, where a wallet asks for `application/jwt`', METADATA),
     issuerModule(
       'happy-flow',
-      'The whole flow, with members nobody knows in each request; entropy of token and nonce; the credential',
+      'The whole flow, with members nobody knows in each request; entropy of token and nonce; the credential and its status',
       'OpenID4VCI 1.0, Pre-Authorized Code Flow; Credential Response',
+      [[at.oidfIssuer, 'with a token that is bound to a key, the happy flow']],
     ),
     issuerModule(
       'happy-flow-additional-requests',

@@ -36,6 +36,7 @@ import {
 } from '../support/oidf-issuer.ts'
 import { keyMistakes, metadataMistakes, serverMistakes } from '../support/oidf-metadata.ts'
 import type { Services } from '../support/services.ts'
+import { readList, referenceOf } from '../support/status.ts'
 import { holderSigner } from '../support/wire.ts'
 
 const identifiers: readonly Identifier[] = ['base', 'session']
@@ -109,6 +110,9 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
     const { notification_id: id } = (await answer.clone().json()) as JsonObject
     const credential = await credentialIn(answer)
     expect(driven.mistakesIn(credential, wallet.holder.jwk, services.clock.now)).toEqual([])
+    const { uri, idx } = referenceOf(driven.format, String(credential)) ?? expect.fail('it has no status')
+    expect(uri).toMatch(/^https:/)
+    expect((await readList(services, uri))[idx]).toBe(0)
     expect((await notified(wallet, { notification_id: id, event: 'credential_accepted' })).status).toBe(204)
     // The encrypted variant, compressed or not.
     const { privateKey, jwk } = await responseKey()
@@ -118,6 +122,16 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
       const encrypted = await credentialIn(await decrypted(response, privateKey))
       expect(driven.mistakesIn(encrypted, wallet.holder.jwk, services.clock.now)).toEqual([])
     }
+  })
+
+  it('with a token that is bound to a key, the happy flow', async () => {
+    const wallet = await authorize(await discover(services, driven), await holderSigner())
+    expect(wallet.token.token_type).toBe('DPoP')
+    const response = await credentialResponse(wallet)
+    const { notification_id: id } = (await response.clone().json()) as JsonObject
+    const credential = await credentialIn(response)
+    expect(driven.mistakesIn(credential, wallet.holder.jwk, services.clock.now)).toEqual([])
+    expect((await notified(wallet, { notification_id: id, event: 'credential_accepted' })).status).toBe(204)
   })
 
   it('oid4vci-1_0-issuer-happy-flow-additional-requests', async () => {
@@ -177,6 +191,8 @@ describe.each(plans)('$format from an issuer known by its $identifier', ({ ident
       return driven.timesOf(credential)
     })
     expect(times).toEqual([times[0], times[0], times[0]])
+    const entries = credentials.map(({ credential }) => JSON.stringify(referenceOf(driven.format, credential)))
+    expect(new Set(entries).size).toBe(3)
     const disclosures = credentials.flatMap(({ credential }) => credential.split('~').slice(1, -1))
     expect(new Set(disclosures).size).toBe(disclosures.length)
     // And a single one, as before.

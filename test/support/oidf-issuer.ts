@@ -9,10 +9,11 @@ import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.
 import { writeJws } from '../../src/codec/jws.ts'
 import type { App } from '../../src/http/app-type.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { dpopProof } from './dpop.ts'
 import { encryptedRequest } from './encryption.ts'
 import type { DrivenFormat } from './oidf-formats.ts'
 import { fetchFrom, ISSUER_URL, outboundBy, type ServiceOptions, type Services, startServices } from './services.ts'
-import { call, GRANT, holderSigner, postForm } from './wire.ts'
+import { call, GRANT, holderSigner } from './wire.ts'
 
 /** The suite takes no http: every address of the documents begins like these. */
 const HTTPS_ISSUER = 'https://issuer.example'
@@ -48,6 +49,8 @@ export interface Discovered {
 export interface Authorized extends Discovered {
   readonly holder: Signer
   readonly token: JsonObject
+  /** What its token is bound to; absent of one that is not. */
+  readonly dpopKey?: Signer | undefined
 }
 
 /** The link of a new offer for one credential, as the application gets it. */
@@ -91,13 +94,35 @@ export async function documentAt({ fetch }: Services, url: string): Promise<Json
   return (await response.json()) as JsonObject
 }
 
-export async function authorize(found: Discovered): Promise<Authorized> {
+/** With a key to bind the token to: as the suite does by DPoP, whose nonce it is told in a first refusal. */
+export async function authorize(found: Discovered, dpopKey?: Signer): Promise<Authorized> {
   const { services, offer, server } = found
   const grant = own(offer.grants as JsonObject, GRANT) as JsonObject
   const form = { grant_type: GRANT, 'pre-authorized_code': textOf(grant, 'pre-authorized_code'), ...unknownText() }
-  const response = await postForm(services, textOf(server, 'token_endpoint'), form)
+  const url = textOf(server, 'token_endpoint')
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const body = new URLSearchParams(form).toString()
+  const response = await proved({ services, dpopKey }, url, { method: 'POST', headers, body })
   expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
-  return { ...found, holder: await holderSigner(), token: (await response.json()) as JsonObject }
+  return { ...found, holder: await holderSigner(), token: (await response.json()) as JsonObject, dpopKey }
+}
+
+/** Sends the request, with a DPoP proof where there is a key, and again with the nonce that the first answer wants. */
+async function proved(
+  { services, dpopKey: key, token }: Pick<Authorized, 'services' | 'dpopKey'> & { readonly token?: string },
+  url: string,
+  init: RequestInit,
+): Promise<Response> {
+  if (key === undefined) return services.fetch(url, init)
+  const send = async (nonce: string | undefined): Promise<Response> => {
+    const proof = { services, key, url, nonce: '', ...(token === undefined ? {} : { token }) }
+    const dpop = await dpopProof(proof, { payload: { nonce } })
+    return services.fetch(url, { ...init, headers: { ...(init.headers as Record<string, string>), dpop } })
+  }
+  const refused = await send(undefined)
+  expect([400, 401]).toContain(refused.status)
+  expect(((await refused.json()) as JsonObject).error).toBe('use_dpop_nonce')
+  return send(refused.headers.get('dpop-nonce') ?? '')
 }
 
 /** The usual way up to the credential request. */
@@ -142,7 +167,7 @@ export interface RequestChanges {
 
 /** A credential request as it should be, with unknown members, but for the changes. */
 export async function credentialResponse(wallet: Authorized, changes: RequestChanges = {}): Promise<Response> {
-  const { services, metadata, token, configurationId } = wallet
+  const { metadata, token, configurationId } = wallet
   const usual = 'proofs' in (changes.members ?? {}) ? {} : { proofs: { jwt: [await proofFor(wallet)] } }
   const body = JSON.stringify({
     credential_configuration_id: configurationId,
@@ -151,11 +176,12 @@ export async function credentialResponse(wallet: Authorized, changes: RequestCha
     [random()]: { nested: [random()] },
     ...changes.members,
   })
-  return services.fetch(`${textOf(metadata, 'credential_endpoint')}${changes.query ?? ''}`, {
+  const url = `${textOf(metadata, 'credential_endpoint')}${changes.query ?? ''}`
+  return proved({ ...wallet, token: textOf(token, 'access_token') }, url, {
     method: 'POST',
     headers: {
       'content-type': changes.encrypted ? 'application/jwt' : 'application/json',
-      authorization: `Bearer ${textOf(token, 'access_token')}`,
+      authorization: `${textOf(token, 'token_type')} ${textOf(token, 'access_token')}`,
       ...changes.headers,
     },
     body: changes.encrypted ? await encryptedRequest(metadata, body, changes.encrypted) : body,
@@ -163,10 +189,14 @@ export async function credentialResponse(wallet: Authorized, changes: RequestCha
 }
 
 /** What became of a credential, with a member that nobody knows. */
-export function notified({ services, metadata, token }: Authorized, members: object): Promise<Response> {
-  return services.fetch(textOf(metadata, 'notification_endpoint'), {
+export function notified(wallet: Authorized, members: object): Promise<Response> {
+  const token = textOf(wallet.token, 'access_token')
+  return proved({ ...wallet, token }, textOf(wallet.metadata, 'notification_endpoint'), {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${textOf(token, 'access_token')}` },
+    headers: {
+      'content-type': 'application/json',
+      authorization: `${textOf(wallet.token, 'token_type')} ${token}`,
+    },
     body: JSON.stringify({ ...members, ...unknownText() }),
   })
 }
