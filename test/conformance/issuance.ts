@@ -1,5 +1,5 @@
 /** The security of issuance, item by item. */
-import { at, no, type Section } from './row.ts'
+import { at, type Section } from './row.ts'
 
 export const issuance: Section = {
   heading: 'Security of issuance',
