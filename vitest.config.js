@@ -11,8 +11,9 @@ Map.groupBy ??= (items, keyOf) => {
 const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/e2e/postgresql*.test.ts']
 /** What the database decides, and so is to hold on each. */
 const BOTH = [
-  'test/attacks/{exposure,issuer-{details,proof,request,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
-  'test/e2e/{drafts,idempotency,issuance,retention,status,status-processes,verification}.test.ts',
+  'src/{callback/deliver,event/seal}.test.ts',
+  'test/attacks/{exposure,issuer-{batch,deferred,details,dpop,notification,proof,refresh,request,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
+  'test/e2e/{audit,drafts,idempotency,issuance,retention,status,status-processes,verification}.test.ts',
 ]
 
 const shared = { isolate: false, testTimeout: 20_000 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openTestStore } from '../../test/support/store.ts'
 import { type Outbound, OutboundError, type OutboundRequest } from '../http/outbound.ts'
-import { openSqlite } from '../store/sqlite.ts'
 import { createCollection } from '../store/store.ts'
 import { callbackDelivery } from './deliver.ts'
 import { type CallbackStore, hasten, type PendingCallback, queued, revive } from './queue.ts'
@@ -51,7 +51,7 @@ const dead = async () => (await store.list('dead_callback')).map(({ id }) => id)
 
 beforeEach(async () => {
   const tables = ['callback', 'dead_callback'].flatMap(createCollection)
-  store = await openSqlite(':memory:', [{ id: '1', statements: tables }])
+  store = await openTestStore([{ id: '1', statements: tables }])
   time = Date.parse('2026-05-01T08:00:00.000Z')
   lines = []
   asked = []
@@ -189,9 +189,9 @@ describe('callbacks of sessions', () => {
       await wait(`s${n}`, `e${n}`)
       time += SECOND
     }
-    while (told().filter((id) => id.startsWith('e')).length < 40)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(await pending()).toEqual(['poison', 'slow'])
+    // Told, and written down.
+    await vi.waitFor(async () => expect(await pending()).toEqual(['poison', 'slow']), { timeout: 10_000 })
+    expect(told().filter((id) => id.startsWith('e'))).toHaveLength(40)
     release()
     await round
     expect(await pending()).toEqual(['poison'])

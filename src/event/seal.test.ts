@@ -1,10 +1,8 @@
 import { createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { testDatabase } from '../../test/support/store.ts'
 import { checkpointKeys } from '../audit/checkpoint.ts'
 import { blockId, HEAD } from '../audit/collections.ts'
 import { copyLines } from '../audit/copy.ts'
@@ -12,7 +10,6 @@ import { verifyCopy } from '../audit/verify.ts'
 import { pendingCallback } from '../callback/queue.ts'
 import { keySigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
-import { openSqlite } from '../store/sqlite.ts'
 import { createCollection, type Migration, type Store } from '../store/store.ts'
 import { signAuditLog } from './checkpoint.ts'
 import { type Event, type EventCollections, recorded } from './event.ts'
@@ -21,13 +18,14 @@ import { sealEvents } from './seal.ts'
 const tables = ['event', 'audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
 const migrations: readonly Migration[] = [{ id: '1', statements: tables.flatMap(createCollection) }]
 
-let file: string
+/** Another process on the database of this test. */
+let open: () => Promise<Store<EventCollections>>
 let stores: Store<EventCollections>[]
 let time: number
 const now = () => new Date(time)
 
 async function opened(): Promise<Store<EventCollections>> {
-  const store = await openSqlite<EventCollections>(file, migrations)
+  const store = await open()
   stores.push(store)
   return store
 }
@@ -40,7 +38,7 @@ const record = (store: Store<EventCollections>, event: Omit<Event, 'at'>) => {
 }
 
 beforeEach(() => {
-  file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-seal-')), 'a.db')
+  open = testDatabase<EventCollections>(migrations)
   stores = []
   time = Date.parse('2026-05-01T08:00:00.000Z')
 })
