@@ -48,6 +48,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
     status: {
       lists: statusLists(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,
+      now: effects.now,
     },
   }
   return createApp(

@@ -52,6 +52,7 @@ export const after = {
 export const noStatus: StatusPolicy = {
   lists: () => Promise.reject(new Error('no status list was asked for')),
   onUnreachable: 'reject',
+  now: () => new Date(),
 }
 
 /** The outcome of each check of a report, by id. */

@@ -746,21 +746,59 @@ describe('who is asked, and how often', () => {
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
   })
 
-  it('two at most that do not answer, in one response', async () => {
+  /** What `status.valid` says of each, in one response. */
+  async function detailsOf(uris: readonly string[]): Promise<readonly (string | undefined)[]> {
     const { services } = world
     const query = { ...queryFor(usualProfile), multiple: true }
     const { sessionId, request } = await startVerification(services, { credentials: [query] })
     const texts: string[] = []
-    for (let count = 0; count < 4; count++) {
+    for (const uri of uris) {
       const forgery = await makeForgery(world, request)
-      Object.assign(forgery.payload, tokenAt(newUri()))
+      Object.assign(forgery.payload, tokenAt(uri))
       texts.push(await putTogether(forgery))
     }
     await postForm(services, request.response_uri, { vp_token: JSON.stringify({ card: texts }), state: request.state })
     const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+    return (result.credentials.card ?? []).map(({ checks }) => checks.find(({ id }) => id === 'status.valid')?.detail)
+  }
+
+  it('two at most that do not answer, in one response', async () => {
+    const details = await detailsOf(Array.from({ length: 4 }, newUri))
     expect(network.asked).toHaveLength(2)
-    const details = result.credentials.card?.map(({ checks }) => checks.find(({ id }) => id === 'status.valid')?.detail)
-    expect(details?.at(-1)).toMatch(/cannot be used: it was not asked for, because others did not come$/)
+    expect(details.at(-1)).toMatch(/cannot be used: it was not asked for, because others did not come$/)
+  })
+
+  it('for a quarter of a minute at most, in one response, where each list takes its time to come', async () => {
+    const { clock } = world.services
+    const start = clock.now
+    const uris = Array.from({ length: 6 }, newUri)
+    for (const uri of uris) {
+      const list = await signList(tokenParts(world, uri, entries(IDX, 0)))
+      network.at.set(uri, () => {
+        clock.now = new Date(clock.now.getTime() + 4900)
+        return Promise.resolve(list)
+      })
+    }
+    const details = await detailsOf(uris)
+    clock.now = start
+    expect(network.asked).toHaveLength(4)
+    expect(details.slice(0, 4).every((detail) => detail?.startsWith('not revoked or suspended'))).toBe(true)
+    expect(details[4]).toMatch(/cannot be used: it was not asked for, because others came too slowly$/)
+  })
+
+  it('again for the lists that came first, when large ones came since: memory is bounded by what came', async () => {
+    const uris = Array.from({ length: 20 }, newUri)
+    // Next to nothing in the list, and almost two megabytes around it.
+    const filling = 'x'.repeat(1_400_000)
+    for (const uri of uris) {
+      const parts = tokenParts(world, uri, entries(IDX, 0))
+      Object.assign(parts.payload, { filling })
+      network.at.set(uri, await signList(parts))
+    }
+    for (const uri of [...uris, ...uris.slice(-2)]) expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
+    expect(network.asked).toHaveLength(20)
+    expect(await statusOfCredential(tokenAt(uris[0] ?? ''))).toMatch(/^passed: .*Z$/)
+    expect(network.asked).toHaveLength(21)
   })
 
   it('an exception on the way is a failed check, and the next asks again', async () => {

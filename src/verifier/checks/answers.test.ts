@@ -51,7 +51,11 @@ beforeAll(async () => {
     clockSkewSeconds: SKEW,
     trustAnchors: [parseCertificate(ca.der)],
     parseCertificate,
-    status: { lists: () => Promise.resolve({ unreachable: 'nobody answered' }), onUnreachable: 'reject' },
+    status: {
+      lists: () => Promise.resolve({ unreachable: 'nobody answered' }),
+      onUnreachable: 'reject',
+      now: () => now,
+    },
   }
   return () => services.close()
 })

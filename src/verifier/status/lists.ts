@@ -12,7 +12,7 @@ import { MAX_LIST_BYTES, type StatusList } from './status-list.ts'
 import { readStatusListCwt, readStatusListJwt, TOKEN_TYPES } from './token.ts'
 
 export type Found =
-  | { readonly list: StatusList; readonly fetchedAt: Date; readonly kept: boolean }
+  | { readonly list: StatusList; readonly fetchedAt: Date; readonly kept: boolean; readonly answerBytes: number }
   /** Nobody answered, or not with a list. */
   | { readonly unreachable: string }
   /** What was answered is none. */
@@ -24,6 +24,7 @@ export type StatusLists = (wanted: Pick<StatusReference, 'kind' | 'uri'>, prefer
 export interface StatusPolicy {
   readonly lists: StatusLists
   readonly onUnreachable: 'reject' | 'accept'
+  readonly now: () => Date
 }
 
 interface Effects {
@@ -48,6 +49,8 @@ const MAX_KEPT = 1000
 const MAX_KEPT_BYTES = 64 * 1024 * 1024
 /** In one response: a wallet waits, and does not wait for long. */
 const MAX_UNREACHABLE = 2
+/** For all lists of one response: one that comes slowly counts as well. */
+const MAX_WAIT_MS = 15_000
 
 export function statusLists({ outbound, now, log }: Effects, allowPrivateAddresses: boolean): StatusLists {
   const kept = new Map<string, Kept>()
@@ -77,14 +80,18 @@ export function statusLists({ outbound, now, log }: Effects, allowPrivateAddress
   }
 }
 
-/** For the presentations of one response: after a few that nobody answers for, no more are asked for. */
-export function forOneResponse({ lists, onUnreachable }: StatusPolicy): StatusPolicy {
-  let unreachable = 0
+/** For the presentations of one response: after a few that nobody answers for, or that come slowly, no more are asked for. */
+export function forOneResponse({ lists, onUnreachable, now }: StatusPolicy): StatusPolicy {
+  let [unreachable, waitedMs] = [0, 0]
   return {
     onUnreachable,
+    now,
     lists: async (...wanted) => {
       if (unreachable >= MAX_UNREACHABLE) return { problem: 'it was not asked for, because others did not come' }
+      if (waitedMs >= MAX_WAIT_MS) return { problem: 'it was not asked for, because others came too slowly' }
+      const begun = now().getTime()
       const found = await lists(...wanted)
+      waitedMs += Math.max(0, now().getTime() - begun)
       if ('unreachable' in found) unreachable += 1
       return found
     },
@@ -108,7 +115,7 @@ async function ask(
     })
     if (answer.status !== 200) return { unreachable: `${new URL(uri).host} answered ${answer.status}` }
     const list = await readList(kind, uri, answer)
-    return { list, fetchedAt: how.now(), kept: false }
+    return { list, fetchedAt: how.now(), kept: false, answerBytes: answer.body.length }
   } catch (error) {
     if (error instanceof OutboundError) return { unreachable: error.message }
     if (error instanceof MalformedError) return { problem: error.message }
@@ -143,8 +150,9 @@ function lifeOf(found: Found): number {
   return Math.max(MIN_TTL_MS, Math.min(ttl, left))
 }
 
+/** About: beside the list there is what was signed, as it came and as it was read. */
 function bytesOf(found: Found): number {
-  return 'list' in found ? found.list.bytes.length : 0
+  return 'list' in found ? found.list.bytes.length + 2 * found.answerBytes : 0
 }
 
 /** The one that was fetched longest ago makes room. */
