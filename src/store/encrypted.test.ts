@@ -7,6 +7,7 @@ import { type EncryptionCollections, encrypted, encryptionKey, encryptionKeyColl
 import { loadDriver, openSqlite } from './sqlite.ts'
 import { storeContract } from './store.contract.ts'
 import { createCollection, type Migration, type Store } from './store.ts'
+import { sweep } from './sweep.ts'
 
 type Things = EncryptionCollections & { thing: { name: string }; open: { name: string } }
 
@@ -78,6 +79,25 @@ describe('an encrypted store', () => {
     other.exec(`update thing set value = '"${first.id}."' where id = 'a'`)
     await expect(store.get('thing', 'a')).rejects.toThrow()
     other.close()
+    await store.close()
+  })
+})
+
+describe('a value that cannot be read', () => {
+  it('keeps none of the other rows that are due from what is to be done about them', async () => {
+    const file = fresh()
+    const store = await openWith(file, [first])
+    const dueAt = new Date(1)
+    await store.commit(['a', 'b', 'c'].map((id) => ({ insert: 'thing', id, value: { name: id }, dueAt })))
+    const other = new (await loadDriver())(file)
+    other.exec("update thing set value = (select value from thing where id = 'b') where id = 'a'")
+    other.close()
+    const swept = sweep(store, 'thing', new Date(2), async ({ id, version, value }) => {
+      return [{ update: 'thing', id, version, value: { name: `${value.name} again` }, dueAt: null }]
+    })
+    await expect(swept).rejects.toThrow()
+    expect((await store.get('thing', 'c'))?.value).toEqual({ name: 'c again' })
+    expect((await store.due('thing', new Date(2), 9)).map(({ id }) => id)).toEqual(['a'])
     await store.close()
   })
 })

@@ -15,10 +15,13 @@ import type { VerifierEffects } from './verifier.ts'
 export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
   const { sessionCallback } = config
-  const sessions = async (): Promise<void> => {
-    // What is still to be told of a session is then queued, and keeps it from being erased.
-    await sealEvents({ ...effects, store: partOf(store), callback: sessionCallback !== undefined })
-    await sweepSessions(config, effects, (sessionId) => pendingCallback(store, sessionId))
+  const sessions = (): Promise<void> => {
+    // What is still to be told of a session is then queued. Only after the session was read: its event is there as well.
+    const queueAll = oneAtATime(() => sealEvents({ ...effects, store: partOf(store), callback: true }))
+    return sweepSessions(config, effects, async (sessionId) => {
+      if (sessionCallback !== undefined) await queueAll()
+      return pendingCallback(store, sessionId)
+    })
   }
   const purge = async (): Promise<void> => {
     await store.purge('idempotent_answer', now())
@@ -35,6 +38,17 @@ export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects)
       dataOf: (sessionId) => statusData(effects, sessionId),
     }),
   ]
+}
+
+/** Who asks while it runs waits for the same end: the sessions of one turn of a sweep ask together. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined
+    })
+    return running
+  }
 }
 
 /** Without a response code: what is for the person at the browser alone does not go to whoever has the address. */

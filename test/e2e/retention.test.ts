@@ -16,6 +16,7 @@ import { sweepSessions as sweepVerifications } from '../../src/verifier/retentio
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { buildCommand, makeDirectory, type Running, run, start as startProcess } from '../support/process.ts'
 import { ISSUER_URL, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { openTestStore } from '../support/store.ts'
 import {
   authorization,
   configuration,
@@ -296,6 +297,39 @@ describe('a verification session with a result', () => {
     clock.now = new Date(clock.now.getTime() + 60_000)
     await sweepOnce(false)
     expect(await store.get('verification_session', sessionId)).toBe(undefined)
+  })
+
+  it('that comes while the sweep begins is told all the same, and erased afterwards', async () => {
+    const store = await openTestStore<VerifierCollections>(verifierMigrations)
+    let meanwhile = async (): Promise<unknown> => undefined
+    const posted: string[] = []
+    await start({
+      verifierStore: {
+        ...store,
+        due: async (collection, now, limit) => {
+          if (collection === 'verification_session') await meanwhile()
+          return store.due(collection, now, limit)
+        },
+      },
+      verifier: {
+        retention: { personalDataSeconds: 0, sessionSeconds: 100 },
+        sessionCallback: { url: 'https://app.example/events', apiKey: 'a-key' },
+      },
+      outbound: ({ body = '' }) => {
+        posted.push(body)
+        return Promise.resolve({ status: 204, headers: {}, body: new Uint8Array() })
+      },
+    })
+    let sessionId = ''
+    meanwhile = async () => {
+      meanwhile = async () => undefined
+      sessionId = (await presented()).sessionId
+    }
+    await services.upkeep()
+    expect(posted).toEqual([expect.stringContaining('Ada')])
+    services.clock.now = new Date(services.clock.now.getTime() + 60_000)
+    await services.upkeep()
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toHaveProperty('erased_at')
   })
 })
 
