@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { allowance } from './rate-limit.ts'
 
+const CALLER = '192.0.2.1'
+
 describe('an allowance', () => {
   const of = (perMinute: number) => {
     const clock = { at: 0 }
@@ -9,23 +11,27 @@ describe('an allowance', () => {
 
   it('gives so many at once, and then as many in the course of a minute', () => {
     const { limit, clock } = of(3)
-    expect([limit.take('a'), limit.take('a'), limit.take('a'), limit.take('a'), limit.wait('a')]).toEqual([
-      0, 0, 0, 20, 20,
-    ])
+    expect([
+      limit.take(CALLER),
+      limit.take(CALLER),
+      limit.take(CALLER),
+      limit.take(CALLER),
+      limit.wait(CALLER),
+    ]).toEqual([0, 0, 0, 20, 20])
     clock.at = 19_999
-    expect(limit.take('a')).toBe(1)
+    expect(limit.take(CALLER)).toBe(1)
     clock.at = 20_000
-    expect([limit.take('a'), limit.take('a')]).toEqual([0, 20])
+    expect([limit.take(CALLER), limit.take(CALLER)]).toEqual([0, 20])
     clock.at = 10 * 60_000
-    expect([limit.take('a'), limit.take('a'), limit.take('a'), limit.take('a')]).toEqual([0, 0, 0, 20])
+    expect([limit.take(CALLER), limit.take(CALLER), limit.take(CALLER), limit.take(CALLER)]).toEqual([0, 0, 0, 20])
   })
 
   it('uses nothing up when it is only asked how long to wait, or has none to give', () => {
     const { limit, clock } = of(1)
-    expect([limit.wait('a'), limit.wait('a'), limit.take('a')]).toEqual([0, 0, 0])
-    for (let i = 0; i < 100; i++) limit.take('a')
+    expect([limit.wait(CALLER), limit.wait(CALLER), limit.take(CALLER)]).toEqual([0, 0, 0])
+    for (let i = 0; i < 100; i++) limit.take(CALLER)
     clock.at = 60_000
-    expect(limit.take('a')).toBe(0)
+    expect(limit.take(CALLER)).toBe(0)
   })
 
   it.each([
@@ -35,6 +41,13 @@ describe('an allowance', () => {
     ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
     ['2001:db8::1', '2001:db8:0:0:5::', true],
     ['::1', '::2', true],
+    ['2001:db8:1:2::1', '2001:0DB8:0001:0002::1', true],
+    ['192.0.2.1', '::ffff:192.0.2.1', true],
+    ['192.0.2.1:50001', '192.0.2.1:50002', true],
+    ['192.0.2.1:50001', '192.0.2.2:50001', false],
+    ['[2001:db8:1:2::1]:50001', '2001:db8:1:2::9', true],
+    ['unknown', '_hidden', true],
+    ['unknown', '192.0.2.1', false],
   ])('counts for %s and %s together: %s', (one, other, together) => {
     const { limit } = of(1)
     expect([limit.take(one), limit.take(other) > 0]).toEqual([0, together])
@@ -43,15 +56,15 @@ describe('an allowance', () => {
   it('does not run backwards with a clock that is set back', () => {
     const { limit, clock } = of(1)
     clock.at = 60_000
-    expect(limit.take('a')).toBe(0)
+    expect(limit.take(CALLER)).toBe(0)
     clock.at = 0
-    expect(limit.take('a')).toBe(60)
+    expect(limit.take(CALLER)).toBe(60)
   })
 
   it('forgets whoever was not seen for long, so that its memory is bounded', () => {
     const { limit } = of(1)
-    expect(limit.take('a')).toBe(0)
+    expect(limit.take(CALLER)).toBe(0)
     for (let n = 0; n < 10_000; n++) limit.take(`10.0.${n >> 8}.${n & 255}`)
-    expect(limit.take('a')).toBe(0)
+    expect(limit.take(CALLER)).toBe(0)
   })
 })

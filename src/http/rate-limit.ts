@@ -2,6 +2,7 @@
  * Rate limits by the address of the caller, where the configuration sets any: requests to wallet-facing endpoints, and API keys
  * that are not ours. Kept in the memory of the process, so that each process counts for itself.
  */
+import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { lru } from '../codec/lru.ts'
 import { refuse } from '../protocol/error.ts'
@@ -70,12 +71,20 @@ export function limitGuesses(
   }
 }
 
-/** Whoever has one IPv6 address has 2^64 of them. */
-function networkOf(address: string): string {
-  if (!address.includes(':') || address.startsWith('::ffff:')) return address
+/**
+ * Whoever has one IPv6 address has 2^64 of them. Some proxies write the port along with the address; whatever else is no
+ * address counts as one caller.
+ */
+function networkOf(text: string): string {
+  const [, bracketed, plain] = /^(?:\[(.*)\](?::\d+)?|([^:]+):\d+)$/.exec(text) ?? []
+  const address = (bracketed ?? plain ?? text).toLowerCase()
+  const family = isIP(address)
+  if (family === 0) return ''
+  if (family === 4 || address.startsWith('::ffff:')) return address.replace('::ffff:', '')
   const [head = '', tail = ''] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
   const after = tail === '' ? [] : tail.split(':')
   const zeros = address.includes('::') ? Array<string>(Math.max(0, 8 - groups.length - after.length)).fill('0') : []
-  return [...groups, ...zeros, ...after].slice(0, 4).join(':')
+  const all = [...groups, ...zeros, ...after].slice(0, 4)
+  return all.map((group) => group.replace(/^0+(?=.)/, '')).join(':')
 }
