@@ -2,7 +2,7 @@
  * Events of the command's own processes: nothing of them is lost when one is killed, two share the work, and what they leave
  * is seen and mended by `vouchsafe callbacks` and `vouchsafe audit`.
  */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
@@ -247,5 +247,19 @@ describe('vouchsafe audit', () => {
       expect(end.stderr).toMatch(why)
     }
     expect((await audit(directory, 'verify', 'copy', '--certificate', 'verifier.pem')).status).toBe(1)
+    const itself = await audit(directory, 'verify', '.', '--certificate', 'verifier.pem')
+    expect([itself.status, itself.stderr]).toEqual([2, expect.stringMatching(/^\.: it cannot be read: EISDIR/)])
+  }, 40_000)
+
+  it('says with 1 that a gigabyte without a line is no copy', async () => {
+    const directory = await makeDirectory('verifier')
+    const copy = join(directory, 'copy')
+    writeFileSync(copy, '')
+    // More than a text can hold, and nothing on the disk.
+    truncateSync(copy, 1024 ** 3)
+    const end = await audit(directory, 'verify', 'copy', '--certificate', 'verifier.pem')
+    expect([end.status, end.stderr]).toEqual([1, ''])
+    expect(end.stdout).toMatch(/^copy is not intact:\n {2}- line 1: it is not JSON/)
+    rmSync(copy)
   }, 40_000)
 })

@@ -2,7 +2,6 @@
 import type { KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { type CheckpointKeys, checkpointKeys, findCheckpoints } from '../../audit/checkpoint.ts'
 import { copyLines } from '../../audit/copy.ts'
 import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
@@ -11,6 +10,9 @@ import { readWords, usageOf } from '../command-line.ts'
 import { files } from '../effects.ts'
 import { storeOptions, withStore } from '../service-store.ts'
 import { plain } from '../terminal.ts'
+
+/** Of a copy. A record has some hundred characters. */
+const LONGEST_LINE = 1024 * 1024
 
 export async function runAudit(args: string[]): Promise<void> {
   const { values, positionals } = readWords('audit', {
@@ -41,11 +43,30 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
   }
 }
 
+/**
+ * By line feeds alone, and in pieces where one is longer than any of ours: whatever the file is, little of it is kept. Throws
+ * in words when it cannot be read.
+ */
 async function* linesOf(file: string): AsyncGenerator<string> {
-  const input = createReadStream(file, 'utf8')
-  // Before the first line is asked for, so that an error is not nobody's.
-  await once(input, 'open').catch((error: unknown) => unreadable(file, error))
-  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+  let rest = ''
+  try {
+    for await (const part of createReadStream(file, 'utf8') as AsyncIterable<string>) {
+      const lines = (rest + part).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > LONGEST_LINE) {
+        lines.push(rest)
+        rest = ''
+      }
+      for (const line of lines) yield withoutReturn(line)
+    }
+  } catch (error) {
+    unreadable(file, error)
+  }
+  if (rest !== '') yield withoutReturn(rest)
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line
 }
 
 function keysOf(certificateFiles: readonly string[]): CheckpointKeys {
