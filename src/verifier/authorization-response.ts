@@ -126,10 +126,12 @@ function walletErrorOf({
   readonly error: string
   readonly description?: string | undefined
 }): WalletError {
-  return {
-    error: error.slice(0, MAX_ERROR_LENGTH),
-    ...(description ? { error_description: description.slice(0, MAX_ERROR_LENGTH) } : {}),
-  }
+  return { error: shown(error), ...(description ? { error_description: shown(description) } : {}) }
+}
+
+/** What RFC 6749 section 4.1.2.1 does not allow and many a database does not take: control characters, half a surrogate pair. */
+function shown(text: string): string {
+  return text.slice(0, MAX_ERROR_LENGTH).replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
 }
 
 async function verifiedOutcome(

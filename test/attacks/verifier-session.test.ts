@@ -330,6 +330,14 @@ describe('attacks on the session of a verification', () => {
       expect([said.error?.length, said.error_description?.length]).toEqual([500, 500])
     })
 
+    it('has no character that the database of an application may refuse', async () => {
+      const session = await started()
+      const long = `${'x'.repeat(499)}\u{1f600}`
+      await session.post({ error: 'a\0b\u0085', error_description: long, state: '' })
+      const { wallet_error: said } = (await session.status()) as { wallet_error: Record<string, string> }
+      expect(said).toEqual({ error: 'a\ufffdb\ufffd', error_description: `${'x'.repeat(499)}\ufffd` })
+    })
+
     it('counts more than a presentation that is sent with it, which is not looked at', async () => {
       const session = await started()
       expect((await session.post({ ...session.form, error: 'access_denied' })).status).toBe(200)
