@@ -22,8 +22,11 @@ import {
 export interface DeliveryContext {
   readonly store: CallbackStore
   readonly sessionCallback: SessionCallback
-  /** The status body of the session, for an event that has none of its own; undefined when the session is gone. */
-  readonly dataOf: (sessionId: string) => Promise<JsonObject | undefined>
+  /**
+   * What is sent of the session: the status body that the event has of its own, with what only the session may have; or
+   * that of the session as it is. Undefined when there is neither.
+   */
+  readonly dataOf: (sessionId: string, own: JsonObject | undefined) => Promise<JsonObject | undefined>
   readonly outbound: Outbound
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -94,7 +97,7 @@ async function claimDue(
 async function deliverClaimed(context: DeliveryContext, claim: Claim): Promise<boolean> {
   const { sessionId, event } = claim
   try {
-    const data = event.data ?? (await context.dataOf(sessionId))
+    const data = await context.dataOf(sessionId, event.data)
     const made: Made = data === undefined ? SESSION_GONE : await attempt(context, event, data, context.now())
     await settle(context, claim, made)
     return made.delivered

@@ -7,7 +7,7 @@ import { refuseUnfitting } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type Decision, type IssuanceSession, isUndecided, recordDecision, statusOf } from './session.ts'
 import { changeSession } from './session-change.ts'
-import { statusBody } from './session-status.ts'
+import { eventBody, statusBody } from './session-status.ts'
 
 /**
  * Decides, once, and gives the status of the session. Refuses with `not_found` or `gone` a session that is not there any more,
@@ -30,7 +30,7 @@ export async function completeSession(
   const session = await changeSession(context, open, (session) => {
     refuseDecided(session, now)
     const value = recordDecision(session, decision)
-    const data = statusBody(sessionId, value, now) as unknown as JsonObject
+    const data = eventBody(sessionId, value, now)
     const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'
     const event = recorded({ type, at: now.getTime(), sessionId, caller, data }, context.random)
     const also = dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]

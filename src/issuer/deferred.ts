@@ -3,7 +3,6 @@
  * kept until the application has decided. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { toBase64url } from '../codec/base64url.ts'
-import type { JsonObject } from '../codec/json.ts'
 import { recorded } from '../event/event.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../protocol/oid4vci.ts'
@@ -14,7 +13,7 @@ import type { IssuerContext } from './context.ts'
 import { type Granted, issueCredentials } from './issuing.ts'
 import { endOf, type IssuanceSession, isUndecided, recordFetched, recordWaiting } from './session.ts'
 import { spendAndChange, spendProof } from './session-change.ts'
-import { statusBody } from './session-status.ts'
+import { eventBody } from './session-status.ts'
 
 /** How long a wallet waits before it asks again. */
 const INTERVAL_SECONDS = 5
@@ -91,6 +90,6 @@ function refuseTransaction(): never {
 
 /** The first request of the session waits: the application may want to know that somebody does. */
 function deferred({ random }: IssuerContext, sessionId: string, session: IssuanceSession, now: Date) {
-  const data = statusBody(sessionId, session, now) as unknown as JsonObject
+  const data = eventBody(sessionId, session, now)
   return recorded({ type: 'issuance.deferred', at: now.getTime(), sessionId, data }, random)
 }

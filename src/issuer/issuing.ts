@@ -17,7 +17,7 @@ import type { IssuerContext } from './context.ts'
 import { notificationId } from './notification.ts'
 import { type IssuanceSession, recordIssued } from './session.ts'
 import { spendAndChange } from './session-change.ts'
-import { statusBody } from './session-status.ts'
+import { eventBody } from './session-status.ts'
 import { entriesFor, keptEntries, statusOfEntry } from './status-list/issued.ts'
 
 /** What a request has been found good for: a credential for each of the keys. */
@@ -109,6 +109,6 @@ async function issueChecked({ signer, random }: IssuerContext, order: Order): Pr
 
 /** The session has given out its first credential. */
 function succeeded({ random }: IssuerContext, sessionId: string, session: IssuanceSession, now: Date) {
-  const data = statusBody(sessionId, session, now) as unknown as JsonObject
+  const data = eventBody(sessionId, session, now)
   return recorded({ type: 'issuance.succeeded', at: now.getTime(), sessionId, data }, random)
 }

@@ -10,7 +10,7 @@ import type { OpenSession } from './access-token.ts'
 import type { IssuerContext } from './context.ts'
 import { isNotified, recordNotification } from './session.ts'
 import { changeSession, spendProof } from './session-change.ts'
-import { statusBody } from './session-status.ts'
+import { eventBody } from './session-status.ts'
 
 const PLACE_BYTES = 2
 const MAC_BYTES = 16
@@ -51,7 +51,7 @@ export async function notify(
   await changeSession(context, open, (session) => {
     if (isNotified(session, place, event)) return undefined
     const value = recordNotification(session, place, { event, at: at.getTime(), ...(description && { description }) })
-    return { value, also: [notified(context, open.sessionId, statusBody(open.sessionId, value, at, status?.value))] }
+    return { value, also: [notified(context, open.sessionId, eventBody(open.sessionId, value, at, status?.value))] }
   })
 }
 
@@ -65,8 +65,7 @@ function placeOf(context: IssuerContext, { sessionId, session }: OpenSession, id
   return place
 }
 
-function notified({ random, now }: IssuerContext, sessionId: string, body: ReturnType<typeof statusBody>) {
-  const data = body as unknown as JsonObject
+function notified({ random, now }: IssuerContext, sessionId: string, data: JsonObject) {
   return recorded({ type: 'issuance.notified', at: now().getTime(), sessionId, data }, random)
 }
 

@@ -2,7 +2,6 @@
  * The end of an issuance session, and what is left of it: its expiry is recorded, its dataset is erased when nothing more
  * can be issued, and later the session goes. What was issued keeps its entry in the status list.
  */
-import type { JsonObject } from '../codec/json.ts'
 import type { Retention } from '../config/retention.ts'
 import { recorded } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
@@ -11,7 +10,7 @@ import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
 import { endOf, type IssuanceSession, statusOf, withoutWords } from './session.ts'
-import { statusBody } from './session-status.ts'
+import { eventBody } from './session-status.ts'
 
 /** What becomes of a session that is due. */
 interface Step {
@@ -61,7 +60,7 @@ async function changesOf(
   const step = stepOf(value, retention, now)
   if (step === 'purge') return [{ delete: 'issuance_session', id, version }]
   const { session, dueAt, expires, erases } = step
-  const data = statusBody(id, session, now) as unknown as JsonObject
+  const data = eventBody(id, session, now)
   const event = { type: 'issuance.expired', at: now.getTime(), sessionId: id, data } as const
   return [
     { update: 'issuance_session', id, version, value: session, dueAt },

@@ -1,7 +1,8 @@
 /** The status of an issuance session, for those with an API key. */
+import { type Json, type JsonObject, own } from '../codec/json.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { type IssuanceSession, statusOf } from './session.ts'
+import { type IssuanceSession, statusOf, withoutWords } from './session.ts'
 import type { CredentialStatus } from './status-list/rows.ts'
 
 /** What the integrating application sees of a session. Refuses with `not_found`. */
@@ -33,6 +34,29 @@ export function statusBody(sessionId: string, session: IssuanceSession, now: Dat
     ...deferralOf(session),
     ...notificationsOf(session),
   }
+}
+
+/**
+ * The same for an event, which waits outside of the session and may outlive what is erased of it: without what wallets said
+ * in words of their own. {@link withWords} puts that in when the event is sent.
+ */
+export function eventBody(...[sessionId, session, ...rest]: Parameters<typeof statusBody>): JsonObject {
+  return statusBody(sessionId, withoutWords(session), ...rest) as unknown as JsonObject
+}
+
+/** The body of an event with the words that the session still has. */
+export function withWords(body: JsonObject, session: IssuanceSession): JsonObject {
+  const said = own(body, 'notifications')
+  if (!Array.isArray(said)) return body
+  const known = [...(notificationsOf(session).notifications ?? [])]
+  const notifications = said.map((each) => {
+    const at = known.findIndex(
+      (other) => JSON.stringify({ ...other, event_description: undefined }) === JSON.stringify(each),
+    )
+    // Each stands for one: two may differ in nothing but their words.
+    return at < 0 ? each : known.splice(at, 1)[0]
+  })
+  return { ...body, notifications: notifications as Json[] }
 }
 
 /** What wallets said of their credentials; absent while none has said anything. */

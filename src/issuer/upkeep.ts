@@ -6,6 +6,7 @@ import type { Task } from '../store/upkeep.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
 import { sweepSessions } from './retention.ts'
+import { withWords } from './session-status.ts'
 
 export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
   const { store, now } = effects
@@ -23,7 +24,10 @@ export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): read
       sessionCallback: config.sessionCallback,
       signer: keySigner(config.signingKey, config.chain),
       // Each event has its own: a status changes more than once.
-      dataOf: () => Promise.resolve(undefined),
+      dataOf: async (sessionId, own) => {
+        const session = await store.get('issuance_session', sessionId)
+        return own && session ? withWords(own, session.value) : own
+      },
     }),
   ]
 }

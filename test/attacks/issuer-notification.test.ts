@@ -68,7 +68,48 @@ describe('a notification', () => {
     }
     expect(await notificationsOf(wallet)).toEqual([failure])
     const [event] = (await eventsOf(wallet)).filter(({ type }) => type === 'issuance.notified')
-    expect(event?.data).toMatchObject({ session_id: wallet.sessionId, notifications: [failure] })
+    const { event_description: words, ...rest } = failure
+    expect(event?.data).toMatchObject({ session_id: wallet.sessionId, notifications: [rest] })
+    expect(JSON.stringify(event)).not.toContain(words)
+  })
+
+  it('has words of its own for the application, which wait nowhere but in the session', async () => {
+    const usual = services
+    const posted: string[] = []
+    let status = 503
+    services = await startServices({
+      issuer: { sessionCallback: { url: 'https://app.example/events', apiKey: 'a-key' } },
+      outbound: ({ body = '' }) => {
+        posted.push(body)
+        return Promise.resolve({ status, headers: {}, body: new Uint8Array() })
+      },
+    })
+    const wallet = await issued()
+    const { issuerStore, clock } = services
+    // In order: each has a time of its own.
+    const later = (milliseconds: number) => {
+      clock.now = new Date(clock.now.getTime() + milliseconds)
+    }
+    later(1)
+    await say(wallet, 'credential_accepted')
+    later(1)
+    await say(wallet, 'credential_failure', { event_description: 'Out of storage.' })
+    await services.upkeep()
+    for (const collection of ['event', 'callback', 'audit_block'] as const)
+      expect(JSON.stringify(await issuerStore.list(collection))).not.toContain('Out of')
+    expect((await issuerStore.get('callback', wallet.sessionId))?.value.events).toHaveLength(3)
+    status = 204
+    later(10_000)
+    await services.upkeep()
+    const bodies = posted.map((text) => JSON.parse(text) as { type: string; data: { notifications?: unknown } })
+    expect(bodies.at(-1)).toMatchObject({
+      type: 'issuance.notified',
+      data: await statusOf(services, ISSUER_URL, wallet.sessionId),
+    })
+    expect(bodies.at(-1)?.data.notifications).toMatchObject([{}, { event_description: 'Out of storage.' }])
+    expect(bodies.at(-2)?.data.notifications).toHaveLength(1)
+    await services.close()
+    services = usual
   })
 
   it('that is sent again changes nothing, and another one is added', async () => {

@@ -301,7 +301,8 @@ describe('a verification session with a result', () => {
 
   it('that comes while the sweep begins is told all the same, and erased afterwards', async () => {
     const store = await openTestStore<VerifierCollections>(verifierMigrations)
-    let meanwhile = async (): Promise<unknown> => undefined
+    const nothing = (): Promise<unknown> => Promise.resolve()
+    let meanwhile = nothing
     const posted: string[] = []
     await start({
       verifierStore: {
@@ -322,7 +323,7 @@ describe('a verification session with a result', () => {
     })
     let sessionId = ''
     meanwhile = async () => {
-      meanwhile = async () => undefined
+      meanwhile = nothing
       sessionId = (await presented()).sessionId
     }
     await services.upkeep()

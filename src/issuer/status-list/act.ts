@@ -1,9 +1,8 @@
 /** Revoking, suspending and reinstating: all credentials of a session at once, while the session is there and after. */
-import type { JsonObject } from '../../codec/json.ts'
 import { type EventType, recorded } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
-import { statusBody } from '../session-status.ts'
+import { eventBody } from '../session-status.ts'
 import { bitChanges } from './chunks.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from './rows.ts'
 
@@ -63,7 +62,7 @@ async function batchOf(
 /** The status of the session; once that is purged, what is left of it. */
 async function bodyOf({ store }: IssuerContext, sessionId: string, status: CredentialStatus, now: Date) {
   const session = await store.get('issuance_session', sessionId)
-  if (session !== undefined) return statusBody(sessionId, session.value, now, status) as unknown as JsonObject
+  if (session !== undefined) return eventBody(sessionId, session.value, now, status)
   const credentials = status.entries.map(({ configurationId }) => ({
     credential_configuration_id: configurationId,
     credential_status: status.state,
