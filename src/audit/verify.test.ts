@@ -66,6 +66,12 @@ describe('a copy of the audit log', () => {
     expect(await verify(copy.slice(0, -1))).toMatchObject({ intact: true, records: 10, vouchedFor: 5 })
   })
 
+  it('has no more checkpoints when the same ones were kept elsewhere', async () => {
+    const kept = copy.flatMap(findCheckpoints)
+    expect(kept).toHaveLength(2)
+    expect(await verify(copy, kept)).toMatchObject({ intact: true, checkpoints: 2 })
+  })
+
   it.each<[attack: string, lines: () => readonly string[], problem: RegExp]>([
     [
       'a record changed',

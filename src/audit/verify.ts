@@ -15,6 +15,7 @@ export interface AuditReport {
   readonly records: number
   /** Up to here a signature says that the copy is right. */
   readonly vouchedFor: number
+  /** How many places of it are signed; one that was kept elsewhere too is the same. */
   readonly checkpoints: number
 }
 
@@ -28,7 +29,8 @@ interface Reading {
   log: string | undefined
   position: Position
   vouchedFor: number
-  checkpoints: number
+  /** Where the log stood at each. */
+  readonly signedAt: Set<number>
 }
 
 /** Checks the lines of a copy, as `audit export` writes them, and against checkpoints that were kept elsewhere. */
@@ -45,7 +47,7 @@ export async function verifyCopy(
     log: undefined,
     position: ORIGIN,
     vouchedFor: 0,
-    checkpoints: 0,
+    signedAt: new Set(),
   }
   let number = 0
   for await (const line of lines) {
@@ -60,7 +62,7 @@ export async function verifyCopy(
     problems,
     records: reading.position.sequence,
     vouchedFor: reading.vouchedFor,
-    checkpoints: reading.checkpoints,
+    checkpoints: reading.signedAt.size,
   }
 }
 
@@ -113,17 +115,17 @@ function holdAgainst(reading: Reading, checkpoint: Checkpoint): string | undefin
     return `record ${position.sequence} or one before it is not the one that was signed at ${checkpoint.at}`
   }
   if (reading.problems.length === 0) reading.vouchedFor = position.sequence
-  reading.checkpoints += 1
+  reading.signedAt.add(position.sequence)
   return undefined
 }
 
 /** What only the whole copy shows: that its end is missing, and that nobody signed anything of it. */
-function* endProblems({ position, checkpoints, problems, kept }: Reading): Iterable<string> {
+function* endProblems({ position, signedAt, problems, kept }: Reading): Iterable<string> {
   for (const { sequence, at } of kept.filter((each) => each.sequence > position.sequence)) {
     yield `the copy ends with record ${position.sequence}, and record ${sequence} was signed at ${at}: the end is missing`
   }
-  if (checkpoints === 0 && problems.length === 0)
-    yield 'no checkpoint vouches for the copy: anybody could have written it'
+  if (signedAt.size === 0 && problems.length === 0)
+    yield 'no checkpoint vouches for the copy: anybody could have written it; a service signs its log once a minute, and when it stops'
 }
 
 function reason(error: unknown): string {

@@ -23,7 +23,7 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               what your application has not been told`,
   audit: `  vouchsafe audit export [--service issuer|verifier] [--config FILE]
                                               a copy of the audit log
-  vouchsafe audit verify COPY --certificate PEM [--checkpoint FILE] [--json]
+  vouchsafe audit verify COPY --certificate PEM [--checkpoint KEPT] [--json]
                                               say whether a copy is right`,
 }
 

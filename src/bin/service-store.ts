@@ -1,5 +1,6 @@
 /** The database of a service, for commands of operators: opened as its configuration says, beside the service that runs. */
 import { existsSync } from 'node:fs'
+import { databaseName } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { Store } from '../store/store.ts'
 import { placeHint, readConfigFile, serviceOf } from './config-file.ts'
@@ -32,7 +33,9 @@ export async function withStore<T>(
   if (database.kind === 'sqlite' && !existsSync(database.file)) {
     throw new Error(`${database.file}: there is no such database; has the service run here?`)
   }
-  const store: Store<EventCollections> = await openDatabase(database, migrations)
+  const store: Store<EventCollections> = await openDatabase(database, migrations).catch((error: unknown) => {
+    throw new Error(`database.url: ${databaseName(database)}: ${(error as Error).message}`)
+  })
   try {
     return await work(store)
   } finally {

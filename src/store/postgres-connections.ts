@@ -51,6 +51,8 @@ export interface Connections {
   close(): Promise<void>
 }
 
+const TRUST_ADVICE = 'name the certificate of its CA as sslrootcert in database.url, and the host that it was made for'
+
 /** What the server waits for after its own time is over, should it be gone without a word. */
 const LAST_WAIT_MS = 2000
 
@@ -162,6 +164,7 @@ function withoutValues(thrown: unknown): Error {
     readonly errors?: readonly Error[]
   }
   const text = message === '' ? errors.map((each) => each.message).join(', ') : message
-  const error = new Error(`PostgreSQL: ${text}`)
+  const advice = /CERT|UNABLE_TO_VERIFY/.test(code ?? '') ? `; ${TRUST_ADVICE}` : ''
+  const error = new Error(`PostgreSQL: ${text}${advice}`)
   return Object.assign(error, code === undefined ? {} : { code }, code === NOT_APPLIED ? { detail } : {})
 }

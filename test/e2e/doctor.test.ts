@@ -108,6 +108,14 @@ const rows: readonly Row[] = [
     /not yet supported/,
   ],
   [
+    'a setting of the other service',
+    'verifier',
+    () => ({ compatibility: [] }),
+    'compatibility',
+    'problem',
+    /unknown setting/,
+  ],
+  [
     'a certificate that has expired',
     'issuer',
     (it) => certify(it, selfSigned(it.key, it.settings.baseUrl, inDays(-1))),
@@ -353,7 +361,7 @@ const rows: readonly Row[] = [
     (one) => ({ database: { ...(one.settings.database as object), encryptionKeyFile: databaseKey(one) } }),
     'database.encryptionKeyFile',
     'ok',
-    /personal data is encrypted with the first of 1 key/,
+    /personal data is encrypted with the first of 1 key: [\w-]{12}$/,
   ],
   [
     'a key for the database that others can read',
@@ -457,6 +465,14 @@ describe('vouchsafe doctor finds', () => {
     const problems = findings.filter(({ outcome }) => outcome === 'problem').map(({ subject }) => subject)
     expect(problems.sort()).toEqual(['baseUrl', 'issuerTrustAnchors', 'port', 'prot', 'signing.certificateFiles'])
     expect(findings.map(({ subject }) => subject)).toContain('database')
+  })
+
+  it('and nothing of a database, when it cannot know which one is meant', async () => {
+    const it = await patient('issuer')
+    it.settings.database = { url: 'postgresql://a:b@127.0.0.1/c', pool: { maxConnections: 0 } }
+    const findings = await examine(it)
+    expect(findings.map(({ subject }) => subject)).toContain('database.pool.maxConnections')
+    expect(findings.map(({ subject }) => subject)).not.toContain('database')
   })
 
   it('a chain of which each certificate is signed by the next', async () => {

@@ -8,7 +8,9 @@ import { walletFiles } from '../../src/bin/wallet/files.ts'
 import { runWallet } from '../../src/bin/wallet/wallet.ts'
 import { mdocConfiguration, mdocDataset, mdocQuery, OTHER_NAMESPACE } from '../support/mdoc.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { changing, withMembers } from '../support/wallet.ts'
 import {
+  call,
   configuration,
   dataset,
   dcqlQuery,
@@ -84,6 +86,21 @@ describe('vouchsafe wallet', () => {
     expect(out).toMatch(/Given name +Ada/)
     expect(out).toMatch(/address\.city +London/)
     expect(out).toMatch(/└ valid until \d{4}-\d\d-\d\d \d\d:\d\d UTC/)
+  })
+
+  it('says why it waits when the issuer has to decide first, and nothing of it to programs', async () => {
+    for (const forPrograms of [false, true]) {
+      const { sessionId, link } = await startIssuance(services, { credential_dataset: undefined, deferred: true })
+      const decidedAtOnce = changing(services.fetch, '/credential-request', async (response) => {
+        const completed = `${ISSUER_URL}/issuance/oid4vci/complete/${sessionId}`
+        expect((await call(services, completed, { credential_dataset: dataset })).status).toBe(200)
+        return withMembers({ interval: 1 })(response)
+      })
+      vi.stubGlobal('fetch', decidedAtOnce)
+      const { out, err, exitCode } = await run('receive', link, ...(forPrograms ? ['--json'] : []))
+      expect([err, exitCode]).toEqual(['', undefined])
+      expect(/^The issuer has to decide first; .*\n┌ Student card/.test(out)).toBe(!forPrograms)
+    }
   })
 
   it('lists what it holds, and shows one by the beginning of its id', async () => {

@@ -72,8 +72,9 @@ function withoutReturn(line: string): string {
 function keysOf(certificateFiles: readonly string[]): CheckpointKeys {
   return checkpointKeys(
     certificateFiles.flatMap((file): KeyObject[] => {
+      const text = read(file)
       try {
-        return readPemCertificates(read(file)).map(({ publicKey }) => publicKey)
+        return readPemCertificates(text).map(({ publicKey }) => publicKey)
       } catch (error) {
         throw new Error(`${file}: ${(error as Error).message}`)
       }
@@ -97,13 +98,18 @@ function read(file: string): string {
 }
 
 function unreadable(file: string, error: unknown): never {
-  throw new Error(`${file}: it cannot be read: ${(error as Error).message}`)
+  const { code, message } = error as NodeJS.ErrnoException
+  throw new Error(`${file}: it cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}`)
 }
 
 function textOf(file: string, { intact, problems, records, vouchedFor, checkpoints }: AuditReport): string {
-  const counts = `${records} records, ${checkpoints} checkpoints`
+  const counts = `${many(records, 'record')}, ${many(checkpoints, 'checkpoint')}`
   if (!intact) return `${file} is not intact:\n${problems.map((problem) => `  - ${plain(problem)}\n`).join('')}`
   const rest = records - vouchedFor
   const end = rest === 0 ? '' : ` The last ${rest} came after the last checkpoint: nobody vouches for them yet.`
   return `${file} is intact: ${counts}.${end}\n`
+}
+
+function many(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`
 }

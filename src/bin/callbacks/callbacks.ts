@@ -10,6 +10,8 @@ import { plain, timeText } from '../terminal.ts'
 const MOST_SHOWN = 1000
 const MOST_TRIED = 1_000_000
 const FOR_EVER = new Date(8.64e15)
+/** Of 16 bytes: one in 64 begins with a hyphen, as options do. */
+const HYPHENED_ID = /^-[\w-]{21}$/
 
 interface Shown {
   readonly id: string
@@ -23,9 +25,11 @@ interface Shown {
   readonly problem?: string
 }
 
-export async function runCallbacks(args: string[]): Promise<void> {
+export async function runCallbacks(words: string[]): Promise<void> {
+  const isId = (word: string): boolean => HYPHENED_ID.test(word)
+  const ids = words.filter(isId)
   const { values, positionals } = readWords('callbacks', {
-    args,
+    args: ids.length === 0 ? words : [...words.filter((word) => !isId(word)), '--', ...ids],
     allowPositionals: true,
     options: {
       ...storeOptions,
@@ -40,16 +44,19 @@ export async function runCallbacks(args: string[]): Promise<void> {
     const both = values.dead === values.pending
     const wanted = { dead: both || values.dead, pending: both || values.pending }
     const shown = await withStore(values, (store) => list(partOf(store), wanted))
-    process.stdout.write(values.json ? `${JSON.stringify(shown, null, 2)}\n` : textOf(shown))
+    process.stdout.write(values.json ? `${JSON.stringify(shown, null, 2)}\n` : textOf(shown, wanted))
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
     await withStore(values, (store) => (id === undefined ? retryAll(partOf(store)) : retry(partOf(store), id)))
   } else throw new Error(usageOf('callbacks').trimEnd())
 }
 
-async function list(
-  store: CallbackStore,
-  wanted: { readonly dead: boolean; readonly pending: boolean },
-): Promise<readonly Shown[]> {
+/** Of the list. */
+interface Wanted {
+  readonly dead: boolean
+  readonly pending: boolean
+}
+
+async function list(store: CallbackStore, wanted: Wanted): Promise<readonly Shown[]> {
   const pending = wanted.pending ? await store.due('callback', FOR_EVER, MOST_SHOWN) : []
   const dead = wanted.dead ? await store.due('dead_callback', FOR_EVER, MOST_SHOWN) : []
   return [
@@ -92,10 +99,13 @@ async function retryAll(store: CallbackStore): Promise<void> {
   say(count === 0 ? 'There is nothing to try again.' : `${count} tried again at once, by the service that runs.`)
 }
 
-function textOf(all: readonly Shown[]): string {
-  if (all.length === 0) return 'Nothing waits, and nothing is dead.\n'
+function textOf(all: readonly Shown[], { dead, pending }: Wanted): string {
+  if (all.length === 0) {
+    if (!pending) return 'Nothing is dead.\n'
+    return dead ? 'Nothing waits, and nothing is dead.\n' : 'Nothing waits.\n'
+  }
   const lines = all.map(({ id, type, state, timestamp, next, failures, problem }) => {
-    const tried = failures === undefined ? '' : `, failed ${failures} times`
+    const tried = failures === undefined ? '' : `, failed ${failures === 1 ? 'once' : `${failures} times`}`
     const when = next === undefined ? '' : `, next attempt ${timeText(new Date(next))}`
     const why = problem === undefined ? '' : `\n  ${plain(problem)}`
     return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${tried}${when}${why}\n`

@@ -47,7 +47,7 @@ export async function diagnose(service: ServiceName, value: unknown, files: File
   const { defaults, migrations, read, settings: schema, title } = services[service]
   const settings = readShape(schema, value).settings as Settings
   const { baseUrl, host } = settings
-  const database = readDatabase(settings.database, defaults.databaseFile, files)
+  const database = namedDatabase(value, settings, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return withoutRepetitions([
     ...settingsFindings(read(value, files, at)),
@@ -56,6 +56,12 @@ export async function diagnose(service: ServiceName, value: unknown, files: File
     ...('mistakes' in database ? [] : await databaseFindings(database.database, migrations)),
     ...('mistakes' in database ? [] : await encryptionFindings(settings, database.database, { files, at, defaults })),
   ])
+}
+
+/** Which database is meant; nobody knows when the setting is there and has not the shape it should. */
+function namedDatabase(value: unknown, settings: Settings, embedded: string, files: Files) {
+  const isMisshapen = isObject(value) && Object.hasOwn(value, 'database') && settings.database === undefined
+  return isMisshapen ? { mistakes: [] } : readDatabase(settings.database, embedded, files)
 }
 
 /** The start-up's warnings of certificates are found again with the certificates, which are looked at whatever else is wrong. */

@@ -39,7 +39,8 @@ export async function encryptionFindings(
   const problem = missingKeyProblem(known, { keys, now: at, keptMs })
   if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
   if (path === undefined) return []
-  const text = `personal data is encrypted with the first of ${keys.length === 1 ? '1 key' : `${keys.length} keys`}`
+  const count = keys.length === 1 ? '1 key' : `${keys.length} keys`
+  const text = `personal data is encrypted with the first of ${count}: ${keys.map(({ id }) => id).join(', ')}`
   return [{ subject: SETTING, outcome: 'ok', text }, ...privateFileFindings(SETTING, path)]
 }
 

@@ -19,8 +19,12 @@ import {
 } from './files.ts'
 
 const OTHERS: Readonly<Record<ServiceName, string>> = {
-  issuer: 'credentialEncryption, keyAttestationTrustAnchors, compatibility',
-  verifier: 'profile (haip encrypts every response), requestLifetimeSeconds (600)',
+  issuer: `sessionCallback (to be told how sessions end), retention, rateLimits,
+statusList, dpop, authorizationServer, credentialEncryption, compatibility,
+keyAttestationTrustAnchors. docs/reference.md has them all.`,
+  verifier: `sessionCallback (to be told how sessions end), retention, rateLimits, status,
+profile (haip encrypts every response), requestLifetimeSeconds (600).
+docs/reference.md has them all.`,
 }
 const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example Issuer', verifier: 'Example Verifier' }
 

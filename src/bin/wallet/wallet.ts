@@ -20,6 +20,7 @@ const USAGE = `vouchsafe wallet - hold credentials, and present no more of them 
 
   vouchsafe wallet receive OFFER-URI            take a credential that an issuer offers
         [--tx-code CODE]                        with the transaction code that the issuer gave you, if it did
+                                                (one that comes later is waited for, up to a minute)
         [--client-id ID]                        as the client that an authorization server knows, if it has to
   vouchsafe wallet list                         what the wallet holds
   vouchsafe wallet show ID                      one credential, and what of it can stay hidden
@@ -90,7 +91,7 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
   const { 'client-id': clientId } = values
   const known = clientId === undefined ? {} : { clientId }
-  const wallet = { fetch: globalThis.fetch, now, random, wait, store: walletFiles(home), ...known }
+  const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home), ...known }
   const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree, txCode })
 }
@@ -117,10 +118,20 @@ function readArgs(args: string[]) {
 }
 
 async function runReceive({ wallet, subject, line, say, txCode }: Command): Promise<Outcome> {
-  const received = await receive(wallet, subject, { txCode })
+  const received = await receive({ ...wallet, wait: waitAloud(say) }, subject, { txCode })
   say(received.map(card).join('\n\n'))
   say(`\n${paint('green', '✓')} Received and kept. Show it with: ${line('show', received[0]?.id ?? '')}`)
   return { json: { credentials: received.map(described) } }
+}
+
+/** Whoever looks on is told once why nothing happens. */
+function waitAloud(say: Command['say']): typeof wait {
+  let isTold = false
+  return (seconds) => {
+    if (!isTold) say('The issuer has to decide first; the wallet asks again for up to a minute.')
+    isTold = true
+    return wait(seconds)
+  }
 }
 
 async function runList({ wallet, line, say }: Command): Promise<Outcome> {
