@@ -158,6 +158,13 @@ export function endRefresh(session: IssuanceSession, now: Date): IssuanceSession
   }
 }
 
+/** Its credentials have been revoked: nothing more comes of it, and nothing need be kept for that. */
+export function endRefreshing(session: IssuanceSession, now: Date): IssuanceSession {
+  const { refresh } = session
+  const until = now.getTime()
+  return refresh === undefined || refresh.until <= until ? session : { ...session, refresh: { ...refresh, until } }
+}
+
 /** One more wrong transaction code has come. OpenID4VCI 1.0, Transaction Code Phishing. */
 export function recordWrongTxCode(session: IssuanceSession, now: Date): IssuanceSession {
   const { txCode } = session

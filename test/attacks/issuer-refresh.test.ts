@@ -128,6 +128,19 @@ describe('a refresh token', () => {
     expect(credentials).toHaveLength(2)
   })
 
+  it('is over with a revocation, and the data is kept no longer for it', async () => {
+    const ready = await redeemed()
+    await issues(ready)
+    await call(services, `${ISSUER_URL}/credential-status/revoke/${ready.sessionId}`, {})
+    const now = Math.floor(services.clock.now.getTime() / 1000)
+    expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toMatchObject({ refresh_until: now })
+    expect(await services.issuerStore.get('issuance_dataset', ready.sessionId)).toBeDefined()
+    await at(DAY, async () => {
+      await services.upkeep()
+      expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toHaveProperty('erased_at')
+    })
+  })
+
   it('says nothing of a time before the code is redeemed', async () => {
     const { sessionId } = await startIssuance(services, body())
     expect(Object.keys(await statusOf(services, ISSUER_URL, sessionId))).not.toContain('refresh_until')
@@ -303,7 +316,7 @@ describe('a refresh token', () => {
     await issues(ready)
     await call(services, `${ISSUER_URL}/credential-status/${act}/${ready.sessionId}`, {})
     const before = await dump(services)
-    await refused(await post(ready), /revoked|suspended/)
+    await refused(await post(ready), act === 'revoke' ? /the time is up/ : /suspended/)
     expect(await dump(services)).toBe(before)
     if (act === 'revoke') return
     await call(services, `${ISSUER_URL}/credential-status/reinstate/${ready.sessionId}`, {})

@@ -2,6 +2,7 @@
 import { type EventType, recorded } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
+import { endOf, endRefreshing, type IssuanceSession } from '../session.ts'
 import { eventBody } from '../session-status.ts'
 import { bitChanges } from './chunks.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from './rows.ts'
@@ -42,7 +43,7 @@ export async function changeStatus(context: IssuerContext, request: ActRequest) 
   }
 }
 
-/** The state, the bits and the event, all or nothing. */
+/** The state, the bits, the end of refreshing and the event, all or nothing. */
 async function batchOf(
   context: IssuerContext,
   { sessionId, act, caller }: ActRequest,
@@ -51,18 +52,23 @@ async function batchOf(
   const { store, random } = context
   const now = context.now()
   const { event } = ACTS[act]
-  const data = await bodyOf(context, sessionId, value, now)
+  const row = await store.get('issuance_session', sessionId)
+  const session = row && (value.state === 'REVOKED' ? endRefreshing(row.value, now) : row.value)
+  const data = session === undefined ? bodyOf(sessionId, value) : eventBody(sessionId, session, now, value)
   return [
     { update: 'credential_status', id: sessionId, version, value },
+    ...(row && session && session !== row.value ? [sessionUpdate(sessionId, row.version, session)] : []),
     ...(await bitChanges(store, value.entries, STATUS_VALUES[value.state])),
     recorded({ type: event, at: now.getTime(), sessionId, caller, data }, random),
   ] as const
 }
 
-/** The status of the session; once that is purged, what is left of it. */
-async function bodyOf({ store }: IssuerContext, sessionId: string, status: CredentialStatus, now: Date) {
-  const session = await store.get('issuance_session', sessionId)
-  if (session !== undefined) return eventBody(sessionId, session.value, now, status)
+function sessionUpdate(id: string, version: number, value: IssuanceSession) {
+  return { update: 'issuance_session', id, version, value, dueAt: new Date(endOf(value)) } as const
+}
+
+/** What is left to say of a session that is purged. */
+function bodyOf(sessionId: string, status: CredentialStatus) {
   const credentials = status.entries.map(({ configurationId }) => ({
     credential_configuration_id: configurationId,
     credential_status: status.state,
