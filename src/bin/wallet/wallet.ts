@@ -18,9 +18,9 @@ import { card, damaged, details, listing, planText, verifierName } from './text.
 
 const USAGE = `vouchsafe wallet - hold credentials, and present no more of them than is asked for
 
-  vouchsafe wallet receive OFFER-URI            take a credential that an issuer offers
+  vouchsafe wallet receive OFFER-URI            take a credential that an issuer offers, and wait
+                                                up to a minute for one that comes later
         [--tx-code CODE]                        with the transaction code that the issuer gave you, if it did
-                                                (one that comes later is waited for, up to a minute)
         [--client-id ID]                        as the client that an authorization server knows, if it has to
   vouchsafe wallet list                         what the wallet holds
   vouchsafe wallet show ID                      one credential, and what of it can stay hidden
