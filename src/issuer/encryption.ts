@@ -47,12 +47,16 @@ export interface ReadRequest<T> {
 
 /**
  * Reads the body of a credential request or a deferred one, which is a JWE where it is a text. Refuses with `invalid_encryption_parameters` what
- * is not encrypted as the metadata says, or asks for an answer that is not.
+ * is not encrypted as the metadata says, or asks for an answer that is not; with `invalid_credential_request` no body at all.
  */
 export async function readRequest<T extends CredentialRequest | DeferredCredentialRequest>(
   context: IssuerContext,
-  body: T | string,
+  body: T | string | undefined | null,
 ): Promise<ReadRequest<T>> {
+  // No schema looks at what comes without a media type.
+  if (typeof body !== 'string' && !isObject(body)) {
+    return refuse('invalid_credential_request', 'the body is missing; send application/json or application/jwt')
+  }
   const encrypted = typeof body === 'string'
   // Whatever members it has: no schema says more of them than that.
   const request = encrypted ? ((await decrypt(context, body)) as T) : body
