@@ -11,7 +11,16 @@ import { refuse } from '../protocol/error.ts'
 import type { Change } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { atResource, type ProvedRequest, refuseBoundToken, refuseReplayedProof, verifyDpopProof } from './dpop.ts'
+import {
+  atResource,
+  challengedByDpop,
+  type DpopProof,
+  isSpent,
+  type ProvedRequest,
+  refuseBoundToken,
+  refuseReplayedProof,
+  verifyDpopProof,
+} from './dpop.ts'
 import { sessionOfExternalToken, type TokenSession } from './external-token.ts'
 import type { IssuanceSession } from './session.ts'
 
@@ -56,12 +65,16 @@ export async function sessionOfToken(context: IssuerContext, request: Authorized
   if (scheme === undefined || token === undefined) {
     return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
   }
-  const found = await (context.authorizationServer === undefined
-    ? sessionOfOwnToken(context, token)
-    : sessionOfExternalToken(context, context.authorizationServer, token))
-  const { sessionId, row, jkt } = found
-  const bound = { digest: digestOf(token), jkt, isDpop: scheme.toLowerCase() === 'dpop' }
-  return { sessionId, session: row.value, version: row.version, spends: spendsOf(context, request, bound) }
+  const isDpop = scheme.toLowerCase() === 'dpop'
+  const found =
+    context.authorizationServer === undefined
+      ? sessionOfOwnToken(context, token)
+      : sessionOfExternalToken(context, context.authorizationServer, token)
+  const { sessionId, row, jkt } = await (isDpop ? found.catch(challengedByDpop) : found)
+  const proof = proofFor(context, request, { digest: digestOf(token), jkt, isDpop })
+  // The batch decides; this only saves a replay the work of what it asks for.
+  if (proof && (await isSpent(context, proof))) atResource(refuseReplayedProof)
+  return { sessionId, session: row.value, version: row.version, spends: proof === undefined ? [] : [proof.spend] }
 }
 
 async function sessionOfOwnToken({ store, now }: IssuerContext, token: string): Promise<TokenSession> {
@@ -76,17 +89,17 @@ async function sessionOfOwnToken({ store, now }: IssuerContext, token: string): 
 }
 
 /** A bound token needs a proof by its key, and no other token may come in that way. RFC 9449 sections 7.1 and 7.2. */
-function spendsOf(
+function proofFor(
   context: IssuerContext,
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
-): OpenSession['spends'] {
+): DpopProof | undefined {
   if (token.jkt === undefined) {
-    return token.isDpop ? refuseBoundToken('the access token is bound to no key; send it as Bearer') : []
+    return token.isDpop ? refuseBoundToken('the access token is bound to no key; send it as Bearer') : undefined
   }
   if (!token.isDpop) refuseBoundToken('the access token is bound to a key; send it as DPoP, with a proof')
   const proof = atResource(() => verifyDpopProof(context, request, token.digest))
-  return proof.jkt === token.jkt ? [proof.spend] : refuseBoundToken('the access token is bound to another key')
+  return proof.jkt === token.jkt ? proof : refuseBoundToken('the access token is bound to another key')
 }
 
 /** A new token for the session, and what the session keeps of it. */

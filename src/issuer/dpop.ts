@@ -61,6 +61,11 @@ export function verifyDpopProof(context: IssuerContext, request: ProvedRequest, 
   return { jkt, spend: spending(jkt, id, issuedAt) }
 }
 
+/** Whether the proof was used before, as far as can be seen yet. */
+export async function isSpent({ store }: IssuerContext, { spend }: DpopProof): Promise<boolean> {
+  return (await store.get('spent_nonce', spend.id)) !== undefined
+}
+
 /** A proof that was used before, found out when it was to be spent. */
 export function refuseReplayedProof(): never {
   return refuseProof('it was used before; each request needs a new one')
@@ -80,6 +85,12 @@ export function atResource<T>(run: () => T): T {
 /** A token that is good in itself and did not come in the way it has to. */
 export function refuseBoundToken(description: string): never {
   throw new ProtocolError('invalid_token', description, { challenge: challengeOf('invalid_token') })
+}
+
+/** A token that was sent as DPoP is missed as DPoP, whatever is wrong with it. RFC 9449 section 7.1. */
+export function challengedByDpop(error: unknown): never {
+  if (!(error instanceof ProtocolError) || error.code !== 'invalid_token') throw error
+  return refuseBoundToken(error.message)
 }
 
 function challengeOf(code: ErrorCode): string {

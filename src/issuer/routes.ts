@@ -185,7 +185,9 @@ function offerDpopNonce({ dpopNonces, now }: IssuerContext) {
 
 function provedRequest({ headers, method, url }: FastifyRequest): ProvedRequest {
   const { dpop } = headers
-  return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path: url.split('?', 1)[0] ?? '' }
+  // A request may name the whole address, of which the router takes the path. RFC 9112 section 3.2.2.
+  const [path = ''] = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)
+  return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path }
 }
 
 /** The token is looked at before the body is read: an unknown caller costs one look-up and no more. */
