@@ -178,12 +178,16 @@ export function isNotified({ issued }: IssuanceSession, place: number, event: No
   return issued[place]?.notifications?.some((known) => known.event === event) ?? false
 }
 
-/** The wallet has said something of what it was given at that place. */
+/**
+ * The wallet has said something of what it was given at that place. Refuses with `invalid_token` once the session was erased:
+ * its words would stay.
+ */
 export function recordNotification(
   session: IssuanceSession,
   place: number,
   notification: Notification,
 ): IssuanceSession {
+  refuseOver(session)
   const issued = session.issued.map((copy, index) =>
     index === place ? { ...copy, notifications: [...(copy.notifications ?? []), notification] } : copy,
   )

@@ -217,6 +217,20 @@ describe('a notification that is wrong', () => {
     expect(await dump(services)).toBe(before)
   })
 
+  it('comes after another process, whose clock is ahead, has erased the session: its words are not kept', async () => {
+    const wallet = await issued()
+    const row = await services.issuerStore.get('issuance_session', wallet.sessionId)
+    if (row === undefined) throw new Error('no session')
+    const value = { ...row.value, erasedAt: services.clock.now.getTime() }
+    const erased = { update: 'issuance_session', id: wallet.sessionId, version: row.version, value } as const
+    await services.issuerStore.commit([erased])
+    const before = await dump(services)
+    const response = await say(wallet, 'credential_failure', { event_description: 'Ada has no room for it.' })
+    await expectRefusal(response, { status: 401, error: 'invalid_token' })
+    expect(await dump(services)).toBe(before)
+    expect((await eventsOf(wallet)).map(({ type }) => type)).not.toContain('issuance.notified')
+  })
+
   it('comes when the token is over: refused', async () => {
     const wallet = await issued()
     const { now } = services.clock
