@@ -46,7 +46,8 @@ export async function issueOrDefer(
 /**
  * What a wallet gets for its transaction: the credentials, once, to the keys that it proved when it asked first; or the same
  * answer as before while the application has not decided. Refuses with `invalid_transaction_id` one that is not of the
- * session of the token or has been used, with `credential_request_denied` when the application has said no.
+ * session of the token or has been used, with `insufficient_scope` where a refreshed token is for other credentials by now, with
+ * `credential_request_denied` when the application has said no.
  */
 export async function fetchDeferred(
   context: IssuerContext,
@@ -56,6 +57,10 @@ export async function fetchDeferred(
   if (typeof id !== 'string') return refuse('invalid_credential_request', 'transaction_id must be a string')
   const row = await context.store.get('deferred_transaction', id)
   if (row === undefined || row.value.sessionId !== open.sessionId) return refuseTransaction()
+  const { authorized } = open.session.token ?? {}
+  if (authorized !== undefined && !authorized.includes(row.value.configurationId)) {
+    refuse('insufficient_scope', 'the access token has been narrowed to other credentials')
+  }
   refuseDenied(open.session)
   if (isUndecided(open.session)) {
     await spendProof(context, open)

@@ -46,9 +46,11 @@ function complete(sessionId: string, body: unknown = { credential_dataset: datas
 }
 
 function fetchLater(token: string | undefined, body: unknown, type = 'application/json'): Promise<Response> {
+  const authorized = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  if (body === undefined) return services.fetch(DEFERRED_ENDPOINT, { method: 'POST', headers: authorized })
   return services.fetch(DEFERRED_ENDPOINT, {
     method: 'POST',
-    headers: { 'content-type': type, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+    headers: { 'content-type': type, ...authorized },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 }
@@ -309,6 +311,7 @@ describe('a request for a deferred credential that is wrong', () => {
     ['that is a list', ({ id }) => ({ transaction_id: [id] }), 'invalid_credential_request'],
     ['in a list', ({ id }) => [id], 'invalid_credential_request'],
     ['in no JSON', () => '{', 'invalid_credential_request'],
+    ['in no body', () => undefined, 'invalid_credential_request'],
   ])('with a transaction id %s: refused without effect', async (_, body, error) => {
     const [mine, other] = [await waiting(), await waiting()]
     await complete(mine.sessionId)
@@ -317,6 +320,26 @@ describe('a request for a deferred credential that is wrong', () => {
     await expectRefusal(await fetchLater(mine.token, body(mine, other)), { status: 400, error })
     expect(await dump(services)).toBe(before)
     expect((await fetchLater(mine.token, { transaction_id: mine.id })).status).toBe(200)
+  })
+
+  it('with a refreshed token that was narrowed to another credential is refused without effect', async () => {
+    const ids = [await declare(services), await declare(services)]
+    const session = await startedSession(services, { ...later, credential_configurations: ids })
+    const endpoint = `${TOKEN_ENDPOINT}/${session.sessionId}`
+    const first = (await (await postForm(services, endpoint, session.form)).json()) as Record<string, string>
+    const ready = { ...session, holder: await holderSigner(), audience: `${ISSUER_URL}/${session.sessionId}` }
+    const id = await wait({ ...ready, token: first.access_token ?? '', nonce: '' })
+    await complete(session.sessionId)
+    const narrowed = async (configurationId: string | undefined) => {
+      const detail = { type: 'openid_credential', credential_configuration_id: configurationId }
+      const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
+      return postForm(services, endpoint, { ...form, authorization_details: JSON.stringify([detail]) })
+    }
+    const { access_token: token } = (await (await narrowed(ids[1])).json()) as Record<string, string>
+    const before = await dump(services)
+    const response = await fetchLater(token, { transaction_id: id })
+    await expectRefusal(response, { status: 403, error: 'insufficient_scope', why: /narrowed/ })
+    expect(await dump(services)).toBe(before)
   })
 
   it('without the token of the session is refused without effect', async () => {
