@@ -18,7 +18,7 @@ import { notificationId } from './notification.ts'
 import { type IssuanceSession, recordIssued } from './session.ts'
 import { spendAndChange } from './session-change.ts'
 import { eventBody } from './session-status.ts'
-import { entriesFor, keptEntries, statusOfEntry } from './status-list/issued.ts'
+import { entriesFor, keptEntries, statusOfEntry, validStatus } from './status-list/issued.ts'
 
 /** What a request has been found good for: a credential for each of the keys. */
 export interface Granted {
@@ -50,6 +50,7 @@ export async function issueCredentials(
   const issued = { configurationId: granted.configurationId, count: granted.holderKeys.length, at: granted.now }
   // Refuses before anything is signed; what it gives is made again with the session as it is then.
   recordIssued(before(open.session), issued)
+  if (open.session.issued.length > 0) await validStatus(context.store, open.sessionId)
   const dataset = await datasetOf(context, open.sessionId)
   const entries = await entriesFor(context, granted.configuration, granted.holderKeys.length)
   const orders = granted.holderKeys.map((holderKey, index) => {

@@ -21,6 +21,7 @@ import {
   request,
 } from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import { act } from '../support/status.ts'
 import { configuration, declare, fetchNonce, holderSigner, statusOf } from '../support/wire.ts'
 
 const makeHolders = (count: number): Promise<Signer[]> =>
@@ -101,6 +102,21 @@ describe('a batch', () => {
     const { credentials } = (await statusOf(services, ISSUER_URL, ready.sessionId)) as { credentials: object[] }
     expect(credentials).toHaveLength(30)
     expect(credentials[29]).toMatchObject({ credential_configuration_id: ready.configurationId })
+  })
+
+  it('of a session that was revoked takes no entry of a status list, however often it is asked for', async () => {
+    const ready = await batchSession(100)
+    const holders = await makeHolders(100)
+    await credentialsIn(await requestBatch(ready, holders.slice(0, 1)))
+    expect(await act(services, 'revoke', ready.sessionId)).toMatchObject([200, {}])
+    const nonce = await fetchNonce(services, ready.sessionId)
+    const leased = async () => (await services.issuerStore.get('status_space', 'current'))?.value.next
+    const before = await leased()
+    for (let times = 0; times < 2; times += 1) {
+      const response = await requestBatch({ ...ready, nonce }, holders)
+      await expectRefusal(response, { status: 400, error: 'credential_request_denied', why: /revoked/ })
+    }
+    expect(await leased()).toBe(before)
   })
 
   it('may be smaller than the batch size, and as large as the largest that can be declared', async () => {

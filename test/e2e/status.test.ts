@@ -228,6 +228,15 @@ describe('the acts', () => {
     expect(await listed()).toEqual([1, 1, 1, 1])
   })
 
+  it('keep the session from giving out what has no entry of its own as well', async () => {
+    const ids = [await declare(services), await declare(services, { ...configuration, revocable: false })]
+    const ready = await readySession(services, { credential_configurations: ids })
+    await expectIssued(ready)
+    await act(services, 'revoke', ready.sessionId)
+    const other = { ...ready, configurationId: ids[1] ?? '', nonce: await fetchNonce(services, ready.sessionId) }
+    await expectRefusal(await request(other), { status: 400, error: 'credential_request_denied', why: /revoked/ })
+  })
+
   it('work when the session and its data are gone', async () => {
     const { sessionId, status, configurationId } = await issued(services)
     const row = await services.issuerStore.get('issuance_session', sessionId)

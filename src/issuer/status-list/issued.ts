@@ -2,8 +2,8 @@
 import { type JsonObject, own } from '../../codec/json.ts'
 import type { OrderedStatus } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
-import type { Change } from '../../store/store.ts'
-import type { IssuerCollections } from '../collections.ts'
+import type { Change, Row } from '../../store/store.ts'
+import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import type { CredentialStatus, StatusEntry } from './rows.ts'
 
@@ -43,26 +43,34 @@ export interface IssuedEntries {
 
 /**
  * The change that keeps the entries, for the batch that issues. Refuses with `credential_request_denied` when the
- * credentials of the session have been revoked or suspended: one more that holds would undo that.
+ * credentials of the session have been revoked or suspended: one more that holds would undo that, whether it has an entry
+ * or not.
  */
 export async function keptEntries(
   { store }: IssuerContext,
   sessionId: string,
   { configurationId, entries, isFirst }: IssuedEntries,
 ): Promise<readonly Change<IssuerCollections>[]> {
+  const row = isFirst ? undefined : await validStatus(store, sessionId)
   if (entries.length === 0) return []
   const added = entries.map((entry) => ({ configurationId, ...entry }))
-  const row = isFirst ? undefined : await store.get('credential_status', sessionId)
   if (row === undefined) {
     const value: CredentialStatus = { state: 'VALID', entries: added }
     return [{ insert: 'credential_status', id: sessionId, value }]
   }
-  if (row.value.state !== 'VALID') {
-    const done = row.value.state === 'REVOKED' ? 'revoked' : 'suspended'
-    refuse('credential_request_denied', `the credentials of this session have been ${done}`)
-  }
   const value = { ...row.value, entries: [...row.value.entries, ...added] }
   return [{ update: 'credential_status', id: sessionId, version: row.version, value }]
+}
+
+/**
+ * The status of the session's credentials, where they have one. Refuses with `credential_request_denied` when they have been
+ * revoked or suspended.
+ */
+export async function validStatus(store: IssuerStore, sessionId: string): Promise<Row<CredentialStatus> | undefined> {
+  const row = await store.get('credential_status', sessionId)
+  if (row === undefined || row.value.state === 'VALID') return row
+  const done = row.value.state === 'REVOKED' ? 'revoked' : 'suspended'
+  return refuse('credential_request_denied', `the credentials of this session have been ${done}`)
 }
 
 /** Where a list is served as a status list token. */
