@@ -12,7 +12,7 @@ const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/e2e/postgresql*.test.ts
 /** What the database decides, and so is to hold on each. */
 const BOTH = [
   'src/{callback/deliver,event/seal}.test.ts',
-  'test/attacks/{exposure,issuer-{batch,deferred,details,dpop,notification,proof,refresh,request,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
+  'test/attacks/{exposure,issuer-{batch,deferred,details,dpop,notification,processes,proof,refresh,request,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
   'test/e2e/{audit,drafts,idempotency,issuance,retention,status,status-processes,verification}.test.ts',
 ]
 

@@ -1,53 +1,26 @@
 /** Two processes of the issuance service on one database: whatever one gives out or revokes, the other has not. */
 import { randomBytes } from 'node:crypto'
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { OutboundError } from '../../src/http/outbound.ts'
-import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
-import { readIssuerConfig } from '../../src/issuer/config.ts'
-import { createIssuer } from '../../src/issuer/issuer.ts'
 import { entryAllocator } from '../../src/issuer/status-list/allocation.ts'
 import { keySigner } from '../../src/keys/file-signer.ts'
 import { expectRefusal, proofOf, type Ready, readySession } from '../support/issuance.ts'
-import { fetchFrom, filesOf, ISSUER_URL, makeKey, type Services, settings, startServices } from '../support/services.ts'
+import { type Processes, startProcesses } from '../support/processes.ts'
+import { ISSUER_URL, makeKey, type Services } from '../support/services.ts'
 import { act, readList, referenceOf } from '../support/status.ts'
-import { testDatabase } from '../support/store.ts'
 import { declare, fetchNonce, requestCredential } from '../support/wire.ts'
 
 describe('two processes on one database', () => {
   let first: Services
   let second: Services
   let configurationId: string
-  const closing: (() => Promise<void>)[] = []
+  let processes: Processes
 
   beforeAll(async () => {
-    const services = await startServices()
-    const open = testDatabase<IssuerCollections>(issuerMigrations)
-    const read = readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(services.files), services.clock.now)
-    if ('mistakes' in read) throw new Error(read.mistakes.join())
-    const start = async (): Promise<Services> => {
-      const store = await open()
-      const effects = {
-        store,
-        outbound: () => Promise.reject(new OutboundError('no other server is there')),
-        now: () => services.clock.now,
-        random: randomBytes,
-        log: pino({ level: 'silent' }),
-      }
-      const issuer = await createIssuer(read.config, effects)
-      closing.push(async () => {
-        await issuer.close()
-        await store.close()
-      })
-      return { ...services, issuer, issuerStore: store, fetch: fetchFrom(new Map([[ISSUER_URL, issuer]])) }
-    }
-    ;[first, second] = [await start(), await start()]
+    processes = await startProcesses()
+    ;({ first, second } = processes)
     configurationId = await declare(first)
-    closing.push(() => services.close())
   })
-  afterAll(async () => {
-    for (const close of closing) await close()
-  })
+  afterAll(() => processes.close())
 
   it('give out every index of a list once, from the first to the last', async () => {
     const stores = [first.issuerStore, second.issuerStore]
