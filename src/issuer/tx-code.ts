@@ -17,6 +17,8 @@ export interface MadeTxCode {
 
 /** Without letters and digits that people take for each other. */
 const ALPHABETS = { numeric: '0123456789', text: '23456789ABCDEFGHJKLMNPQRSTUVWXYZ' } as const
+/** What the schema says of the text as it was sent. */
+const SHORTEST = 4
 const LENGTHS = { numeric: 6, text: 8 } as const
 const FITTING = { numeric: /^[0-9]+$/, text: /^[^\s\p{C}]+$/u } as const
 const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spaces' } as const
@@ -27,10 +29,15 @@ export function makeTxCode(
   sessionId: string,
   asked: NonNullable<NewSession['tx_code']>,
 ): MadeTxCode {
-  const { value: given, input_mode: mode = 'numeric', description } = asked
+  const { input_mode: mode = 'numeric', description } = asked
   if (context.authorizationServer !== undefined) return codeElsewhere(asked)
+  // As the holder's keyboard has it, so that the length is that of what is typed.
+  const given = asked.value?.normalize('NFC')
   if (given !== undefined && !FITTING[mode].test(given)) {
     refuse('invalid_request', `tx_code.value: with input_mode ${mode} it must be ${FITTING_TEXT[mode]}`)
+  }
+  if (given !== undefined && lengthOf(given) < SHORTEST) {
+    refuse('invalid_request', `tx_code.value: it must have ${SHORTEST} characters or more`)
   }
   const length = asked.length ?? (given === undefined ? LENGTHS[mode] : lengthOf(given))
   if (given !== undefined && lengthOf(given) !== length) {

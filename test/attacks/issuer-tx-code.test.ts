@@ -81,6 +81,7 @@ describe('a transaction code', () => {
       { txCode: { value: '0042' }, asked: { input_mode: 'numeric', length: 4 } },
       { txCode: { value: '493536', length: 6 }, asked: { input_mode: 'numeric', length: 6 } },
       { txCode: { value: 'Größe-7!', input_mode: 'text' }, asked: { input_mode: 'text', length: 8 } },
+      { txCode: { value: 'Größe-7!'.normalize('NFD'), input_mode: 'text' }, asked: { input_mode: 'text', length: 8 } },
     ])('is the one of $txCode, and not told again', async ({ txCode, asked }) => {
       const session = await started(txCode)
       expect(Object.keys(session.body)).toEqual(['session_id', 'credential_offer_uri'])
@@ -97,6 +98,7 @@ describe('a transaction code', () => {
       ['a control character', { value: 'abc\u0007', input_mode: 'text' }, /tx_code\.value.*visible/],
       ['another length than it says', { value: '12345', length: 6 }, /tx_code\.length.*5 characters/],
       ['three digits', { value: '123' }, /tx_code\.value/],
+      ['two letters and their dots', { value: 'öü'.normalize('NFD'), input_mode: 'text' }, /4 characters or more/],
       ['33 digits', { value: '1'.repeat(33) }, /tx_code\.value/],
       ['a length of three', { length: 3 }, /tx_code\.length/],
       ['a length of 33', { length: 33 }, /tx_code\.length/],
