@@ -21,6 +21,8 @@ export interface DeferredTransaction {
   readonly configurationId: string
   /** Those that were proved: a credential for each. */
   readonly holderKeys: readonly PublicJwk[]
+  /** Asked for by a wallet of a draft that has one credential in a response. */
+  readonly wantsSingle?: true
 }
 
 export type IssuerCollections = EventCollections &

@@ -4,7 +4,7 @@ import type { CredentialRequest, CredentialResponse } from '../protocol/oid4vci.
 import type { OpenSession } from './access-token.ts'
 import type { IssuerContext } from './context.ts'
 import { issueOrDefer } from './deferred.ts'
-import { draft13Nonce, inDraft13 } from './draft13.ts'
+import { draft13Nonce, inDraft13, withSingle } from './draft13.ts'
 import { nonceExpiry } from './nonce.ts'
 import { provedKeys } from './proofs.ts'
 import { asksByFormat, requestedConfiguration } from './requested-configuration.ts'
@@ -35,12 +35,6 @@ function mayBeDraft13(request: CredentialRequest): boolean {
   return request.proofs === undefined && request.credential_configuration_id === undefined
 }
 
-/** As up to draft 14: one credential, beside the list. */
-function withSingle(response: CredentialResponse): CredentialResponse {
-  const [first] = response.credentials ?? []
-  return first === undefined ? response : { ...response, credential: first.credential }
-}
-
 async function issueRequested(
   context: IssuerContext,
   open: OpenSession,
@@ -56,7 +50,9 @@ async function issueRequested(
   // The batch below decides; this only saves a replay the work of issuing.
   if (await context.store.get('spent_nonce', nonce)) refuseNonce()
   const spending = { insert: 'spent_nonce', id: nonce, value: {}, dueAt: spentUntil } as const
-  return (await issueOrDefer(context, open, { ...requested, holderKeys, now }, spending)) ?? refuseNonce()
+  const wantsSingle = asksByFormat(request) || (context.config.draft13 && mayBeDraft13(request))
+  const granted = { ...requested, holderKeys, now, ...(wantsSingle && { wantsSingle }) }
+  return (await issueOrDefer(context, open, granted, spending)) ?? refuseNonce()
 }
 
 function refuseNonce(): never {

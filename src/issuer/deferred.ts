@@ -10,6 +10,7 @@ import type { Change } from '../store/store.ts'
 import type { OpenSession } from './access-token.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
+import { withSingle } from './draft13.ts'
 import { type Granted, issueCredentials } from './issuing.ts'
 import { endOf, type IssuanceSession, isUndecided, recordFetched, recordWaiting } from './session.ts'
 import { spendAndChange, spendProof } from './session-change.ts'
@@ -30,10 +31,10 @@ export async function issueOrDefer(
 ): Promise<CredentialResponse | undefined> {
   refuseDenied(open.session)
   if (!isUndecided(open.session)) return issueCredentials(context, open, granted, { spending })
-  const { configurationId, holderKeys, now } = granted
+  const { configurationId, holderKeys, now, wantsSingle } = granted
   const { sessionId } = open
   const id = toBase64url(context.random(24))
-  const value = { sessionId, configurationId, holderKeys }
+  const value = { sessionId, configurationId, holderKeys, ...(wantsSingle && { wantsSingle }) }
   const changed = await spendAndChange(context, open, spending, (session) => {
     const next = recordWaiting(session, configurationId)
     const insert = { insert: 'deferred_transaction', id, value, dueAt: new Date(endOf(next)) } as const
@@ -66,14 +67,14 @@ export async function fetchDeferred(
     await spendProof(context, open)
     return { transaction_id: id, interval: INTERVAL_SECONDS }
   }
-  const { configurationId, holderKeys } = row.value
+  const { configurationId, holderKeys, wantsSingle } = row.value
   const configuration = await context.configuration(configurationId)
   if (configuration === undefined) return refuse('credential_request_denied', 'this credential is not there any more')
   const granted = { configurationId, configuration, holderKeys, now: context.now() }
   const spending = { delete: 'deferred_transaction', id, version: row.version } as const
   const before = (session: IssuanceSession) => recordFetched(session, configurationId)
-  const response = await issueCredentials(context, open, granted, { spending, before })
-  return response ?? refuseTransaction()
+  const response = (await issueCredentials(context, open, granted, { spending, before })) ?? refuseTransaction()
+  return wantsSingle ? withSingle(response) : response
 }
 
 /** In the words of the application, which the log does not have. */

@@ -3,6 +3,7 @@
  * the configuration says so.
  */
 import { type ErrorCode, ProtocolError } from '../protocol/error.ts'
+import type { CredentialResponse } from '../protocol/oid4vci.ts'
 import type { IssuerContext } from './context.ts'
 import { makeNonce, NONCE_SECONDS } from './nonce.ts'
 
@@ -23,4 +24,10 @@ export function inDraft13(context: IssuerContext, sessionId: string, error: unkn
   const code = codes[error.code] ?? error.code
   const members = code === 'invalid_proof' ? draft13Nonce(context, sessionId) : {}
   return new ProtocolError(code, error.message, { cause: error.cause, members, challenge: error.challenge })
+}
+
+/** As up to draft 14: one credential, beside the list. */
+export function withSingle(response: CredentialResponse): CredentialResponse {
+  const [first] = response.credentials ?? []
+  return first === undefined ? response : { ...response, credential: first.credential }
 }

@@ -26,6 +26,8 @@ export interface Granted {
   readonly configuration: JsonObject
   readonly holderKeys: readonly PublicJwk[]
   readonly now: Date
+  /** Asked for as drafts up to 14 had it: should it have to wait, its response is one of theirs as well. */
+  readonly wantsSingle?: true
 }
 
 /** What a request uses up. */

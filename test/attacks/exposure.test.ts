@@ -9,10 +9,20 @@ import { withConnection } from '../../src/store/postgres-connections.ts'
 import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
 import type { Migration } from '../../src/store/store.ts'
 import { verifierMigrations } from '../../src/verifier/collections.ts'
-import { dump, expectIssued, proofOf, readySession, request } from '../support/issuance.ts'
+import { boundSession, type DpopChanges, dpopProof, postToken } from '../support/dpop.ts'
+import {
+  dump,
+  expectIssued,
+  proofOf,
+  readySession,
+  request,
+  requestOf,
+  startedSession,
+  TOKEN_ENDPOINT,
+} from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { freshUrl, postgresOf } from '../support/store.ts'
-import { fetchNonce, startIssuance, startVerification } from '../support/wire.ts'
+import { call, dataset, fetchNonce, postForm, startIssuance, startVerification } from '../support/wire.ts'
 
 describe('a service', () => {
   let services: Services
@@ -30,6 +40,60 @@ describe('a service', () => {
     const lines = services.logLines.join('\n')
     expect(lines).toContain('"event"')
     const secrets = [ready.sessionId, ready.code, ready.token, ready.nonce, ...proof.split('.')]
+    expect(secrets.filter((secret) => lines.includes(secret))).toEqual([])
+  })
+
+  it('logs nothing either of what comes later and of what is bound, whether it went well or not', async () => {
+    const supplied = 'code-of-another-server-1'
+    const [txCode, later] = ['83649271', { credential_dataset: undefined, deferred: true }]
+    const ready = await boundSession(services, { ...later, refresh_seconds: 600 })
+    const session = await startedSession(services, { 'pre-authorized_code': supplied, tx_code: { value: txCode } })
+    const wrong = '71946382'
+    for (const tx of [wrong, txCode]) await postToken(session, undefined, { tx_code: tx })
+    const proofs: string[] = []
+    const ask = async (path: string, body: object, changes: DpopChanges = {}) => {
+      const { key, dpop: nonce, token } = ready
+      const url = `${ISSUER_URL}/issuance/oid4vci/${path}`
+      const dpop = await dpopProof({ services, key, url, nonce, token }, changes)
+      proofs.push(...dpop.split('.'))
+      const headers = { authorization: `DPoP ${token}`, dpop, 'content-type': 'application/json' }
+      const response = await services.fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+      return (response.status === 204 ? {} : await response.json()) as Record<string, string>
+    }
+    const { transaction_id: id = '' } = await ask('credential-request', await requestOf(ready))
+    const said = 'Ada has no room for it.'
+    const reason = 'Her examination is next week.'
+    await ask('deferred-credential', { transaction_id: `${id}x` })
+    await ask('deferred-credential', { transaction_id: id }, { payload: { htu: 'https://x.example' } })
+    await call(services, `${ISSUER_URL}/issuance/oid4vci/complete/${ready.sessionId}`, { credential_dataset: dataset })
+    const { notification_id: notification = '' } = await ask('deferred-credential', { transaction_id: id })
+    const told = { notification_id: notification, event: 'credential_failure', event_description: said }
+    await ask('notification', told)
+    await ask('notification', { ...told, notification_id: `${notification}x` })
+    const { sessionId: denied } = await startIssuance(services, later)
+    for (const body of [{ reason }, { denied: true, reason }]) {
+      await call(services, `${ISSUER_URL}/issuance/oid4vci/complete/${denied}`, body)
+    }
+    const refresh = ready.response.refresh_token as string
+    for (const refresh_token of [refresh, `${refresh}x`]) {
+      await postForm(services, TOKEN_ENDPOINT, { grant_type: 'refresh_token', refresh_token })
+    }
+    const lines = services.logLines.join('\n')
+    expect([id, notification].filter((each) => each === '')).toEqual([])
+    const sessions = [ready.sessionId, session.sessionId, denied]
+    const texts = [
+      ready.token,
+      refresh,
+      refresh.split('.')[1] ?? '',
+      id,
+      notification,
+      supplied,
+      txCode,
+      wrong,
+      said,
+      reason,
+    ]
+    const secrets = [...sessions, ...texts, ready.dpop, ...proofs, 'Lovelace']
     expect(secrets.filter((secret) => lines.includes(secret))).toEqual([])
   })
 

@@ -8,7 +8,17 @@ import { toDidJwk } from '../../src/keys/did.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { expectRefusal } from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
-import { configuration, declare, GRANT, holderSigner, keyProof, postForm, startIssuance } from '../support/wire.ts'
+import {
+  call,
+  configuration,
+  dataset,
+  declare,
+  GRANT,
+  holderSigner,
+  keyProof,
+  postForm,
+  startIssuance,
+} from '../support/wire.ts'
 
 const { format, credential_definition: definition } = configuration
 
@@ -109,6 +119,22 @@ async function expectBody(response: Response): Promise<JsonObject> {
   return JSON.parse(text) as JsonObject
 }
 
+/** What a wallet gets that was told to wait, once the application has decided. */
+async function fetchedLater(wallet: Wallet, kind: object): Promise<JsonObject> {
+  const { services, metadata, token } = wallet
+  const asked = await request(wallet, { ...kind, ...(await proof(wallet, await nonceFromEndpoint(wallet))) })
+  const { transaction_id: id } = (await asked.json()) as JsonObject
+  expect([asked.status, id]).toEqual([202, expect.any(String)])
+  const sessionId = metadata.credential_issuer.split('/').at(-1) ?? ''
+  await call(services, `${ISSUER_URL}/issuance/oid4vci/complete/${sessionId}`, { credential_dataset: dataset })
+  const response = await services.fetch(metadata.deferred_credential_endpoint as string, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token.access_token as string}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ transaction_id: id }),
+  })
+  return expectBody(response)
+}
+
 /** Of its notifications. */
 const ID = expect.stringMatching(/^[\w-]{24}$/) as string
 const CREDENTIAL = expect.stringMatching(/^eyJ[\w.~-]+~$/) as string
@@ -158,6 +184,19 @@ describe('an issuer as it is', () => {
       credentials: [{ credential: answer.credential }],
       notification_id: ID,
     })
+  })
+
+  it('serves a wallet of draft 14 whose credential comes later', async () => {
+    const later = { credential_dataset: undefined, deferred: true }
+    const wallet = await walletOf(services, 'appended', [configuration], later)
+    expect(await fetchedLater(wallet, { format, credential_definition: definition })).toEqual({
+      credential: CREDENTIAL,
+      credentials: [{ credential: CREDENTIAL }],
+      notification_id: ID,
+    })
+    const newer = await walletOf(services, 'appended', [configuration], later)
+    const named = { credential_configuration_id: newer.ids[0] }
+    expect(Object.keys(await fetchedLater(newer, named))).toEqual(['credentials', 'notification_id'])
   })
 
   it('serves a wallet of draft 14 that knows SD-JWT VC by its old name', async () => {
