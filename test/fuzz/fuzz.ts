@@ -34,6 +34,9 @@ const HEADERS = [
   'origin',
   'idempotency-key',
   'dpop',
+  'if-none-match',
+  'accept-encoding',
+  'x-forwarded-for',
   'cookie',
   'host',
   'expect',
@@ -135,9 +138,14 @@ function problemOf(method: string, { statusCode, headers, body }: Answer): strin
   return members ? undefined : `status ${statusCode} with the body ${body.slice(0, 500)}`
 }
 
-/** A refusal writes nothing, but for a presentation that was read and found wanting: it ends its session. */
+/**
+ * A refusal writes nothing, but for a presentation that was read and found wanting, which ends its session, and a wrong
+ * transaction code, which counts.
+ */
+const WRITTEN = ['"the presentation was not accepted"', '"tx_code: this is not the transaction code"']
+
 function writeProblem({ statusCode, body }: Answer): string | undefined {
-  if (statusCode < 400 || body.includes('"the presentation was not accepted"')) return undefined
+  if (statusCode < 400 || WRITTEN.some((text) => body.includes(text))) return undefined
   return `refused with ${statusCode}, and something was written: ${body}`
 }
 
@@ -198,9 +206,20 @@ function mutateHeaders(random: Random, headers: FuzzRequest['headers']): FuzzReq
   return { ...others, [name]: other.replace(/[^\t -~\u0080-\u00ff]/g, '_') }
 }
 
+const OF_ISSUER = [
+  'credential_configuration',
+  'issuance_session',
+  'issuance_dataset',
+  'deferred_transaction',
+  'pre_authorized_code',
+  'idempotent_answer',
+  'credential_status',
+  'spent_nonce',
+] as const
+
 async function dump({ issuerStore, verifierStore }: Services): Promise<string> {
   const lists = [
-    ...(['credential_configuration', 'issuance_session', 'spent_nonce'] as const).map((name) => issuerStore.list(name)),
+    ...OF_ISSUER.map((name) => issuerStore.list(name)),
     ...(['verification_query', 'verification_session'] as const).map((name) => verifierStore.list(name)),
   ]
   return JSON.stringify(await Promise.all(lists as Promise<unknown>[]))

@@ -1,13 +1,15 @@
 /** A right request for every endpoint of both services, from which the mutations start. */
 import { randomBytes } from 'node:crypto'
-import type { Json, JsonObject } from '../../src/codec/json.ts'
+import { type Json, type JsonObject, parseJsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { encryptionMetadata } from '../../src/verifier/response-encryption.ts'
 import { attestationOf, makeAttester } from '../support/attestation.ts'
+import { boundSession, type DpopParts, dpopNonce, dpopProof } from '../support/dpop.ts'
 import { encryptedRequest, encryptedResponse } from '../support/encryption.ts'
+import { requestOf, TOKEN_ENDPOINT } from '../support/issuance.ts'
 import { bindingOf, mdocDataset, mdocProfile, mdocQuery } from '../support/mdoc.ts'
 import { type Profile, profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
@@ -25,6 +27,7 @@ import {
   holderSigner,
   issueCredential,
   keyProof,
+  postForm,
   presentationOf,
   redeem,
   requestCredential,
@@ -270,6 +273,70 @@ const token = (path: (session: string) => string): Target => ({
   },
 })
 
+/** What is changed is as often what a proof says as what is sent, and what it says is signed. */
+async function changedProof(parts: DpopParts, random: Random): Promise<string> {
+  const [header, payload] = readProof(await dpopProof(parts))
+  const changed = random(3)
+  return writeJws(
+    changed === 1 ? (mutateJson(random, header) as JsonObject) : header,
+    changed === 2 ? (mutateJson(random, payload) as JsonObject) : payload,
+    (data) => parts.key.sign(data),
+  )
+}
+
+function readProof(jwt: string): readonly [JsonObject, JsonObject] {
+  const [header, payload] = jwt.split('.').map((part, index) => (index < 2 ? parseJsonObject(decoded(part)) : {}))
+  return [header ?? {}, payload ?? {}]
+}
+
+const decoded = (part: string): string => Buffer.from(part, 'base64url').toString()
+
+async function refreshToken(services: Services): Promise<Readonly<Record<string, string>>> {
+  const { sessionId } = await startIssuance(services, { refresh_seconds: 600 })
+  const fields = { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, sessionId) }
+  const answer = (await (await postForm(services, TOKEN_ENDPOINT, fields)).json()) as Record<string, string>
+  return { grant_type: 'refresh_token', refresh_token: answer.refresh_token ?? '' }
+}
+
+async function codeWithTxCode(services: Services): Promise<Readonly<Record<string, string>>> {
+  const { sessionId } = await startIssuance(services, { tx_code: { value: '493536' } })
+  return { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, sessionId), tx_code: '493536' }
+}
+
+/** Each grant, and what goes with it: a transaction code, a DPoP proof. */
+const grants: readonly Target[] = [
+  { name: 'refresh token', fields: refreshToken, isBound: false },
+  { name: 'transaction code', fields: codeWithTxCode, isBound: false },
+  { name: 'refresh token and DPoP proof', fields: refreshToken, isBound: true },
+  { name: 'transaction code and DPoP proof', fields: codeWithTxCode, isBound: true },
+].map(({ name, fields, isBound }) => ({
+  name: `issuer POST /auth/token-endpoint, ${name}`,
+  make: async (services, random) => {
+    const body = { form: new URLSearchParams(await fields(services)).toString() }
+    const parts = { services, key: await holderSigner(), url: TOKEN_ENDPOINT, nonce: await dpopNonce(services) }
+    const headers = isBound ? { ...form, dpop: await changedProof(parts, random) } : form
+    return { service: 'issuer', method: 'POST', path: '/auth/token-endpoint', headers, body }
+  },
+}))
+
+/** With a bound token, at each of the endpoints that take one. */
+const boundRequests: readonly Target[] = ['credential-request', 'deferred-credential', 'notification'].map((name) => ({
+  name: `issuer POST /issuance/oid4vci/${name}, DPoP`,
+  make: async (services, random) => {
+    const ready = await boundSession(services)
+    const path = `/issuance/oid4vci/${name}`
+    const bodies: Record<string, Json> = {
+      'credential-request': (await requestOf(ready)) as Json,
+      'deferred-credential': { transaction_id: 'a' },
+      notification: { notification_id: 'a', event: 'credential_accepted' },
+    }
+    const { key, dpop: nonce, token } = ready
+    const dpop = await changedProof({ services, key, url: `${ISSUER_URL}${path}`, nonce, token }, random)
+    const headers = { 'content-type': 'application/json', authorization: `DPoP ${token}`, dpop }
+    return { service: 'issuer', method: 'POST', path, headers, body: { json: bodies[name] ?? {} } }
+  },
+}))
+
 async function queryId(services: Services): Promise<string> {
   const url = `${VERIFIER_URL}/dcql-query/create`
   return (await services.fetch(url, { method: 'POST', headers: json, body: JSON.stringify(dcqlQuery) })).text()
@@ -366,6 +433,20 @@ export const targets: readonly Target[] = [
         expires_in: 60,
       }),
   },
+  {
+    name: 'issuer POST /issuance/oid4vci/new-session, deferred',
+    make: async (services) => {
+      const value = {
+        deferred: true,
+        credential_configurations: [await declare(services)],
+        'pre-authorized_code': randomBytes(16).toString('hex'),
+        tx_code: { value: 'Größe-7!', input_mode: 'text', length: 8, description: 'It is in the letter' },
+        refresh_seconds: 600,
+      }
+      const request = post('issuer', '/issuance/oid4vci/new-session', value)
+      return { ...request, headers: { ...request.headers, 'idempotency-key': randomBytes(8).toString('hex') } }
+    },
+  },
   ofSession('issuer GET /issuance/oid4vci/status/{session_id}', (id) =>
     get('issuer', `/issuance/oid4vci/status/${id}`, authorization),
   ),
@@ -393,9 +474,11 @@ export const targets: readonly Target[] = [
   ),
   token(() => '/auth/token-endpoint'),
   token((session) => `/auth/token-endpoint/${session}`),
+  ...grants,
   credentialRequest,
   encryptedCredentialRequest,
   deferredRequest,
+  ...boundRequests,
   notification(() => '/issuance/oid4vci/notification'),
   notification((session) => `/issuance/oid4vci/notification/${session}`),
   {
@@ -403,6 +486,13 @@ export const targets: readonly Target[] = [
     make: async (services) => {
       const { sessionId } = await startIssuance(services, later)
       return post('issuer', `/issuance/oid4vci/complete/${sessionId}`, { credential_dataset: dataset })
+    },
+  },
+  {
+    name: 'issuer POST /issuance/oid4vci/complete/{session_id}, denied',
+    make: async (services) => {
+      const { sessionId } = await startIssuance(services, later)
+      return post('issuer', `/issuance/oid4vci/complete/${sessionId}`, { denied: true, reason: 'Not yet.' })
     },
   },
   ...(['issuer', 'verifier'] as const).flatMap((service) =>
