@@ -7,7 +7,7 @@ import { recorded } from '../event/event.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../protocol/oid4vci.ts'
 import type { Change } from '../store/store.ts'
-import type { OpenSession } from './access-token.ts'
+import { type OpenSession, TOKEN_SECONDS } from './access-token.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { withSingle } from './draft13.ts'
@@ -37,7 +37,9 @@ export async function issueOrDefer(
   const value = { sessionId, configurationId, holderKeys, ...(wantsSingle && { wantsSingle }) }
   const changed = await spendAndChange(context, open, spending, (session) => {
     const next = recordWaiting(session, configurationId)
-    const insert = { insert: 'deferred_transaction', id, value, dueAt: new Date(endOf(next)) } as const
+    // A token of the last refresh lives on for a while.
+    const dueAt = new Date(endOf(next) + TOKEN_SECONDS * 1000)
+    const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
     return { value: next, also: [insert, ...(isFirst ? [deferred(context, sessionId, next, now)] : [])] }
   })

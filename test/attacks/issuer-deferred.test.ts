@@ -213,6 +213,8 @@ describe('a deferred session', () => {
     expect(await services.issuerStore.get('deferred_transaction', ready.id)).toBeDefined()
     services.clock.now = new Date(now.getTime() + 7 * 86_400_000)
     expect(await statusOfSession(ready)).toMatchObject({ status: 'EXPIRED' })
+    // An access token of the last moment would have been good until then.
+    services.clock.now = new Date(now.getTime() + 7 * 86_400_000 + 300_000)
     await services.upkeep()
     expect(await services.issuerStore.get('deferred_transaction', ready.id)).toBeUndefined()
     services.clock.now = now
@@ -239,6 +241,23 @@ describe('a deferred session', () => {
     const response = await fetchLater(second.access_token, { transaction_id: id })
     expect(response.status).toBe(200)
     expect(await keysIn(response)).toEqual([holder.jwk])
+    services.clock.now = now
+  })
+
+  it('is good until the access token of the last refresh is over', async () => {
+    const { now } = services.clock
+    const session = await startedSession(services, { ...later, refresh_seconds: 600 })
+    const endpoint = `${TOKEN_ENDPOINT}/${session.sessionId}`
+    const first = (await (await postForm(services, endpoint, session.form)).json()) as Record<string, string>
+    const ready = { ...session, holder: await holderSigner(), audience: `${ISSUER_URL}/${session.sessionId}` }
+    const id = await wait({ ...ready, token: first.access_token ?? '', nonce: '' })
+    services.clock.now = new Date(now.getTime() + 599_000)
+    const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token ?? '' }
+    const last = (await (await postForm(services, endpoint, form)).json()) as Record<string, string>
+    services.clock.now = new Date(now.getTime() + 890_000)
+    await services.upkeep()
+    expect((await complete(session.sessionId)).status).toBe(200)
+    expect((await fetchLater(last.access_token, { transaction_id: id })).status).toBe(200)
     services.clock.now = now
   })
 
@@ -406,8 +425,16 @@ describe('a mistake of the application that decides', () => {
     const { sessionId } = await startIssuance(services, later)
     const { now } = services.clock
     services.clock.now = new Date(now.getTime() + 600_000)
-    await expectRefusal(await complete(sessionId), { status: 410, error: 'gone', why: /expired/ })
+    const gone = { status: 410, error: 'gone', why: /expired/ }
+    await expectRefusal(await complete(sessionId), gone)
+    // Once that is recorded, no clock that goes back revives it.
+    await services.upkeep()
     services.clock.now = now
+    const before = await dump(services)
+    for (const body of [{ credential_dataset: dataset }, { denied: true }]) {
+      await expectRefusal(await complete(sessionId, body), gone)
+    }
+    expect(await dump(services)).toBe(before)
   })
 
   it('already when it starts the session is refused', async () => {
