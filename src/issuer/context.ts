@@ -30,6 +30,7 @@ export interface IssuerContext {
     readonly code: KeyObject
     readonly suppliedCode: KeyObject
     readonly txCode: KeyObject
+    readonly rememberedTxCode: KeyObject
     readonly refresh: KeyObject
     readonly nonce: KeyObject
     readonly notification: KeyObject

@@ -87,6 +87,7 @@ function secretsOf(signingKey: KeyObject): IssuerContext['secrets'] {
     code: deriveSecret(signingKey, 'pre-authorized code'),
     suppliedCode: deriveSecret(signingKey, 'supplied pre-authorized code'),
     txCode: deriveSecret(signingKey, 'tx_code'),
+    rememberedTxCode: deriveSecret(signingKey, 'remembered tx_code'),
     refresh: deriveSecret(signingKey, 'refresh token'),
     nonce: deriveSecret(signingKey, 'c_nonce'),
     notification: deriveSecret(signingKey, 'notification_id'),

@@ -10,22 +10,29 @@ import { refuseUnfitting } from './dataset.ts'
 import { keepSuppliedCode, refuseUsedCode } from './pre-authorized-code.ts'
 import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
-import { makeTxCode } from './tx-code.ts'
+import { makeTxCode, openTxCode, sealTxCode } from './tx-code.ts'
 
 const LIFETIME_SECONDS = 600
 /** How long a wallet can come back to a deferred session, where nothing is said of it: seven days. */
 const DEFERRED_REFRESH_SECONDS = 604_800
 
+export type NewSessionAnswer = {
+  readonly session_id: string
+  readonly credential_offer_uri: string
+  readonly tx_code?: string
+}
+
 /**
  * Starts a session for the dataset, or one that gets it later. Refuses with `invalid_request`, naming the path, an unknown
  * configuration and a dataset that one of them cannot be filled with; with `invalid_state` a code that was used before.
- * Undefined when a request with the same idempotency key was faster.
+ * Undefined when a request with the same idempotency key was faster. The transaction code of the answer is sealed, as it is
+ * remembered: {@link openAnswer} is what leaves.
  */
 export async function startSession(
   context: IssuerContext,
   request: NewSession,
   { caller, remember }: { readonly caller: string; readonly remember: Remember },
-) {
+): Promise<NewSessionAnswer | undefined> {
   const { credential_configurations: configurationIds } = request
   const configurations = await Promise.all(configurationIds.map((id, index) => configurationAt(context, id, index)))
   const dataset = datasetOf(request)
@@ -41,7 +48,7 @@ export async function startSession(
   const answer = {
     session_id: sessionId,
     credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
-    ...(txCode?.generated === undefined ? {} : { tx_code: txCode.generated }),
+    ...(txCode?.generated === undefined ? {} : { tx_code: sealTxCode(context, sessionId, txCode.generated) }),
   }
   const once = remember(answer)
   const failed = await context.store.commit([
@@ -53,6 +60,12 @@ export async function startSession(
   ])
   if (failed !== undefined && failed >= once.length) refuseUsedCode()
   return failed === undefined ? answer : undefined
+}
+
+/** The answer as it is sent, the first time and when it is repeated. */
+export function openAnswer(context: IssuerContext, { tx_code: sealed, ...answer }: NewSessionAnswer): NewSessionAnswer {
+  const value = sealed === undefined ? undefined : openTxCode(context, answer.session_id, sealed)
+  return value === undefined ? answer : { ...answer, tx_code: value }
 }
 
 /** What a session has of which the wallet may ask again, or has to. */

@@ -24,7 +24,7 @@ import { fetchDeferred } from './deferred.ts'
 import type { ProvedRequest } from './dpop.ts'
 import { encryptResponse, readRequest } from './encryption.ts'
 import { accessTokenKeys, authorizationServerMetadata, issuerMetadata, type Shape } from './metadata.ts'
-import { startSession } from './new-session.ts'
+import { openAnswer, startSession } from './new-session.ts'
 import { makeNonce } from './nonce.ts'
 import { notify } from './notification.ts'
 import { getOffer } from './offer.ts'
@@ -83,9 +83,10 @@ function sessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const asked = { key: headers['idempotency-key'], route: 'issuance', caller: apiKeyLabel, body, now: context.now() }
-    return answerOnce(context.store, asked, (remember) =>
+    const answer = await answerOnce(context.store, asked, (remember) =>
       startSession(context, body, { caller: apiKeyLabel, remember }),
     )
+    return openAnswer(context, answer)
   })
   app.post('/issuance/oid4vci/complete/:session_id', { ...admin, schema: schemas.complete }, (request) =>
     completeSession(context, request.params.session_id, request.body, request.apiKeyLabel),

@@ -8,6 +8,7 @@ import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
 import type { NewSession } from './schemas.ts'
 import type { TxCode } from './session.ts'
+import { IV_BYTES, openCode, sealCode } from './supplied-code.ts'
 
 export interface MadeTxCode {
   readonly stored: TxCode
@@ -47,6 +48,16 @@ export function makeTxCode(
   const said = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
   const stored = { mac: mac(context, sessionId, value), asked: said, wrong: 0 }
   return { stored, generated: given === undefined ? value : undefined }
+}
+
+/** A code that was generated, for the answer that is remembered with an idempotency key: no database has it in the clear. */
+export function sealTxCode({ secrets, random }: IssuerContext, sessionId: string, value: string): string {
+  return sealCode(secrets.rememberedTxCode, sessionId, value, random(IV_BYTES))
+}
+
+/** The code again, or undefined when it was sealed under another signing key, and so is good for nothing any more. */
+export function openTxCode({ secrets }: IssuerContext, sessionId: string, sealed: string): string | undefined {
+  return openCode(secrets.rememberedTxCode, sessionId, sealed)
 }
 
 /** The authorization server compares it; of us the wallet only hears what to ask its holder for. */

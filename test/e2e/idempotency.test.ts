@@ -101,6 +101,17 @@ describe.each([
     expect(answer.error_description).toMatch(/Idempotency-Key/)
   })
 
+  if (kind === 'issuance')
+    it('gets the same transaction code, which no database has in the clear', async () => {
+      const first = await start('key-with-tx-code', { ...body, tx_code: { length: 12 } })
+      expect(first.answer.tx_code).toMatch(/^[0-9]{12}$/)
+      const stored = JSON.stringify([await remembered(), await services.issuerStore.list('issuance_session')])
+      expect(stored).toContain(first.answer.session_id)
+      expect(stored).not.toContain(first.answer.tx_code)
+      expect(await start('key-with-tx-code', { ...body, tx_code: { length: 12 } })).toEqual(first)
+      expect(services.logLines.join()).not.toContain(first.answer.tx_code)
+    })
+
   it('leaves nothing of key or body in what is remembered', async () => {
     await start('a-key-to-look-for')
     const rows = JSON.stringify(await remembered())
