@@ -1,3 +1,4 @@
+import { Ajv } from 'ajv'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { commonSettings, type ReadResult } from '../config/common.ts'
@@ -42,6 +43,10 @@ describe('the table of services', () => {
       expect(names).toEqual(expect.arrayContaining(Object.keys(commonSettings)))
       expect(names.length).toBeGreaterThan(Object.keys(commonSettings).length)
     }
+  })
+
+  it('has settings that are JSON Schema, at which nobody looks again when a service starts', () => {
+    for (const name of serviceNames) expect(new Ajv().validateSchema(services[name].settings)).toBe(true)
   })
 })
 

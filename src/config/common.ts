@@ -3,11 +3,12 @@
  * anything starts, and all are told at once, each with its path.
  */
 import type { KeyObject } from 'node:crypto'
-import { Ajv, type ErrorObject } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import type { Static, TObject } from 'typebox'
 import * as Type from 'typebox'
 import { isObject, type JsonObject } from '../codec/json.ts'
 import type { Certificate } from '../keys/certificate.ts'
+import { compileSchema } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import { addressMistakes, addressWarnings } from './address.ts'
 import { apiKeyMistakes, apiKeyWarnings } from './api-keys.ts'
@@ -99,7 +100,7 @@ export function readShape<Schema extends TObject>(schema: Schema, value: unknown
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
   const later = LATER.filter((name) => Object.hasOwn(value, name))
   const known = Object.entries(value).filter(([name]) => !later.includes(name))
-  const validate = new Ajv({ allErrors: true, strict: false }).compile(schema)
+  const validate = compileSchema(schema, { all: true })
   const errors = validate(Object.fromEntries(known)) ? [] : (validate.errors ?? [])
   const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
   return {

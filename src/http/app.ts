@@ -8,10 +8,11 @@ import type { Socket } from 'node:net'
 import formbody from '@fastify/formbody'
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { Ajv, type ValidateFunction } from 'ajv'
+import type { ValidateFunction } from 'ajv'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { refuse } from '../protocol/error.ts'
+import { compileSchema } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
@@ -237,7 +238,7 @@ function openApiOf({ title, description }: AppOptions): NonNullable<SwaggerOptio
 function lazyValidator(schema: object) {
   let validate: ValidateFunction | undefined
   return (data: unknown): { value: unknown } | { error: Error } => {
-    validate ??= new Ajv({ allErrors: false, strict: false }).compile(schema)
+    validate ??= compileSchema(schema, { all: false })
     if (validate(data)) return { value: data }
     return { error: Object.assign(new Error(describeMistakes(validate.errors ?? []).join('; ')), { validation: [] }) }
   }
