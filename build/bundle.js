@@ -18,10 +18,14 @@ await build({
   minifySyntax: true,
   legalComments: 'linked',
   banner: { js: '#!/usr/bin/env node' },
-  // The OpenAPI plug-in could write YAML as well; nobody asks it to.
-  alias: { yaml: './build/no-yaml.js' },
+  // The OpenAPI plug-in could write YAML as well, and trace what it does; nobody asks it to.
+  alias: { yaml: './build/no-yaml.js', debug: './build/no-debug.cjs' },
   // Native code of an optional dependency; loaded where Node has no SQLite of its own.
-  // And two that the PostgreSQL driver would take where they are installed, which they are not.
-  external: ['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
+  // Two that the PostgreSQL driver would take where they are installed, which they are not. And two that Fastify would take
+  // if `http/app.ts` did not tell it how to check and to write.
+  external: [
+    ...['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
+    ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
+  ],
   logLevel: 'warning',
 })
