@@ -1,13 +1,13 @@
 /** Takes a presentation of an SD-JWT VC apart into evidence, without judging it. SD-JWT VC draft-19; RFC 9901. */
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
-import { type Place, readSdJwt } from '../../codec/sd-jwt.ts'
+import { type Place, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { chainOf, confirmedKey, namesOf, numericDate, statusOf, stringsOf } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { hasOrderedStatus } from '../ordered-status.ts'
 import { holdSdJwt } from '../sd-jwt/present.ts'
-import { keyBindingOf, revealSdJwt } from '../sd-jwt/read.ts'
+import { keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt/read.ts'
 import { ALWAYS_SHOWN, ENVELOPE } from './members.ts'
 import { claimsOf } from './schema.ts'
 
@@ -15,11 +15,14 @@ export const IDS = ['dc+sd-jwt'] as const
 
 /** Throws a MalformedError when the text is no SD-JWT at all. */
 export function read(presentation: string): Evidence {
-  const sdJwt = readSdJwt(presentation)
+  return takeApart(readSdJwt(presentation)).evidence
+}
+
+function takeApart(sdJwt: SdJwt): TakenApart {
   const { payload, header } = sdJwt.jws
-  const { payload: claims, problem } = revealSdJwt(sdJwt, mustBeShown)
+  const { payload: claims, hidable, problem } = revealSdJwt(sdJwt, mustBeShown)
   const vct = ownString(payload, 'vct')
-  return {
+  const evidence: Evidence = {
     // Draft-19 knows the one type only: vc+sd-jwt is a credential of the W3C. What a bad disclosure may hide is not missing.
     formats: ownString(header, 'typ') === 'dc+sd-jwt' && (vct || problem !== undefined) ? IDS : [],
     issuer: {
@@ -37,10 +40,11 @@ export function read(presentation: string): Evidence {
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     status: statusOf(own(payload, 'status')),
   }
+  return { evidence, hidable }
 }
 
 export function hold(credential: string): HeldCredential {
-  return holdSdJwt(credential, read, 'it is no SD-JWT VC: its type is not dc+sd-jwt, or it has no vct')
+  return holdSdJwt(credential, takeApart, 'it is no SD-JWT VC: its type is not dc+sd-jwt, or it has no vct')
 }
 
 export function fulfils(order: Order, credential: string): boolean {

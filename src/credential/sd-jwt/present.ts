@@ -1,29 +1,28 @@
 /** The holder's side: what a credential shows of itself, and a presentation of it. RFC 9901 sections 4.3 and 7.2. */
 import { writeJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
-import { asSdJwt, digestOf, type Place, readSdJwt, revealClaims } from '../../codec/sd-jwt.ts'
+import { asSdJwt, digestOf, type Place, readSdJwt, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
 import { joseAlgorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
 import { approvalOf } from '../../protocol/transaction-data.ts'
 import { firstEnd, inSeconds } from '../evidence.ts'
-import type { Binding, Evidence, HeldCredential } from '../format.ts'
+import type { Binding, HeldCredential } from '../format.ts'
+import type { TakenApart } from './read.ts'
 
 /** What `vp_formats_supported` says of SD-JWT formats. OpenID4VP 1.0, IETF SD-JWT VC, Verifier Metadata. */
 export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-jwt_alg_values': [...joseAlgorithms] }
 
-/** The credential as `read` takes it apart; a MalformedError says `otherwise` when it is of another format. */
-export function holdSdJwt(credential: string, read: (text: string) => Evidence, otherwise: string): HeldCredential {
-  const sdJwt = asSdJwt(credential)
-  const evidence = read(sdJwt)
+/** The credential as its format takes it apart; a MalformedError says `otherwise` when it is of another format. */
+export function holdSdJwt(
+  credential: string,
+  takeApart: (sdJwt: SdJwt) => TakenApart,
+  otherwise: string,
+): HeldCredential {
+  const { evidence, hidable } = takeApart(readSdJwt(asSdJwt(credential)))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formats.length === 0) malformed(otherwise)
-  const { jws, disclosures } = readSdJwt(sdJwt)
-  return {
-    ...evidence,
-    hidable: revealClaims(jws.payload, disclosures).disclosed.map(({ place }) => place),
-    expiresAt: firstEnd(evidence.validity),
-  }
+  return { ...evidence, hidable, expiresAt: firstEnd(evidence.validity) }
 }
 
 export async function presentSdJwt(

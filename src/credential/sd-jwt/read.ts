@@ -9,7 +9,14 @@ import { importPublicKey } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { isApproval } from '../../protocol/transaction-data.ts'
 import { numericDate, signedAt } from '../evidence.ts'
-import type { HolderEvidence } from '../format.ts'
+import type { Evidence, HolderEvidence } from '../format.ts'
+
+/** An SD-JWT as a format takes it apart: for who is shown it, and for its holder. */
+export interface TakenApart {
+  readonly evidence: Evidence
+  /** Where what is disclosed stands: what the holder can leave out. */
+  readonly hidable: readonly Place[]
+}
 
 /**
  * The payload with what the disclosures reveal; with a problem, the payload as the issuer signed it. `mustBeShown` says
@@ -18,15 +25,15 @@ import type { HolderEvidence } from '../format.ts'
 export function revealSdJwt(
   { jws, disclosures }: SdJwt,
   mustBeShown: (place: Place) => boolean,
-): { readonly payload: JsonObject; readonly problem: string | undefined } {
+): Pick<TakenApart, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
   try {
     const { claims, disclosed } = revealClaims(jws.payload, disclosures)
     const concealed = disclosed.find(({ place }) => mustBeShown(place))
     if (concealed) malformed(`${concealed.place.join('.')} must not be selectively disclosable`)
-    return { payload: claims, problem: undefined }
+    return { payload: claims, hidable: disclosed.map(({ place }) => place), problem: undefined }
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return { payload: jws.payload, problem: error.message }
+    return { payload: jws.payload, hidable: [], problem: error.message }
   }
 }
 

@@ -3,12 +3,12 @@
  * RFC 9901 sections 7.1 and 7.3; VC-JOSE-COSE for the members.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
-import { type Place, readSdJwt } from '../../codec/sd-jwt.ts'
+import { type Place, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { chainOf, confirmedKey } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt } from '../sd-jwt/present.ts'
-import { keyBindingOf, revealSdJwt } from '../sd-jwt/read.ts'
+import { keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt/read.ts'
 import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
@@ -32,12 +32,15 @@ const ALWAYS_SHOWN = new Set([
 
 /** Throws a MalformedError when the text is no SD-JWT at all. */
 export function read(presentation: string): Evidence {
-  const sdJwt = readSdJwt(presentation)
+  return takeApart(readSdJwt(presentation)).evidence
+}
+
+function takeApart(sdJwt: SdJwt): TakenApart {
   const { payload, header } = sdJwt.jws
   const revealed = revealSdJwt(sdJwt, mustBeShown)
   const claims = credentialOf(revealed.payload)
   const { identifiers, ...said } = w3cEvidence(payload, claims)
-  return {
+  const evidence: Evidence = {
     formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
     issuer: { identifiers, chain: chainOf(header), signedBy: (key) => signedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
@@ -47,10 +50,11 @@ export function read(presentation: string): Evidence {
     envelope: [],
     ...said,
   }
+  return { evidence, hidable: revealed.hidable }
 }
 
 export function hold(credential: string): HeldCredential {
-  return holdSdJwt(credential, read, 'its type is not vc+sd-jwt')
+  return holdSdJwt(credential, takeApart, 'its type is not vc+sd-jwt')
 }
 
 export function fulfils(order: Order, credential: string): boolean {
