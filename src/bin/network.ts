@@ -19,10 +19,6 @@ export function lanAddress(interfaces = networkInterfaces()): string | undefined
   })?.address
 }
 
-export function isLoopback(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
-}
-
 /** Why nobody can listen there now (`EADDRINUSE`, `EACCES`, …), or undefined when one can. */
 export function listenProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {

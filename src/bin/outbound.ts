@@ -9,7 +9,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type Outbound, OutboundError, type OutboundRequest, type OutboundResponse } from '../http/outbound.ts'
-import { isPublicAddress } from '../protocol/private-host.ts'
+import { isPublicAddress, withoutBrackets } from '../protocol/private-host.ts'
 import { reasonOf } from './outbound-reason.ts'
 
 /** Every address of a name. */
@@ -68,7 +68,7 @@ function addressOf({ url: text, allowPrivateAddresses }: OutboundRequest): URL {
   if (protocol !== 'https:' && protocol !== 'http:') throw new OutboundError('the address is neither https nor http')
   if (username !== '' || password !== '') throw new OutboundError('the address has a user name or a password in it')
   if (protocol === 'http:' && !allowPrivateAddresses) throw new OutboundError('the address is not https')
-  const literal = url.hostname.replace(/^\[|\]$/g, '')
+  const literal = withoutBrackets(url.hostname)
   if (isIP(literal) !== 0 && !mayConnect(literal, protocol, allowPrivateAddresses)) throw refusal(url)
   return url
 }

@@ -1,5 +1,5 @@
 /** `baseUrl`: what it may be, and when plain http deserves a warning. */
-import { isPrivateHost } from '../protocol/private-host.ts'
+import { isSecure } from '../protocol/private-host.ts'
 
 export function addressMistakes(baseUrl: string): string[] {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
@@ -15,7 +15,6 @@ export function addressMistakes(baseUrl: string): string[] {
 }
 
 export function addressWarnings(baseUrl: string): string[] {
-  const { protocol, hostname } = new URL(baseUrl)
-  if (protocol === 'https:' || isPrivateHost(hostname)) return []
+  if (isSecure(new URL(baseUrl))) return []
   return ['baseUrl: http without TLS on a public host; wallets refuse it, and credentials can be read on the way']
 }

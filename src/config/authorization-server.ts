@@ -1,7 +1,7 @@
 /** `authorizationServer`: an OAuth 2.0 server that gives the access tokens in our place. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { isPrivateHost } from '../protocol/private-host.ts'
+import { isSecure } from '../protocol/private-host.ts'
 
 const DEFAULT_CLAIM = 'pre-authorized_code'
 /** A claim as every token has it opens whatever session somebody names like it. */
@@ -74,8 +74,9 @@ export function authorizationServerMistakes(settings: AuthorizationServer | unde
 
 function addressProblem(text: string): string | undefined {
   if (!URL.canParse(text)) return 'it is not a URL; write it like https://login.example'
-  const { protocol, hostname, username, password } = new URL(text)
+  const url = new URL(text)
+  const { username, password } = url
   if (username !== '' || password !== '') return 'it must not contain a user or password'
-  if (protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))) return undefined
+  if (isSecure(url)) return undefined
   return 'it must begin with https://; plain http is for addresses of this machine and its network'
 }

@@ -1,4 +1,5 @@
 /** `database.url` for PostgreSQL, in the form of JDBC or of PostgreSQL itself, and what it says of encryption. */
+import { isLoopback, withoutBrackets } from '../protocol/private-host.ts'
 import type { Files } from './files.ts'
 
 export interface PostgresAddress {
@@ -66,7 +67,7 @@ function parse(text: string): Parsed | undefined {
   }
   try {
     return {
-      host: url.hostname.replace(/^\[|\]$/g, ''),
+      host: withoutBrackets(url.hostname),
       port: url.port === '' ? 5432 : Number(url.port),
       database: decodeURIComponent(url.pathname.slice(1)),
       user: url.username === '' ? undefined : decodeURIComponent(url.username),
@@ -122,10 +123,6 @@ function readTls(
   } catch {
     return { mistakes: [`database.url: sslrootcert: ${file} cannot be read`] }
   }
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i.test(host)
 }
 
 /** Personal data goes to the database, and should not be read on the way. */

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { fromBase64 } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { isPrivateHost } from '../protocol/private-host.ts'
+import { isSecure } from '../protocol/private-host.ts'
 
 export const SessionCallbackSetting = Type.Object(
   {
@@ -61,13 +61,9 @@ function problemOfUrl(text: string): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://'
   if (url.username !== '' || url.password !== '') return 'it must not contain a user or password; use apiKey'
   if (url.hash !== '') return 'it must not have a fragment, which nobody would be sent'
-  if (url.protocol === 'https:' || isOwnNetwork(url.hostname)) return undefined
+  // A name without a dot can only be one of the own network, as containers have them.
+  if (isSecure(url) || !/[.:]/.test(url.hostname)) return undefined
   return 'http is for hosts of the own network only; use https'
-}
-
-/** A name without a dot can only be one of the own network, as containers have them. */
-function isOwnNetwork(hostname: string): boolean {
-  return isPrivateHost(hostname) || !/[.:]/.test(hostname)
 }
 
 function problemOfSecret(secret: string): string | undefined {

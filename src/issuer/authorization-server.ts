@@ -13,7 +13,7 @@ import { type Outbound, OutboundError, type OutboundRequest } from '../http/outb
 import { published } from '../http/published.ts'
 import { keysOf, type PublishedKey, readKeySet, signedByOneOf } from '../keys/key-set.ts'
 import { refuse } from '../protocol/error.ts'
-import { isPrivateHost } from '../protocol/private-host.ts'
+import { isSecure } from '../protocol/private-host.ts'
 
 export interface AuthorizationServer {
   readonly config: AuthorizationServerConfig
@@ -104,10 +104,9 @@ function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject
   if (url === undefined || !URL.canParse(url)) {
     return refuseUnavailable(`the metadata of ${issuer} has no ${name}; name the address in authorizationServer`)
   }
-  const { origin, protocol, hostname } = new URL(url)
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))
-  if (!isSafe) return refuseUnavailable(`${name} in the metadata of ${issuer} is no https address`)
-  return { url, allowPrivateAddresses: origin === new URL(issuer).origin }
+  const address = new URL(url)
+  if (!isSecure(address)) return refuseUnavailable(`${name} in the metadata of ${issuer} is no https address`)
+  return { url, allowPrivateAddresses: address.origin === new URL(issuer).origin }
 }
 
 async function fetchKeys(outbound: Outbound, address: Address): Promise<readonly PublishedKey[]> {

@@ -4,7 +4,7 @@
  */
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
-import { isPrivateHost } from '../protocol/private-host.ts'
+import { isSecure } from '../protocol/private-host.ts'
 
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
 type Described = readonly { readonly locale?: string }[]
@@ -45,8 +45,7 @@ function canonical(locale: string, path: string): string {
 /** Wallets load it: from https, from the text itself, or from this machine and its network while trying things out. */
 function refuseImage(uri: string | undefined, path: string): void {
   if (uri === undefined || /^data:image\/[\w.+-]+[;,]/i.test(uri)) return
-  const { protocol, hostname } = URL.canParse(uri) ? new URL(uri) : { protocol: '', hostname: '' }
-  if (protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))) return
+  if (URL.canParse(uri) && isSecure(new URL(uri))) return
   refuse('invalid_request', `${path}: it must be an https: URL, or a data: URI of an image`)
 }
 

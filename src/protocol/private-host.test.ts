@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isPrivateHost, isPublicAddress } from './private-host.ts'
+import { isLoopback, isPrivateHost, isPublicAddress, isSecure } from './private-host.ts'
 
 const PUBLIC = ['1.1.1.1', '9.255.255.255', '100.63.255.255', '100.128.0.0', '172.15.0.1', '172.32.0.0', '192.0.1.0']
 const SIX = ['2606:4700::1111', '2a00:1450:4001::200e', '2001:4860:4860::8888', '2001:200::1']
@@ -21,5 +21,33 @@ describe('Addresses of the internet', () => {
 
   it.each(NOT_PUBLIC)('%s is none', (address) => {
     expect(isPublicAddress(address)).toBe(false)
+  })
+})
+
+describe('This machine', () => {
+  it.each([
+    ['localhost', true],
+    ['issuer.localhost', true],
+    ['127.0.0.9', true],
+    ['[::1]', true],
+    ['::1', true],
+    ['127.0.0.1.example', false],
+    ['192.168.1.17', false],
+  ])('is %s: %s', (host, expected) => {
+    expect(isLoopback(host)).toBe(expected)
+  })
+})
+
+describe('What goes there cannot be read on the way', () => {
+  it.each([
+    ['https://issuer.example', true],
+    ['http://localhost:8079', true],
+    ['http://[fd12::1]', true],
+    ['http://issuer.example', false],
+    ['http://1.1.1.1', false],
+    ['ftp://localhost', false],
+    ['javascript:alert(1)', false],
+  ])('%s: %s', (url, expected) => {
+    expect(isSecure(new URL(url))).toBe(expected)
   })
 })

@@ -1,26 +1,27 @@
-/** Hosts for which plain http is good enough: this machine, and the network it stands in. And those of the internet. */
+/** Where an address leads: to this machine, to the network it stands in, or into the internet; and what may go there in the clear. */
 import { BlockList, isIP } from 'node:net'
+
+/** Whether nobody on the way can read what goes there: https, or plain http that stays on this machine and its network. */
+export function isSecure({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))
+}
 
 /** Whether the name or address can only mean this machine or its own network. */
 export function isPrivateHost(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname.endsWith('.local')) return true
-  const address = hostname.replace(/^\[|\]$/g, '')
+  const address = withoutBrackets(hostname)
   const family = isIP(address)
-  return family !== 0 && privateAddresses().check(address, family === 6 ? 'ipv6' : 'ipv4')
+  return family !== 0 && own.check(address, family === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** Loopback, RFC 1918, RFC 4193 and link-local. */
-function privateAddresses(): BlockList {
-  const list = new BlockList()
-  list.addSubnet('127.0.0.0', 8)
-  list.addSubnet('10.0.0.0', 8)
-  list.addSubnet('172.16.0.0', 12)
-  list.addSubnet('192.168.0.0', 16)
-  list.addSubnet('169.254.0.0', 16)
-  list.addAddress('::1', 'ipv6')
-  list.addSubnet('fc00::', 7, 'ipv6')
-  list.addSubnet('fe80::', 10, 'ipv6')
-  return list
+/** Whether the name or address means this machine alone. */
+export function isLoopback(hostname: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i.test(withoutBrackets(hostname))
+}
+
+/** An IPv6 address as it is outside of a URL; every other host as it is. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
 }
 
 /**
@@ -34,6 +35,12 @@ export function isPublicAddress(address: string): boolean {
   return family === 6 && global.check(address, 'ipv6') && !special.check(address, 'ipv6')
 }
 
+/** Loopback, RFC 1918, RFC 4193 and link-local. */
+const own = listOf(
+  'ipv4',
+  ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'],
+  listOf('ipv6', ['::1/128', 'fc00::/7', 'fe80::/10']),
+)
 /** What has been given out at all: RFC 4291 section 2.4. */
 const global = listOf('ipv6', ['2000::/3'])
 const special = listOf(

@@ -5,7 +5,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
 import { refuse } from '../protocol/error.ts'
-import { isPrivateHost } from '../protocol/private-host.ts'
+import { isSecure } from '../protocol/private-host.ts'
 
 const PARAMETER = 'response_code'
 const MAX_CHARACTERS = 2048
@@ -15,8 +15,9 @@ export function wantRedirectUri(uri: string): void {
   if (uri.length > MAX_CHARACTERS) wrong(`must have at most ${MAX_CHARACTERS} characters`)
   // What a URL parser would drop or change unseen is not what was meant.
   if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) wrong('must be an absolute URL')
-  const { protocol, hostname, username, password, searchParams } = new URL(uri)
-  if (protocol !== 'https:' && !(protocol === 'http:' && isPrivateHost(hostname))) {
+  const url = new URL(uri)
+  const { username, password, searchParams } = url
+  if (!isSecure(url)) {
     wrong('must be https; plain http is for addresses of this machine and its network')
   }
   if (uri.includes('#')) wrong('must have no fragment')

@@ -1,5 +1,5 @@
 /** Addresses that others give us: https, or plain http within this machine and its own network. */
-import { isPrivateHost } from '../protocol/private-host.ts'
+import { isSecure } from '../protocol/private-host.ts'
 import { refuse, type WalletErrorCode } from './error.ts'
 
 /** `value`, if it is an address we may go to; `what` names it: `response_uri`. Refuses with `code` or `insecure_address`. */
@@ -16,9 +16,7 @@ export function readAddress(value: unknown, what: string, code: WalletErrorCode)
 
 /** Whether a person can be sent there: no script, no file, nothing that others on the way can read. */
 export function isSafeAddress(url: string): boolean {
-  if (!URL.canParse(url)) return false
-  const { protocol, hostname } = new URL(url)
-  return protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))
+  return URL.canParse(url) && isSecure(new URL(url))
 }
 
 /** The address of a document about `identifier`: the well-known path goes between host and path. RFC 8414 section 3.1. */

@@ -1,8 +1,8 @@
 /** What the demo leaves running: fresh links for a wallet of one's own, and the calls to go on by hand. */
 import { join } from 'node:path'
+import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, shellWord } from '../command-line.ts'
 import { certificateFile } from '../init/files.ts'
-import { isLoopback } from '../network.ts'
 import { qrLines } from '../qr.ts'
 import { hanging, paint } from '../terminal.ts'
 import { accepted, call, type Started, startedOf } from './calls.ts'

@@ -1,7 +1,7 @@
 /** Whether a service could listen where it should, and be found where it says. */
 import { addressMistakes } from '../../config/address.ts'
-import { isPrivateHost } from '../../protocol/private-host.ts'
-import { defaultHost, isLoopback, lanAddress, listenProblem } from '../network.ts'
+import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
+import { defaultHost, lanAddress, listenProblem } from '../network.ts'
 import type { Finding } from './finding.ts'
 
 export interface Address {

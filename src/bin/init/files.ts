@@ -5,6 +5,7 @@ import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
+import { withoutBrackets } from '../../protocol/private-host.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
 import type { ServiceName } from '../services.ts'
@@ -93,7 +94,7 @@ function settingsOf({ service, baseUrl, port, displayName }: NewService, apiKey:
 
 /** The names by which verifiers compare a certificate with `issuer.id`, and wallets with the host of a verifier. */
 function namesOf(baseUrl: string): SubjectAltNames {
-  const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')
+  const host = withoutBrackets(new URL(baseUrl).hostname)
   return { uris: [baseUrl], ...(isIP(host) === 0 ? { dnsNames: [host] } : { ipAddresses: [host] }) }
 }
 

@@ -4,8 +4,9 @@
  */
 import { resolve } from 'node:path'
 import { addressMistakes } from '../../config/address.ts'
+import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, readWords, shellWord } from '../command-line.ts'
-import { isLoopback, lanAddress } from '../network.ts'
+import { lanAddress } from '../network.ts'
 import { isServiceName, type ServiceName, services } from '../services.ts'
 import {
   CONFIG_FILE,
