@@ -2,7 +2,7 @@
  * The records of the audit log, each chained to the one before: what a record covers, and how a line of a copy is written.
  * No personal data is in one, and no secret: a session stands in it by the hash of its id.
  */
-import { hash } from 'node:crypto'
+import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, ownString } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 
@@ -59,7 +59,7 @@ export function chainProblem(position: Position, record: AuditRecord): string | 
 }
 
 export function sessionThumbprint(sessionId: string): string {
-  return hash('sha256', sessionId, 'base64url')
+  return digestOf(sessionId)
 }
 
 /** A record as a line of a copy: members in order, no white space. RFC 8785. */
@@ -77,7 +77,7 @@ export function readRecord(line: string, value: JsonObject): AuditRecord {
 }
 
 function hashOf(previous: string, record: AuditEntry & { readonly sequence: number }): string {
-  return hash('sha256', `${previous}\n${canonical(record as unknown as JsonObject)}`, 'base64url')
+  return digestOf(`${previous}\n${canonical(record as unknown as JsonObject)}`)
 }
 
 /** All members are texts and whole numbers, so that their order is all there is to decide. */

@@ -8,6 +8,16 @@ export function malformed(why: string): never {
   throw new MalformedError(why)
 }
 
+/** What `read` gives, or undefined where it finds something malformed. */
+export function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedError) return undefined
+    throw error
+  }
+}
+
 /** What `read` gives. Where something in it is malformed, the error says in what: `the payload: it is not JSON`. */
 export function within<T>(what: string, read: () => T): T {
   try {

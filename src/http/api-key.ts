@@ -1,6 +1,6 @@
 /** API keys: `integrations.authentication` maps each key (a secret) to a label (not one). */
-import { hash } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
+import { digestOf } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 
 /** The label of the key in an `Authorization: Bearer` header. Refuses anything else with `unauthorized`. */
@@ -15,7 +15,7 @@ export function authenticator(
   random: (bytes: number) => Uint8Array,
 ): Authenticate {
   const secret = toBase64url(random(32))
-  const digest = (key: string): string => hash('sha256', secret + key, 'base64url')
+  const digest = (key: string): string => digestOf(secret + key)
   const labels = new Map(Object.entries(labelByKey).map(([key, label]) => [digest(key), label]))
   return (authorization) => {
     const [, key] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []

@@ -2,7 +2,8 @@
  * `Idempotency-Key`: a request that is repeated, because its answer was lost, gets the first answer again. What is kept of
  * the request is a MAC of its body under the key, and of the key a digest.
  */
-import { createHmac, hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { digestOf } from '../codec/digest.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
 import type { Change, Store } from '../store/store.ts'
@@ -49,7 +50,7 @@ export async function answerOnce<Answer extends JsonObject>(
   const { key, route, caller, body, now } = request
   if (key === undefined) return (await run(() => [])) ?? impossible()
   if (!KEY.test(key)) refuse('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
-  const id = hash('sha256', JSON.stringify([route, caller, key]), 'base64url')
+  const id = digestOf(JSON.stringify([route, caller, key]))
   const bodyMac = createHmac('sha256', key).update(JSON.stringify(body)).digest('base64url')
   for (;;) {
     const answer = await firstAnswer(store, { id, bodyMac, now }, run)

@@ -2,8 +2,8 @@
  * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token. It is
  * asked seldom: keys are kept, and so is what it said of a token, for seconds. RFC 8414, RFC 7517, RFC 7662.
  */
-import { hash } from 'node:crypto'
 import type { Logger } from 'pino'
+import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { lru } from '../codec/lru.ts'
@@ -140,7 +140,7 @@ function briefly(
   const known = lru<string, { readonly answer: Promise<JsonObject>; readonly until: number }>(MAX_INTROSPECTIONS.kept)
   let running = 0
   return async (token) => {
-    const digest = hash('sha256', token, 'base64url')
+    const digest = digestOf(token)
     const before = known.get(digest)
     if (before !== undefined && now().getTime() < before.until) return before.answer
     if (running >= MAX_INTROSPECTIONS.atOnce) refuseUnavailable('too many introspections run already')

@@ -4,7 +4,7 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orUndefined } from '../codec/malformed.ts'
 
 export interface DpopNonces {
   /** The nonce to use from now on. */
@@ -28,7 +28,7 @@ export function dpopNonces(secret: KeyObject): DpopNonces {
       return made.nonce
     },
     isGood: (nonce, now) => {
-      const bytes = decode(nonce)
+      const bytes = orUndefined(() => fromBase64url(nonce))
       if (bytes?.length !== TIME_BYTES + MAC_BYTES) return false
       const period = bytes.readUIntBE(0, TIME_BYTES)
       const until = (period + 1) * PERIOD_SECONDS + GOOD_SECONDS
@@ -41,13 +41,4 @@ function nonceBytes(secret: KeyObject, period: number): Buffer {
   const time = Buffer.alloc(TIME_BYTES)
   time.writeUIntBE(period, 0, TIME_BYTES)
   return Buffer.concat([time, createHmac('sha256', secret).update(time).digest().subarray(0, MAC_BYTES)])
-}
-
-function decode(nonce: string): Buffer | undefined {
-  try {
-    return fromBase64url(nonce)
-  } catch (error) {
-    if (error instanceof MalformedError) return undefined
-    throw error
-  }
 }

@@ -2,7 +2,7 @@
  * DPoP: a wallet that signs each request with a key of its own gets tokens that are worth nothing without that key. RFC 9449.
  * A proof is verified here; that it is used once is decided by the batch of what it is for, which has its `spend` in it.
  */
-import { hash } from 'node:crypto'
+import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
@@ -129,7 +129,7 @@ function freshTime({ now, config }: IssuerContext, payload: JsonObject): number 
 /** In the collection of the other nonces, none of which has a dot; kept for as long as the proof would be taken again. */
 function spending(jkt: string, id: string, issuedAt: number): Change<IssuerCollections> {
   const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
-  return { insert: 'spent_nonce', id: `dpop.${hash('sha256', `${jkt}.${id}`, 'base64url')}`, value: {}, dueAt }
+  return { insert: 'spent_nonce', id: `dpop.${digestOf(`${jkt}.${id}`)}`, value: {}, dueAt }
 }
 
 function orInvalid<T>(read: () => T): T {

@@ -4,7 +4,7 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orUndefined } from '../codec/malformed.ts'
 
 /** How long a nonce is good. */
 export const NONCE_SECONDS = 300
@@ -22,7 +22,7 @@ export function makeNonce(secret: KeyObject, sessionId: string | undefined, rand
 
 /** When the nonce expires, if we made it for this session or for any, and it has not. */
 export function nonceExpiry(secret: KeyObject, sessionId: string, nonce: string, now: Date): Date | undefined {
-  const bytes = decode(nonce)
+  const bytes = orUndefined(() => fromBase64url(nonce))
   if (bytes?.length !== EXPIRY_BYTES + RANDOM_BYTES + MAC_BYTES) return undefined
   const body = bytes.subarray(0, -MAC_BYTES)
   const claimed = bytes.subarray(-MAC_BYTES)
@@ -38,13 +38,4 @@ function mac(secret: KeyObject, sessionId: string | undefined, body: Uint8Array)
     .update(sessionId ?? '')
     .digest()
     .subarray(0, MAC_BYTES)
-}
-
-function decode(nonce: string): Buffer | undefined {
-  try {
-    return fromBase64url(nonce)
-  } catch (error) {
-    if (error instanceof MalformedError) return undefined
-    throw error
-  }
 }

@@ -2,7 +2,8 @@
  * The pre-authorized code: derived from the session id under a secret, so that no database holds one.
  * It begins with the session id, so that the token endpoint without a session in its path finds the session.
  */
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
+import { isSameSecret } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 import type { Change } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
@@ -64,6 +65,5 @@ export function refuseUsedCode(): never {
 /** The session a code was made for, or undefined when we did not make it. */
 export function sessionOfCode(secret: KeyObject, code: string): string | undefined {
   const sessionId = code.slice(0, Math.max(0, code.lastIndexOf('.')))
-  const [ours, claimed] = [Buffer.from(preAuthorizedCode(secret, sessionId)), Buffer.from(code)]
-  return ours.length === claimed.length && timingSafeEqual(ours, claimed) ? sessionId : undefined
+  return isSameSecret(preAuthorizedCode(secret, sessionId), code) ? sessionId : undefined
 }

@@ -4,8 +4,9 @@
  * successor, until the wallet has shown that it has the answer: by the successor, or by a credential that the new access token
  * got. Whoever sends a token after that is not the only one who has it, and the whole family ends. RFC 9700 section 4.14.2.
  */
-import { createHmac, hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
+import { digestOf } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, type RefreshPolicy, withoutRetry } from './session.ts'
@@ -70,8 +71,4 @@ export function nextRefreshToken(
 /** It begins with the session id, so that the token endpoint without a session in its path finds the session. */
 function tokenOf(sessionId: string, secret: string): string {
   return `${sessionId}.${secret}`
-}
-
-function digestOf(token: string): string {
-  return hash('sha256', token, 'base64url')
 }

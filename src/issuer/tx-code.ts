@@ -3,7 +3,8 @@
  * is stored, under a secret that no database holds, since a few digits are guessed in no time where they can be compared.
  * OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { isSameSecret } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
 import type { NewSession } from './schemas.ts'
@@ -87,11 +88,7 @@ export function isRightTxCode(
     return sent ? refuse('invalid_request', 'tx_code: this offer asks for no transaction code') : true
   }
   if (!sent) return refuse('invalid_request', 'tx_code is missing: this offer asks for a transaction code')
-  return wanted.mac !== undefined && isSame(mac(context, sessionId, sent), wanted.mac)
-}
-
-function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(Buffer.from(a), Buffer.from(b))
+  return wanted.mac !== undefined && isSameSecret(mac(context, sessionId, sent), wanted.mac)
 }
 
 /** Of the session, so that equal codes of two sessions look different; in one of the ways that Unicode has to write it. */

@@ -2,8 +2,8 @@
  * The way back in a same-device flow: the wallet sends the person to the application with a code that nobody else has, and
  * only with it is the result given out. OpenID4VP 1.0, Response Mode direct_post (redirect_uri), Session Fixation.
  */
-import { hash, timingSafeEqual } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
+import { digestOf, isSameSecret } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 import { isSecure } from '../protocol/private-host.ts'
 
@@ -33,11 +33,7 @@ export function makeResponseCode(uri: string, random: (bytes: number) => Uint8Ar
 
 /** Whether `code` is the one of this digest. The time it takes says nothing about either. */
 export function isResponseCode(code: string, digest: string): boolean {
-  return timingSafeEqual(Buffer.from(digestOf(code)), Buffer.from(digest))
-}
-
-function digestOf(code: string): string {
-  return hash('sha256', code, 'base64url')
+  return isSameSecret(digestOf(code), digest)
 }
 
 function wrong(why: string): never {
