@@ -2,11 +2,11 @@
  * Access tokens: JWTs that others can verify with our JWKS (RFC 9068), and that we recognise by their digest: a token is
  * good when it is exactly the one its session was given. How one is come by is in token-request.ts.
  */
-import { hash, timingSafeEqual } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
+import { digestOf, isSameSecret } from '../codec/digest.ts'
 import { ownString } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orUndefined } from '../codec/malformed.ts'
 import { refuse } from '../protocol/error.ts'
 import type { Change } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
@@ -44,13 +44,14 @@ export interface OpenSession {
 
 /**
  * Commits what is done with an open session, as the store does: its DPoP proof is used once, or what it proves does not happen.
- * Refuses with `invalid_dpop_proof` one that was used before. RFC 9449 section 11.1.
+ * That is so of a request that changes nothing, too. Refuses with `invalid_dpop_proof` one that was used before. RFC 9449 section 11.1.
  */
 export async function commitOpen(
   { store }: IssuerContext,
   { spends }: OpenSession,
   changes: readonly Change<IssuerCollections>[],
 ): Promise<number | undefined> {
+  if (changes.length + spends.length === 0) return undefined
   const failed = await store.commit([...changes, ...spends])
   return failed !== undefined && failed >= changes.length ? atResource(refuseReplayedProof) : failed
 }
@@ -81,7 +82,12 @@ async function sessionOfOwnToken({ store, now }: IssuerContext, token: string): 
   const sessionId = subjectOf(token)
   const row = sessionId === undefined ? undefined : await store.get('issuance_session', sessionId)
   const known = row?.value.token
-  if (sessionId === undefined || row === undefined || known === undefined || !isSame(known.digest, digestOf(token))) {
+  if (
+    sessionId === undefined ||
+    row === undefined ||
+    known === undefined ||
+    !isSameSecret(known.digest, digestOf(token))
+  ) {
     return refuse('invalid_token', 'the access token is not one of ours')
   }
   if (now().getTime() >= known.expiresAt) refuse('invalid_token', 'the access token has expired')
@@ -127,18 +133,5 @@ export async function makeAccessToken(
 
 /** What the token says of itself: where to look, and nothing to rely on. */
 function subjectOf(token: string): string | undefined {
-  try {
-    return ownString(readJws(token).payload, 'sub')
-  } catch (error) {
-    if (error instanceof MalformedError) return undefined
-    throw error
-  }
-}
-
-function digestOf(token: string): string {
-  return hash('sha256', token, 'base64url')
-}
-
-function isSame(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+  return orUndefined(() => ownString(readJws(token).payload, 'sub'))
 }

@@ -75,5 +75,9 @@ export const issuerSecrets: readonly (keyof IssuerCollections)[] = [
 /** Refuses with `not_found`. */
 export async function findSession(store: IssuerStore, sessionId: string): Promise<IssuanceSession> {
   const row = await store.get('issuance_session', sessionId)
-  return row?.value ?? refuse('not_found', 'there is no such session')
+  return row?.value ?? refuseUnknownSession()
+}
+
+export function refuseUnknownSession(): never {
+  return refuse('not_found', 'there is no such session')
 }

@@ -1,13 +1,14 @@
 /** The application's decision on a deferred session: the data of its credentials, or that there will be none. */
 import type { JsonObject } from '../codec/json.ts'
-import { recorded } from '../event/event.ts'
 import { refuse } from '../protocol/error.ts'
+import { updateWith } from '../store/store.ts'
+import { findSession, refuseUnknownSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type Decision, type IssuanceSession, isUndecided, recordDecision, statusOf } from './session.ts'
-import { changeSession } from './session-change.ts'
-import { eventBody, statusBody } from './session-status.ts'
+import { sessionEvent } from './session-event.ts'
+import { statusBody } from './session-status.ts'
 
 /**
  * Decides, once, and gives the status of the session. Refuses with `not_found` or `gone` a session that is not there any more,
@@ -18,25 +19,22 @@ export async function completeSession(
   sessionId: string,
   completion: Completion,
   caller: string,
-) {
-  const row = await context.store.get('issuance_session', sessionId)
-  if (row === undefined) return refuse('not_found', 'there is no such session')
+): Promise<JsonObject> {
+  const { store } = context
   const now = context.now()
-  refuseDecided(row.value, now)
-  const dataset = await datasetOf(context, row.value, completion)
+  const known = await findSession(store, sessionId)
+  refuseDecided(known, now)
+  const dataset = await datasetOf(context, known, completion)
   const denied = dataset === undefined ? { denied: completion.reason ? { reason: completion.reason } : {} } : {}
   const decision: Decision = { at: now.getTime(), ...denied }
-  const open = { sessionId, session: row.value, version: row.version, spends: [] }
-  const session = await changeSession(context, open, (session) => {
+  const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'
+  const filled = dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]
+  const decided = await updateWith(store, 'issuance_session', sessionId, (session) => {
     refuseDecided(session, now)
     const value = recordDecision(session, decision)
-    const data = eventBody(sessionId, value, now)
-    const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'
-    const event = recorded({ type, at: now.getTime(), sessionId, caller, data }, context.random)
-    const also = dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]
-    return { value, also: [...also, event] }
+    return { value, also: [...filled, sessionEvent(context, type, { sessionId, session: value, now, caller })] }
   })
-  return statusBody(sessionId, session, now)
+  return statusBody(sessionId, decided ?? refuseUnknownSession(), now)
 }
 
 /** The dataset, which then fits; undefined where there will be none. */

@@ -3,18 +3,17 @@
  * kept until the application has decided. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { toBase64url } from '../codec/base64url.ts'
-import { recorded } from '../event/event.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../protocol/oid4vci.ts'
 import type { Change } from '../store/store.ts'
-import { type OpenSession, TOKEN_SECONDS } from './access-token.ts'
+import { commitOpen, type OpenSession, TOKEN_SECONDS } from './access-token.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { withSingle } from './draft13.ts'
 import { type Granted, issueCredentials } from './issuing.ts'
 import { endOf, type IssuanceSession, isUndecided, recordFetched, recordWaiting } from './session.ts'
-import { spendAndChange, spendProof } from './session-change.ts'
-import { eventBody } from './session-status.ts'
+import { changeSession } from './session-change.ts'
+import { sessionEvent } from './session-event.ts'
 
 /** How long a wallet waits before it asks again. */
 const INTERVAL_SECONDS = 5
@@ -35,14 +34,21 @@ export async function issueOrDefer(
   const { sessionId } = open
   const id = toBase64url(context.random(24))
   const value = { sessionId, configurationId, holderKeys, ...(wantsSingle && { wantsSingle }) }
-  const changed = await spendAndChange(context, open, spending, (session) => {
-    const next = recordWaiting(session, configurationId)
-    // A token of the last refresh lives on for a while.
-    const dueAt = new Date(endOf(next) + TOKEN_SECONDS * 1000)
-    const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
-    const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
-    return { value: next, also: [insert, ...(isFirst ? [deferred(context, sessionId, next, now)] : [])] }
-  })
+  const changed = await changeSession(
+    context,
+    open,
+    (session) => {
+      const next = recordWaiting(session, configurationId)
+      // A token of the last refresh lives on for a while.
+      const dueAt = new Date(endOf(next) + TOKEN_SECONDS * 1000)
+      const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
+      const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
+      // The application may want to know that somebody waits.
+      const event = isFirst ? [sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })] : []
+      return { value: next, also: [insert, ...event] }
+    },
+    [spending],
+  )
   return changed && { transaction_id: id, interval: INTERVAL_SECONDS }
 }
 
@@ -66,7 +72,7 @@ export async function fetchDeferred(
   }
   refuseDenied(open.session)
   if (isUndecided(open.session)) {
-    await spendProof(context, open)
+    await commitOpen(context, open, [])
     return { transaction_id: id, interval: INTERVAL_SECONDS }
   }
   const { configurationId, holderKeys, wantsSingle } = row.value
@@ -94,10 +100,4 @@ function refuseTransaction(): never {
     'invalid_transaction_id',
     'the transaction_id is unknown or has been used; a new credential request gets the credential',
   )
-}
-
-/** The first request of the session waits: the application may want to know that somebody does. */
-function deferred({ random }: IssuerContext, sessionId: string, session: IssuanceSession, now: Date) {
-  const data = eventBody(sessionId, session, now)
-  return recorded({ type: 'issuance.deferred', at: now.getTime(), sessionId, data }, random)
 }

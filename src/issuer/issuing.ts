@@ -4,7 +4,6 @@
  */
 import { type JsonObject, own } from '../codec/json.ts'
 import type { Order } from '../credential/format.ts'
-import { recorded } from '../event/event.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialResponse } from '../protocol/oid4vci.ts'
@@ -16,8 +15,8 @@ import { formatOfConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { notificationId } from './notification.ts'
 import { type IssuanceSession, recordIssued } from './session.ts'
-import { spendAndChange } from './session-change.ts'
-import { eventBody } from './session-status.ts'
+import { changeSession } from './session-change.ts'
+import { sessionEvent } from './session-event.ts'
 import { entriesFor, keptEntries, statusOfEntry, validStatus } from './status-list/issued.ts'
 
 /** What a request has been found good for: a credential for each of the keys. */
@@ -62,12 +61,18 @@ export async function issueCredentials(
   const credentials = await inTurn(orders, (order) => issueChecked(context, order))
   const { sessionId } = open
   const { configurationId } = granted
-  const changed = await spendAndChange(context, open, spending, async (session) => {
-    const value = recordIssued(before(session), issued)
-    const isFirst = session.issued.length === 0
-    const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
-    return { value, also: [...kept, ...(isFirst ? [succeeded(context, sessionId, value, granted.now)] : [])] }
-  })
+  const changed = await changeSession(
+    context,
+    open,
+    async (session) => {
+      const value = recordIssued(before(session), issued)
+      const isFirst = session.issued.length === 0
+      const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
+      const event = { sessionId, session: value, now: granted.now }
+      return { value, also: [...kept, ...(isFirst ? [sessionEvent(context, 'issuance.succeeded', event)] : [])] }
+    },
+    [spending],
+  )
   if (changed === undefined) return undefined
   return {
     credentials: credentials.map((credential) => ({ credential })),
@@ -108,10 +113,4 @@ async function issueChecked({ signer, random }: IssuerContext, order: Order): Pr
   const credential = await format.issue(order, signer, random)
   if (!format.fulfils(order, credential)) throw new Error('the credential does not read back as it was ordered')
   return credential
-}
-
-/** The session has given out its first credential. */
-function succeeded({ random }: IssuerContext, sessionId: string, session: IssuanceSession, now: Date) {
-  const data = eventBody(sessionId, session, now)
-  return recorded({ type: 'issuance.succeeded', at: now.getTime(), sessionId, data }, random)
 }

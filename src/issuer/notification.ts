@@ -1,16 +1,15 @@
 /** What became of credentials, by the word of the wallet. OpenID4VCI 1.0, Notification Endpoint. */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
-import type { JsonObject } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
-import { recorded } from '../event/event.ts'
+import { isSameSecret } from '../codec/digest.ts'
+import { orUndefined } from '../codec/malformed.ts'
 import { refuse } from '../protocol/error.ts'
 import type { NotificationRequest } from '../protocol/oid4vci.ts'
 import type { OpenSession } from './access-token.ts'
 import type { IssuerContext } from './context.ts'
 import { isNotified, recordNotification } from './session.ts'
-import { changeSession, spendProof } from './session-change.ts'
-import { eventBody } from './session-status.ts'
+import { changeSession } from './session-change.ts'
+import { sessionEvent } from './session-event.ts'
 
 const PLACE_BYTES = 2
 const MAC_BYTES = 16
@@ -42,42 +41,22 @@ export async function notify(
   }
   const place = placeOf(context, open, notification.notification_id)
   const { event, event_description: description } = notification
-  if (isNotified(open.session, place, event)) {
-    await spendProof(context, open)
-    return
-  }
   const at = context.now()
   const status = await context.store.get('credential_status', open.sessionId)
   await changeSession(context, open, (session) => {
     if (isNotified(session, place, event)) return undefined
     const value = recordNotification(session, place, { event, at: at.getTime(), ...(description && { description }) })
-    return { value, also: [notified(context, open.sessionId, eventBody(open.sessionId, value, at, status?.value))] }
+    const changed = { sessionId: open.sessionId, session: value, now: at, status: status?.value }
+    return { value, also: [sessionEvent(context, 'issuance.notified', changed)] }
   })
 }
 
 function placeOf(context: IssuerContext, { sessionId, session }: OpenSession, id: string): number {
-  const bytes = decode(id)
+  const bytes = orUndefined(() => fromBase64url(id))
   const place = bytes?.length === PLACE_BYTES + MAC_BYTES ? bytes.readUIntBE(0, PLACE_BYTES) : undefined
   const isOurs = place !== undefined && session.issued[place] !== undefined
-  if (!isOurs || !isSame(notificationId(context, sessionId, place), id)) {
+  if (!isOurs || !isSameSecret(notificationId(context, sessionId, place), id)) {
     return refuse('invalid_notification_id', 'there is no such notification_id; send that of the credential response')
   }
   return place
-}
-
-function notified({ random, now }: IssuerContext, sessionId: string, data: JsonObject) {
-  return recorded({ type: 'issuance.notified', at: now().getTime(), sessionId, data }, random)
-}
-
-function decode(id: string): Buffer | undefined {
-  try {
-    return fromBase64url(id)
-  } catch (error) {
-    if (error instanceof MalformedError) return undefined
-    throw error
-  }
-}
-
-function isSame(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }

@@ -3,14 +3,13 @@
  * can be issued, and later the session goes. What was issued keeps its entry in the status list.
  */
 import type { Retention } from '../config/retention.ts'
-import { recorded } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
 import { endOf, type IssuanceSession, statusOf, withoutWords } from './session.ts'
-import { eventBody } from './session-status.ts'
+import { sessionEvent } from './session-event.ts'
 
 /** What becomes of a session that is due. */
 interface Step {
@@ -60,12 +59,10 @@ async function changesOf(
   const step = stepOf(value, retention, now)
   if (step === 'purge') return [{ delete: 'issuance_session', id, version }]
   const { session, dueAt, expires, erases } = step
-  const data = eventBody(id, session, now)
-  const event = { type: 'issuance.expired', at: now.getTime(), sessionId: id, data } as const
   return [
     { update: 'issuance_session', id, version, value: session, dueAt },
     ...(erases ? await erasure(effects, id, dueAt) : []),
-    ...(expires ? [recorded(event, effects.random)] : []),
+    ...(expires ? [sessionEvent(effects, 'issuance.expired', { sessionId: id, session, now })] : []),
   ]
 }
 

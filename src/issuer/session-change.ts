@@ -13,55 +13,28 @@ export interface SessionChange {
 }
 
 /**
- * Spends something and changes the session, both or neither; again when another request of the session was faster.
- * `change` changes nothing itself and may refuse. Gives the session as it now is, or undefined when it had been spent before.
+ * Changes the session and spends `spending` and the DPoP proof, all or nothing; again when another request of the session was
+ * faster. `change` changes nothing itself, may refuse, and may be asked several times; where it gives undefined, the session
+ * stays as it is. Gives the session as it now is, or undefined when `spending` had been spent before. Refuses with
+ * `invalid_token` when the session is gone, and like {@link commitOpen}.
  */
-export async function spendAndChange(
+export async function changeSession(
   context: IssuerContext,
   open: OpenSession,
-  spending: Change<IssuerCollections>,
-  change: (session: IssuanceSession) => SessionChange | Promise<SessionChange>,
+  change: (session: IssuanceSession) => SessionChange | undefined | Promise<SessionChange | undefined>,
+  spending: readonly Change<IssuerCollections>[] = [],
 ): Promise<IssuanceSession | undefined> {
   const id = open.sessionId
   let { session, version } = open
   for (;;) {
-    const { value, also } = await change(session)
-    const next = { update: 'issuance_session', id, version, value } as const
-    const failed = await commitOpen(context, open, [spending, next, ...also])
-    if (failed === undefined) return value
-    if (failed === 0) return undefined
-    ;({ session, version } = await readAgain(context, id))
+    const made = await change(session)
+    const update = made && ({ update: 'issuance_session', id, version, value: made.value } as const)
+    const failed = await commitOpen(context, open, [...spending, ...(update ? [update, ...made.also] : [])])
+    if (failed === undefined) return made?.value ?? session
+    if (failed < spending.length) return undefined
+    const row = await context.store.get('issuance_session', id)
+    if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
+    session = row.value
+    version = row.version
   }
-}
-
-/** The same where nothing is spent but a proof. A `change` that gives undefined leaves the session as it is. */
-export async function changeSession(
-  context: IssuerContext,
-  open: OpenSession,
-  change: (session: IssuanceSession) => SessionChange | undefined,
-): Promise<IssuanceSession> {
-  const id = open.sessionId
-  let { session, version } = open
-  for (;;) {
-    const made = change(session)
-    if (made === undefined) {
-      await spendProof(context, open)
-      return session
-    }
-    const { value, also } = made
-    const next = { update: 'issuance_session', id, version, value } as const
-    if ((await commitOpen(context, open, [next, ...also])) === undefined) return value
-    ;({ session, version } = await readAgain(context, id))
-  }
-}
-
-/** What a request spends that changes nothing: its DPoP proof, where it has one. Refuses like `commitOpen`. */
-export async function spendProof(context: IssuerContext, open: OpenSession): Promise<void> {
-  if (open.spends.length > 0) await commitOpen(context, open, [])
-}
-
-async function readAgain({ store }: IssuerContext, id: string) {
-  const row = await store.get('issuance_session', id)
-  if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
-  return { session: row.value, version: row.version }
 }

@@ -2,18 +2,23 @@
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { type IssuanceSession, statusOf, withoutWords } from './session.ts'
+import { type IssuanceSession, statusOf } from './session.ts'
 import type { CredentialStatus } from './status-list/rows.ts'
 
 /** What the integrating application sees of a session. Refuses with `not_found`. */
-export async function getStatus(context: IssuerContext, sessionId: string) {
+export async function getStatus(context: IssuerContext, sessionId: string): Promise<JsonObject> {
   const session = await findSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
   return statusBody(sessionId, session, context.now(), row?.value)
 }
 
 /** The same, of a session as it is at hand; without `status`, none of its credentials has been revoked or suspended. */
-export function statusBody(sessionId: string, session: IssuanceSession, now: Date, status?: CredentialStatus) {
+export function statusBody(
+  sessionId: string,
+  session: IssuanceSession,
+  now: Date,
+  status?: CredentialStatus,
+): JsonObject {
   const withEntry = new Set(status?.entries.map(({ configurationId }) => configurationId))
   return {
     session_id: sessionId,
@@ -22,7 +27,7 @@ export function statusBody(sessionId: string, session: IssuanceSession, now: Dat
     expires_at: Math.floor(session.expiresAt / 1000),
     ...(session.refresh && { refresh_until: Math.floor(session.refresh.until / 1000) }),
     ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
-    credential_configurations: session.configurationIds,
+    credential_configurations: [...session.configurationIds],
     // One for each credential, in the order they were issued.
     credentials: session.issued.flatMap(({ configurationId, issuedAt, count = 1 }) =>
       Array.from({ length: count }, () => ({
@@ -34,14 +39,6 @@ export function statusBody(sessionId: string, session: IssuanceSession, now: Dat
     ...deferralOf(session),
     ...notificationsOf(session),
   }
-}
-
-/**
- * The same for an event, which waits outside of the session and may outlive what is erased of it: without what wallets said
- * in words of their own. {@link withWords} puts that in when the event is sent.
- */
-export function eventBody(...[sessionId, session, ...rest]: Parameters<typeof statusBody>): JsonObject {
-  return statusBody(sessionId, withoutWords(session), ...rest) as unknown as JsonObject
 }
 
 /** The body of an event with the words that the session still has. */

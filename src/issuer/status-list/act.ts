@@ -1,9 +1,10 @@
 /** Revoking, suspending and reinstating: all credentials of a session at once, while the session is there and after. */
 import { type EventType, recorded } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
+import { refuseUnknownSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOf, endRefreshing, type IssuanceSession } from '../session.ts'
-import { eventBody } from '../session-status.ts'
+import { sessionEvent } from '../session-event.ts'
 import { bitChanges } from './chunks.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from './rows.ts'
 
@@ -36,10 +37,10 @@ export async function changeStatus(context: IssuerContext, request: ActRequest) 
     if (known.state === 'REVOKED' && state !== 'REVOKED') {
       refuse('invalid_state', 'the credentials of this session have been revoked, and that cannot be undone')
     }
-    const value = { ...known, state }
-    const changed = known.state !== state
-    const failed = changed && (await context.store.commit(await batchOf(context, request, { ...row, value })))
-    if (failed === false || failed === undefined) return { session_id: sessionId, credential_status: state }
+    const answer = { session_id: sessionId, credential_status: state }
+    if (known.state === state) return answer
+    const changes = await batchOf(context, request, { ...row, value: { ...known, state } })
+    if ((await context.store.commit(changes)) === undefined) return answer
   }
 }
 
@@ -54,12 +55,13 @@ async function batchOf(
   const { event } = ACTS[act]
   const row = await store.get('issuance_session', sessionId)
   const session = row && (value.state === 'REVOKED' ? endRefreshing(row.value, now) : row.value)
-  const data = session === undefined ? bodyOf(sessionId, value) : eventBody(sessionId, session, now, value)
   return [
     { update: 'credential_status', id: sessionId, version, value },
     ...(row && session && session !== row.value ? [sessionUpdate(sessionId, row.version, session)] : []),
     ...(await bitChanges(store, value.entries, STATUS_VALUES[value.state])),
-    recorded({ type: event, at: now.getTime(), sessionId, caller, data }, random),
+    session === undefined
+      ? recorded({ type: event, at: now.getTime(), sessionId, caller, data: bodyOf(sessionId, value) }, random)
+      : sessionEvent(context, event, { sessionId, session, now, caller, status: value }),
   ] as const
 }
 
@@ -78,7 +80,7 @@ function bodyOf(sessionId: string, status: CredentialStatus) {
 
 async function refuseWithoutStatus({ store }: IssuerContext, sessionId: string): Promise<never> {
   const session = await store.get('issuance_session', sessionId)
-  if (session === undefined) return refuse('not_found', 'there is no such session')
+  if (session === undefined) return refuseUnknownSession()
   return refuse(
     'invalid_state',
     session.value.issued.length === 0
