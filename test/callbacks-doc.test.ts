@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createOutbound } from '../src/bin/outbound.ts'
 import { attempt } from '../src/callback/attempt.ts'
 import { sessionCallbackOf } from '../src/config/session-callback.ts'
-import { carriedByCallback } from '../src/event/carried.ts'
+import { carriedByCallback } from '../src/event/event.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../docs/callbacks.md'), 'utf8')
 const outbound = createOutbound()

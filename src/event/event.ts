@@ -8,26 +8,30 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import type { Change } from '../store/store.ts'
 
-export type EventType =
-  | 'configuration.created'
-  | 'configuration.removed'
-  | 'issuance.started'
-  | 'issuance.succeeded'
-  | 'issuance.deferred'
-  | 'issuance.completed'
-  | 'issuance.denied'
-  | 'issuance.notified'
-  | 'issuance.expired'
-  | 'credential.revoked'
-  | 'credential.suspended'
-  | 'credential.reinstated'
-  | 'query.created'
-  | 'verification.started'
-  | 'presentation.verified'
-  | 'verification.succeeded'
-  | 'verification.failed'
-  | 'verification.declined'
-  | 'verification.expired'
+/** Every kind of event, and whether the callback tells the application of it; all of them go into the audit log. */
+export const carriedByCallback = {
+  'configuration.created': false,
+  'configuration.removed': false,
+  'issuance.started': false,
+  'issuance.succeeded': true,
+  'issuance.deferred': true,
+  'issuance.completed': false,
+  'issuance.denied': false,
+  'issuance.notified': true,
+  'issuance.expired': true,
+  'credential.revoked': true,
+  'credential.suspended': true,
+  'credential.reinstated': true,
+  'query.created': false,
+  'presentation.verified': false,
+  'verification.started': false,
+  'verification.succeeded': true,
+  'verification.failed': true,
+  'verification.declined': true,
+  'verification.expired': true,
+} as const
+
+export type EventType = keyof typeof carriedByCallback
 
 export interface Event {
   readonly type: EventType

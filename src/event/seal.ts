@@ -8,8 +8,7 @@ import { type AuditEntry, chain, LOG_STARTED, ORIGIN, sessionThumbprint } from '
 import { type PendingCallback, queued } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { type Change, type DueRow, partOf, type Row, type Store } from '../store/store.ts'
-import { carriedByCallback } from './carried.ts'
-import type { Event, EventCollections } from './event.ts'
+import { carriedByCallback, type Event, type EventCollections } from './event.ts'
 
 export interface SealContext {
   readonly store: Store<EventCollections>
