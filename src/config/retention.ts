@@ -37,6 +37,31 @@ export function retentionOf(settings: RetentionSettings | undefined, defaults: R
   return { personalDataSeconds: Math.min(personalDataSeconds, sessionSeconds), sessionSeconds }
 }
 
+/** What is due of a session that has ended, or will. */
+export interface Due {
+  readonly erases: boolean
+  /** It is erased already, and goes. */
+  readonly purges: boolean
+  /** When something is to be done next. */
+  readonly next: Date
+}
+
+/** Of a session whose end is `end`, in milliseconds since the epoch, and which was erased then, if it was. */
+export function dueOf(
+  { personalDataSeconds, sessionSeconds }: Retention,
+  end: number,
+  erasedAt: number | undefined,
+  now: Date,
+): Due {
+  const [eraseAt, purgeAt] = [end + personalDataSeconds * 1000, end + sessionSeconds * 1000]
+  const at = now.getTime()
+  return {
+    erases: at >= eraseAt && erasedAt === undefined,
+    purges: at >= purgeAt && erasedAt !== undefined,
+    next: new Date(at < end ? end : at < eraseAt ? eraseAt : purgeAt),
+  }
+}
+
 /** How long a session may be there, from its first day on. */
 export function longestKeptMs({ sessionSeconds }: Retention): number {
   return (sessionSeconds + LONGEST_LIFE_SECONDS) * 1000

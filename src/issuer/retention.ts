@@ -2,7 +2,7 @@
  * The end of an issuance session, and what is left of it: its expiry is recorded, its dataset is erased when nothing more
  * can be issued, and later the session goes. What was issued keeps its entry in the status list.
  */
-import type { Retention } from '../config/retention.ts'
+import { dueOf, type Retention } from '../config/retention.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
@@ -29,24 +29,19 @@ export async function sweepSessions({ retention }: IssuerConfig, effects: Issuer
 }
 
 /** The session as it is after `now`, or `purge` when it is over and done with. Pure. */
-export function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | 'purge' {
-  const end = endOf(session)
-  const [eraseAt, purgeAt] = [retention.personalDataSeconds, retention.sessionSeconds].map(
-    (seconds) => end + seconds * 1000,
-  ) as [number, number]
-  const at = now.getTime()
-  if (session.erasedAt !== undefined && at >= purgeAt) return 'purge'
+function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | 'purge' {
   // A token, or whatever else keeps a session alive, may have moved the end.
+  const { erases, purges, next } = dueOf(retention, endOf(session), session.erasedAt, now)
+  if (purges) return 'purge'
+  const at = now.getTime()
   const expires = statusOf(session, now) === 'EXPIRED' && session.expiredAt === undefined
-  const erases = at >= eraseAt && session.erasedAt === undefined
-  const next = at < end ? end : at < eraseAt ? eraseAt : purgeAt
   return {
     session: {
       ...(erases ? withoutWords(session) : session),
       ...(expires && { expiredAt: at }),
       ...(erases && { erasedAt: at }),
     },
-    dueAt: new Date(next),
+    dueAt: next,
     expires,
     erases,
   }

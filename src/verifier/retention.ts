@@ -2,7 +2,7 @@
  * The end of a verification session, and what is left of it: its expiry is recorded, what was disclosed is erased a while
  * after the final state, and later the session goes.
  */
-import type { Retention } from '../config/retention.ts'
+import { dueOf, type Retention } from '../config/retention.ts'
 import { recorded } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
@@ -18,34 +18,13 @@ const PATIENCE_MS = 60_000
 /** Whether the application is still to be told of this session. */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
 
-/** Everything that is due of the sessions, in turns. Nothing is erased or deleted while a callback is pending. */
-export function sweepSessions(
-  { retention }: VerifierConfig,
-  { store, now, random }: VerifierEffects,
-  hasPendingCallback: HasPendingCallback,
-): Promise<void> {
-  const at = now()
-  return sweep(
-    store,
-    'verification_session',
-    at,
-    async (row: DueRow<VerificationSession>): Promise<readonly Change<VerifierCollections>[]> => {
-      const { id, value, version } = row
-      const step = stepOf(value, retention, at)
-      if ((step === 'purge' || step.erases) && (await hasPendingCallback(id))) {
-        const dueAt = new Date(at.getTime() + PATIENCE_MS)
-        return [{ update: 'verification_session', id, version, value, dueAt }]
-      }
-      if (step === 'purge') return [{ delete: 'verification_session', id, version, erases: true }]
-      const event = { type: 'verification.expired', at: at.getTime(), sessionId: id } as const
-      return [
-        { update: 'verification_session', id, version, value: step.session, dueAt: step.dueAt, erases: true },
-        ...(step.expires ? [recorded(event, random)] : []),
-      ]
-    },
-  )
+interface Sweeping extends Pick<VerifierEffects, 'random'> {
+  readonly retention: Retention
+  readonly now: Date
+  readonly hasPendingCallback: HasPendingCallback
 }
 
+/** What becomes of a session that is due. */
 interface Step {
   readonly session: VerificationSession
   /** When something is to be done next. */
@@ -54,23 +33,46 @@ interface Step {
   readonly erases: boolean
 }
 
+/** Everything that is due of the sessions, in turns. Nothing is erased or deleted while a callback is pending. */
+export function sweepSessions(
+  { retention }: VerifierConfig,
+  { store, now, random }: VerifierEffects,
+  hasPendingCallback: HasPendingCallback,
+): Promise<void> {
+  const sweeping = { retention, now: now(), random, hasPendingCallback }
+  return sweep(store, 'verification_session', sweeping.now, (row) => changesOf(row, sweeping))
+}
+
 /** The session as it is after `now`, or `purge` when it is over and done with. Pure. */
-export function stepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
-  const end = endOf(session)
-  const [eraseAt, purgeAt] = [retention.personalDataSeconds, retention.sessionSeconds].map(
-    (seconds) => end + seconds * 1000,
-  ) as [number, number]
+function stepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
+  const { erases, purges, next } = dueOf(retention, endOf(session), session.erasedAt, now)
+  if (purges) return 'purge'
   const at = now.getTime()
-  if (session.erasedAt !== undefined && at >= purgeAt) return 'purge'
   const expires = statusOf(session, now) === 'EXPIRED' && session.expiredAt === undefined
-  const erases = at >= eraseAt && session.erasedAt === undefined
   const ended = expires ? { ...session, encryptionKey: undefined, expiredAt: at } : session
   return {
     session: erases ? { ...withoutPersonalData(ended), erasedAt: at } : ended,
-    dueAt: new Date(at < end ? end : at < eraseAt ? eraseAt : purgeAt),
+    dueAt: next,
     expires,
     erases,
   }
+}
+
+async function changesOf(
+  { id, value, version }: DueRow<VerificationSession>,
+  { retention, now, random, hasPendingCallback }: Sweeping,
+): Promise<readonly Change<VerifierCollections>[]> {
+  const step = stepOf(value, retention, now)
+  if ((step === 'purge' || step.erases) && (await hasPendingCallback(id))) {
+    const dueAt = new Date(now.getTime() + PATIENCE_MS)
+    return [{ update: 'verification_session', id, version, value, dueAt }]
+  }
+  if (step === 'purge') return [{ delete: 'verification_session', id, version, erases: true }]
+  const event = { type: 'verification.expired', at: now.getTime(), sessionId: id } as const
+  return [
+    { update: 'verification_session', id, version, value: step.session, dueAt: step.dueAt, erases: true },
+    ...(step.expires ? [recorded(event, random)] : []),
+  ]
 }
 
 /**
