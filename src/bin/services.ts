@@ -1,9 +1,8 @@
 /** The services, in one table: what differs between them, for whatever runs, makes or examines one. */
-import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult, readShape, ServiceDefaults } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { App } from '../http/app-type.ts'
-import type { Outbound } from '../http/outbound.ts'
+import type { Effects } from '../http/effects.ts'
 import { type IssuerCollections, issuerMigrations, issuerSecrets } from '../issuer/collections.ts'
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
 import { issuerUpkeep } from '../issuer/upkeep.ts'
@@ -46,14 +45,6 @@ interface Kind<Config extends CommonConfig, C> {
   readonly upkeep: (config: Config, effects: Effects<C>) => readonly Task[]
   /** A server that does not listen yet. Its code is loaded with the first. */
   readonly create: (config: Config, effects: Effects<C> & { readonly current: () => Config }) => Promise<App>
-}
-
-interface Effects<C> {
-  readonly store: Store<C>
-  readonly outbound: Outbound
-  readonly now: () => Date
-  readonly random: (bytes: number) => Uint8Array
-  readonly log: Logger
 }
 
 export const services: { readonly [Name in ServiceName]: Kind<Configs[Name], Collections[Name]> } = {

@@ -2,13 +2,13 @@
  * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token. It is
  * asked seldom: keys are kept, and so is what it said of a token, for seconds. RFC 8414, RFC 7517, RFC 7662.
  */
-import type { Logger } from 'pino'
 import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { lru } from '../codec/lru.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import type { AuthorizationServerConfig } from '../config/authorization-server.ts'
+import type { Effects } from '../http/effects.ts'
 import { type Outbound, OutboundError, type OutboundRequest } from '../http/outbound.ts'
 import { published } from '../http/published.ts'
 import { keysOf, type PublishedKey, readKeySet, signedByOneOf } from '../keys/key-set.ts'
@@ -21,12 +21,6 @@ export interface AuthorizationServer {
   hasSigned(jws: Jws): Promise<boolean>
   /** Its answer about the token. Refuses with `temporarily_unavailable` when there is none. */
   introspect(token: string): Promise<JsonObject>
-}
-
-export interface AuthorizationServerEffects {
-  readonly outbound: Outbound
-  readonly now: () => Date
-  readonly log: Logger
 }
 
 const MINUTE = 60_000
@@ -43,7 +37,7 @@ const DOCUMENTS = [
 
 export function authorizationServer(
   config: AuthorizationServerConfig,
-  effects: AuthorizationServerEffects,
+  effects: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
 ): AuthorizationServer {
   const { outbound, now, log } = effects
   const stale = (error: unknown): void => {

@@ -1,12 +1,11 @@
 /** What the issuance service works with: everything it does not decide itself comes in here. */
 import type { KeyObject } from 'node:crypto'
-import type { Logger } from 'pino'
 import type { JsonObject } from '../codec/json.ts'
-import type { Outbound } from '../http/outbound.ts'
+import type { Effects } from '../http/effects.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { Kept } from '../store/kept.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
-import type { IssuerStore } from './collections.ts'
+import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { DpopNonces } from './dpop-nonce.ts'
 import type { EncryptionKeyPair } from './encryption-key.ts'
@@ -20,10 +19,8 @@ export interface Offered {
   readonly batchSize: number
 }
 
-export interface IssuerContext {
+export interface IssuerContext extends Effects<IssuerCollections> {
   readonly config: IssuerConfig
-  readonly store: IssuerStore
-  readonly outbound: Outbound
   readonly signer: Signer
   /** Derived from the signing key, so that every process of the service and every restart has the same. */
   readonly secrets: {
@@ -47,7 +44,4 @@ export interface IssuerContext {
   /** Wallets encrypt their requests to it. */
   readonly encryptionKey: EncryptionKeyPair
   readonly allocateEntries: AllocateEntries
-  readonly now: () => Date
-  readonly random: (bytes: number) => Uint8Array
-  readonly log: Logger
 }

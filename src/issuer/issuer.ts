@@ -1,16 +1,15 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
 import type { KeyObject } from 'node:crypto'
-import type { Logger } from 'pino'
 import { derived } from '../codec/derived.ts'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
-import type { Outbound } from '../http/outbound.ts'
+import type { Effects } from '../http/effects.ts'
 import { deriveSecret, keySigner } from '../keys/file-signer.ts'
 import { kept } from '../store/kept.ts'
 import { remembered } from '../store/remembered.ts'
 import { authorizationServer } from './authorization-server.ts'
-import type { IssuerStore } from './collections.ts'
+import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
 import { dpopNonces } from './dpop-nonce.ts'
@@ -20,14 +19,9 @@ import { issuerRoutes } from './routes.ts'
 import { shownConfiguration } from './shown-configuration.ts'
 import { entryAllocator } from './status-list/allocation.ts'
 
-export interface IssuerEffects {
+export interface IssuerEffects extends Effects<IssuerCollections> {
   /** The configuration, once its certificates and trust anchors have been read again; the first for ever when absent. */
   readonly current?: () => IssuerConfig
-  readonly store: IssuerStore
-  readonly outbound: Outbound
-  readonly now: () => Date
-  readonly random: (bytes: number) => Uint8Array
-  readonly log: Logger
 }
 
 const REMEMBERED_CONFIGURATIONS = 1000

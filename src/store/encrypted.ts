@@ -5,7 +5,7 @@
  */
 import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
-import { type Change, createCollection, type Row, type Store } from './store.ts'
+import { type Change, createCollection, partOf, type Row, type Store } from './store.ts'
 
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
@@ -48,7 +48,7 @@ export async function encrypted<C extends EncryptionCollections>(
   store: Store<C>,
   encryption: Encryption<C>,
 ): Promise<Store<C>> {
-  await registerKeys(store as unknown as Store<EncryptionCollections>, encryption)
+  await registerKeys(partOf<C, EncryptionCollections>(store), encryption)
   const [current] = encryption.keys
   return current === undefined ? store : encryptedStore(store, current, encryption)
 }

@@ -1,17 +1,14 @@
 /** What the verification service works with: everything it does not decide itself comes in here. */
-import type { Logger } from 'pino'
-import type { Outbound } from '../http/outbound.ts'
+import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
-import type { VerifierStore } from './collections.ts'
+import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 import type { StatusPolicy } from './status/lists.ts'
 
-export interface VerifierContext {
+export interface VerifierContext extends Effects<VerifierCollections> {
   readonly config: VerifierConfig
-  readonly store: VerifierStore
-  readonly outbound: Outbound
   /** Signs as the client of that identifier; undefined when we had it before this process began. */
   readonly signerOf: (clientId: string) => Signer | undefined
   /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
@@ -21,7 +18,4 @@ export interface VerifierContext {
   readonly parseCertificate: (der: Uint8Array) => Certificate
   /** How the status of credentials is found. */
   readonly status: StatusPolicy
-  readonly now: () => Date
-  readonly random: (bytes: number) => Uint8Array
-  readonly log: Logger
 }

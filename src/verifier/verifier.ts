@@ -1,30 +1,24 @@
 /** The verification service, ready to listen: everything it needs comes in, and a server comes out. */
-import type { Logger } from 'pino'
 import { derived } from '../codec/derived.ts'
 import { lru } from '../codec/lru.ts'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
-import type { Outbound } from '../http/outbound.ts'
+import type { Effects } from '../http/effects.ts'
 import { type Certificate, certificateCache } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import { remembered } from '../store/remembered.ts'
-import type { VerifierStore } from './collections.ts'
+import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
 import { verifierRoutes } from './routes.ts'
 import { statusLists } from './status/lists.ts'
 
-export interface VerifierEffects {
+export interface VerifierEffects extends Effects<VerifierCollections> {
   /** The configuration, once its certificates and trust anchors have been read again; the first for ever when absent. */
   readonly current?: () => VerifierConfig
-  readonly store: VerifierStore
-  readonly outbound: Outbound
-  readonly now: () => Date
-  readonly random: (bytes: number) => Uint8Array
-  readonly log: Logger
 }
 
 const REMEMBERED_CERTIFICATES = 1000

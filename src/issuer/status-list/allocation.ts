@@ -3,8 +3,9 @@
  * an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
  */
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import type { Effects } from '../../http/effects.ts'
 import type { Row } from '../../store/store.ts'
-import type { IssuerStore } from '../collections.ts'
+import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import { permuted } from './permutation.ts'
 import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from './rows.ts'
 
@@ -22,10 +23,7 @@ interface Lease {
   readonly end: number
 }
 
-export interface AllocationEffects {
-  readonly store: IssuerStore
-  readonly random: (bytes: number) => Uint8Array
-}
+export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'random'>
 
 /** `entries` is the size of the lists that it begins; one of another size is left as full as it is. */
 export function entryAllocator(effects: AllocationEffects, entries: number): AllocateEntries {

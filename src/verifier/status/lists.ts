@@ -2,9 +2,9 @@
  * Status lists from other servers, kept for as long as they allow. Whoever asks for one that is on its way waits for the
  * same answer. Token Status List draft-20, Status List Caching; Bitstring Status List 1.0, ttl.
  */
-import type { Logger } from 'pino'
 import { MalformedError } from '../../codec/malformed.ts'
 import { firstEnd } from '../../credential/evidence.ts'
+import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
 import { readBitstringCredential } from './bitstring.ts'
 import type { StatusReference } from './reference.ts'
@@ -27,12 +27,6 @@ export interface StatusPolicy {
   readonly now: () => Date
 }
 
-interface Effects {
-  readonly outbound: Outbound
-  readonly now: () => Date
-  readonly log: Logger
-}
-
 interface Kept {
   readonly found: Found
   readonly until: number
@@ -52,7 +46,10 @@ const MAX_UNREACHABLE = 2
 /** For all lists of one response: one that comes slowly counts as well. */
 const MAX_WAIT_MS = 15_000
 
-export function statusLists({ outbound, now, log }: Effects, allowPrivateAddresses: boolean): StatusLists {
+export function statusLists(
+  { outbound, now, log }: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
+  allowPrivateAddresses: boolean,
+): StatusLists {
   const kept = new Map<string, Kept>()
   const pending = new Map<string, Promise<Found>>()
   const fetchList = async (...[wanted, prefersCwt]: Parameters<StatusLists>): Promise<Found> => {
