@@ -52,7 +52,8 @@ export interface AuthorizationServerConfig extends AuthorizationServer {
   readonly sessionClaim: string
 }
 
-export function readAuthorizationServer(settings: AuthorizationServer): AuthorizationServerConfig {
+/** Of settings without mistakes. */
+export function authorizationServerOf(settings: AuthorizationServer): AuthorizationServerConfig {
   return { ...settings, sessionClaim: settings.sessionClaim ?? DEFAULT_CLAIM }
 }
 

@@ -53,6 +53,15 @@ export type EventCollections = AuditCollections &
     event: Event
   }
 
+/** All but `event`, which was there before them. */
+export const collectionsOfEvents = [
+  'audit_head',
+  'audit_block',
+  'audit_checkpoint',
+  'callback',
+  'dead_callback',
+] as const satisfies readonly (keyof EventCollections)[]
+
 /** The change that records an event, for the batch of what it is about. */
 export function recorded(event: Event, random: (bytes: number) => Uint8Array): Change<EventCollections> {
   return { insert: 'event', id: toBase64url(random(16)), value: event, dueAt: new Date(event.at) }

@@ -1,6 +1,6 @@
 /** What the issuance service stores, and the schema it is stored in. */
 import type { JsonObject } from '../codec/json.ts'
-import type { EventCollections } from '../event/event.ts'
+import { collectionsOfEvents, type EventCollections } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { refuse } from '../protocol/error.ts'
@@ -48,7 +48,6 @@ export type IssuerStore = Store<IssuerCollections>
 
 const STATUS = ['credential_status', 'status_list', 'status_chunk', 'status_space']
 const FIRST = ['credential_configuration', 'issuance_session', 'issuance_dataset', 'spent_nonce']
-const FROM_EVENTS = ['audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
 
 export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0001', statements: FIRST.flatMap(createExpiringCollection) },
@@ -59,7 +58,7 @@ export const issuerMigrations: readonly Migration[] = [
   // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
   { id: 'issuer-0006', statements: ['update issuance_session set due_at = 0 where due_at is null'] },
   { id: 'issuer-0007', statements: encryptionKeyCollection },
-  { id: 'issuer-0008', statements: FROM_EVENTS.flatMap(createCollection) },
+  { id: 'issuer-0008', statements: collectionsOfEvents.flatMap(createCollection) },
   { id: 'issuer-0009', statements: createCollection('pre_authorized_code') },
   { id: 'issuer-0010', statements: createCollection('deferred_transaction') },
 ]

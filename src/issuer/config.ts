@@ -6,7 +6,7 @@ import {
   AuthorizationServer,
   type AuthorizationServerConfig,
   authorizationServerMistakes,
-  readAuthorizationServer,
+  authorizationServerOf,
 } from '../config/authorization-server.ts'
 import {
   type CommonConfig,
@@ -140,7 +140,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     config: {
       ...common.config,
       issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
-      authorizationServer: authorizationServer && readAuthorizationServer(authorizationServer),
+      authorizationServer: authorizationServer && authorizationServerOf(authorizationServer),
       keyAttestationTrustAnchors: anchors.certificates,
       statusList: {
         entries: statusList?.entries ?? ENTRIES.default,

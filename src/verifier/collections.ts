@@ -1,6 +1,6 @@
 /** What the verification service stores, and the schema it is stored in. */
 
-import type { EventCollections } from '../event/event.ts'
+import { collectionsOfEvents, type EventCollections } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
@@ -26,7 +26,6 @@ export type VerifierCollections = EventCollections &
 export type VerifierStore = Store<VerifierCollections>
 
 const FIRST = ['verification_query', 'verification_session']
-const FROM_EVENTS = ['audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
 
 export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0001', statements: FIRST.flatMap(createExpiringCollection) },
@@ -36,7 +35,7 @@ export const verifierMigrations: readonly Migration[] = [
   // Sessions of earlier releases are looked at as well: they then say themselves when something is to be done.
   { id: 'verifier-0005', statements: ['update verification_session set due_at = 0 where due_at is null'] },
   { id: 'verifier-0006', statements: encryptionKeyCollection },
-  { id: 'verifier-0007', statements: FROM_EVENTS.flatMap(createCollection) },
+  { id: 'verifier-0007', statements: collectionsOfEvents.flatMap(createCollection) },
 ]
 
 /** What is encrypted where there is a key: personal data, and what opens a session. */
