@@ -100,3 +100,11 @@ async function shownAsBefore({ configuration, signer, config }: IssuerContext, i
 function endpoint(baseUrl: string, path: string, sessionId: string | undefined): string {
   return sessionId === undefined ? `${baseUrl}${path}` : `${baseUrl}${path}/${sessionId}`
 }
+
+/**
+ * Where a well-known document is found: of the base, at the URL that a session's identifier leads to, and where drafts
+ * before the final specification appended it. RFC 8414 section 3.1.
+ */
+export function documentPaths(name: string): readonly [base: string, inserted: string, appended: string] {
+  return [`/.well-known/${name}`, `/.well-known/${name}/:session_id`, `/:session_id/.well-known/${name}`]
+}
