@@ -1,7 +1,7 @@
 /** What the audit log has: each administrative act with who did it, each final state, and of each no more than that. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AuditRecord } from '../../src/audit/record.ts'
-import { carriedByCallback } from '../../src/event/carried.ts'
+import { carriedByCallback } from '../../src/event/event.ts'
 import { readySession, request } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { act } from '../support/status.ts'
