@@ -8,18 +8,19 @@ const SRC = join(import.meta.dirname, '..', 'src')
 /** Each folder of src/, and the folders it may import from beside itself. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   codec: [],
+  memory: [],
   protocol: ['codec'],
-  keys: ['codec'],
+  keys: ['memory', 'codec'],
   credential: ['keys', 'protocol', 'codec'],
   store: ['codec'],
   audit: ['store', 'keys', 'codec'],
   callback: ['http', 'config', 'store', 'codec'],
   event: ['audit', 'callback', 'config', 'store', 'keys', 'codec'],
   config: ['keys', 'protocol', 'codec'],
-  http: ['store', 'protocol', 'codec'],
+  http: ['store', 'protocol', 'memory', 'codec'],
   wallet: ['credential', 'keys', 'protocol', 'codec'],
-  issuer: ['http', 'config', 'credential', 'event', 'callback', 'store', 'keys', 'protocol', 'codec'],
-  verifier: ['http', 'config', 'credential', 'event', 'callback', 'store', 'keys', 'protocol', 'codec'],
+  issuer: ['http', 'config', 'credential', 'event', 'callback', 'store', 'keys', 'protocol', 'memory', 'codec'],
+  verifier: ['http', 'config', 'credential', 'event', 'callback', 'store', 'keys', 'protocol', 'memory', 'codec'],
   bin: [
     'issuer',
     'verifier',

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { lru } from '../codec/lru.ts'
+import { lru } from '../memory/lru.ts'
 import { refuse } from '../protocol/error.ts'
 
 /** As in `rateLimits` of the configuration; what is absent is not limited. */

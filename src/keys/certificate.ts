@@ -19,8 +19,8 @@ import {
   takeNoMore,
   takeOptional,
 } from '../codec/der.ts'
-import { lru } from '../codec/lru.ts'
 import { malformed, within } from '../codec/malformed.ts'
+import { lru } from '../memory/lru.ts'
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
 import { nameText } from './certificate-name.ts'
 import { type Purpose, purposeProblem } from './certificate-purpose.ts'

@@ -1,6 +1,6 @@
 /** Lists, kept in memory as they were last served: as long as nothing changes, a list costs one look-up. */
 import { hash } from 'node:crypto'
-import { lru } from '../../codec/lru.ts'
+import { lru } from '../../memory/lru.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { readBits } from './chunks.ts'

@@ -1,5 +1,5 @@
 /** Values that never change once they are stored, kept in memory by id. */
-import { lru } from '../codec/lru.ts'
+import { lru } from './lru.ts'
 
 /** Loads as `load` does, and remembers the `size` values asked for last. What is not there is asked for again. */
 export function remembered<T>(
