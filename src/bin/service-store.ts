@@ -33,9 +33,11 @@ export async function withStore<T>(
   if (database.kind === 'sqlite' && !existsSync(database.file)) {
     throw new Error(`${database.file}: there is no such database; has the service run here?`)
   }
-  const store: Store<EventCollections> = await openDatabase<EventCollections>(database, migrations).catch((error: unknown) => {
-    throw new Error(`database.url: ${databaseName(database)}: ${(error as Error).message}`)
-  })
+  const store: Store<EventCollections> = await openDatabase<EventCollections>(database, migrations).catch(
+    (error: unknown) => {
+      throw new Error(`database.url: ${databaseName(database)}: ${(error as Error).message}`)
+    },
+  )
   try {
     return await work(store)
   } finally {

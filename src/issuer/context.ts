@@ -4,12 +4,12 @@ import type { JsonObject } from '../codec/json.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { Kept } from '../memory/kept.ts'
-import type { AuthorizationServer } from './authorization-server.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
-import type { DpopNonces } from './dpop-nonce.ts'
-import type { EncryptionKeyPair } from './encryption-key.ts'
+import type { EncryptionKeyPair } from './credential-endpoint/encryption-key.ts'
 import type { AllocateEntries } from './status-list/allocation.ts'
+import type { AuthorizationServer } from './token-endpoint/authorization-server.ts'
+import type { DpopNonces } from './token-endpoint/dpop-nonce.ts'
 
 /** Configurations as the issuer metadata tells of them. */
 export interface Offered {

@@ -7,10 +7,10 @@ import { refuse } from '../protocol/error.ts'
 import { offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
-import { keepSuppliedCode, refuseUsedCode } from './pre-authorized-code.ts'
 import type { NewSession } from './schemas.ts'
 import type { IssuanceSession } from './session.ts'
-import { makeTxCode, openTxCode, sealTxCode } from './tx-code.ts'
+import { keepSuppliedCode, refuseUsedCode } from './token-endpoint/pre-authorized-code.ts'
+import { makeTxCode, openTxCode, sealTxCode } from './token-endpoint/tx-code.ts'
 
 const LIFETIME_SECONDS = 600
 /** How long a wallet can come back to a deferred session, where nothing is said of it: seven days. */

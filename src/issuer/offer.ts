@@ -5,7 +5,7 @@ import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { identifierOf } from './metadata.ts'
-import { codeOfSession } from './pre-authorized-code.ts'
+import { codeOfSession } from './token-endpoint/pre-authorized-code.ts'
 
 /** The offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {

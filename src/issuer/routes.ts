@@ -13,7 +13,7 @@ import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
-import { credentialRoutes } from './credential-routes.ts'
+import { credentialRoutes } from './credential-endpoint/routes.ts'
 import { documentPaths, issuerMetadata, type Shape } from './metadata.ts'
 import { openAnswer, startSession } from './new-session.ts'
 import { getOffer } from './offer.ts'
@@ -21,7 +21,7 @@ import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 import { signMetadata } from './signed-metadata.ts'
 import { statusRoutes } from './status-list/routes.ts'
-import { tokenRoutes } from './token-routes.ts'
+import { tokenRoutes } from './token-endpoint/routes.ts'
 
 const admin = { config: { admin: true } } as const
 

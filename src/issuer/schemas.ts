@@ -26,8 +26,8 @@ import {
   NotificationRequest,
   PLAIN_TEXT,
 } from '../protocol/oid4vci.ts'
-import { MAX_CODE } from './pre-authorized-code.ts'
 import { CredentialState } from './status-list/schemas.ts'
+import { MAX_CODE } from './token-endpoint/pre-authorized-code.ts'
 
 const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
 

@@ -1,0 +1,103 @@
+/**
+ * Deferred issuance: a session without its data yet. A request for a credential is checked like any other, and its keys are
+ * kept until the application has decided. OpenID4VCI 1.0, Deferred Credential Endpoint.
+ */
+import { toBase64url } from '../../codec/base64url.ts'
+import { ProtocolError, refuse } from '../../protocol/error.ts'
+import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
+import type { Change } from '../../store/store.ts'
+import type { IssuerCollections } from '../collections.ts'
+import type { IssuerContext } from '../context.ts'
+import { endOf, type IssuanceSession, isUndecided, recordFetched, recordWaiting } from '../session.ts'
+import { sessionEvent } from '../session-event.ts'
+import { commitOpen, type OpenSession, TOKEN_SECONDS } from '../token-endpoint/access-token.ts'
+import { withSingle } from './draft13.ts'
+import { type Granted, issueCredentials } from './issuing.ts'
+import { changeSession } from './session-change.ts'
+
+/** How long a wallet waits before it asks again. */
+const INTERVAL_SECONDS = 5
+
+/**
+ * The credentials, or the id of a transaction where the application has not decided yet; undefined when what the request
+ * spends had been spent. Refuses with `credential_request_denied` when the application has said no.
+ */
+export async function issueOrDefer(
+  context: IssuerContext,
+  open: OpenSession,
+  granted: Granted,
+  spending: Change<IssuerCollections>,
+): Promise<CredentialResponse | undefined> {
+  refuseDenied(open.session)
+  if (!isUndecided(open.session)) return issueCredentials(context, open, granted, { spending })
+  const { configurationId, holderKeys, now, wantsSingle } = granted
+  const { sessionId } = open
+  const id = toBase64url(context.random(24))
+  const value = { sessionId, configurationId, holderKeys, ...(wantsSingle && { wantsSingle }) }
+  const changed = await changeSession(
+    context,
+    open,
+    (session) => {
+      const next = recordWaiting(session, configurationId)
+      // A token of the last refresh lives on for a while.
+      const dueAt = new Date(endOf(next) + TOKEN_SECONDS * 1000)
+      const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
+      const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
+      // The application may want to know that somebody waits.
+      const event = isFirst ? [sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })] : []
+      return { value: next, also: [insert, ...event] }
+    },
+    [spending],
+  )
+  return changed && { transaction_id: id, interval: INTERVAL_SECONDS }
+}
+
+/**
+ * What a wallet gets for its transaction: the credentials, once, to the keys that it proved when it asked first; or the same
+ * answer as before while the application has not decided. Refuses with `invalid_transaction_id` one that is not of the
+ * session of the token or has been used, with `insufficient_scope` where a refreshed token is for other credentials by now, with
+ * `credential_request_denied` when the application has said no.
+ */
+export async function fetchDeferred(
+  context: IssuerContext,
+  open: OpenSession,
+  { transaction_id: id }: DeferredCredentialRequest,
+): Promise<CredentialResponse> {
+  if (typeof id !== 'string') return refuse('invalid_credential_request', 'transaction_id must be a string')
+  const row = await context.store.get('deferred_transaction', id)
+  if (row === undefined || row.value.sessionId !== open.sessionId) return refuseTransaction()
+  const { authorized } = open.session.token ?? {}
+  if (authorized !== undefined && !authorized.includes(row.value.configurationId)) {
+    refuse('insufficient_scope', 'the access token has been narrowed to other credentials')
+  }
+  refuseDenied(open.session)
+  if (isUndecided(open.session)) {
+    await commitOpen(context, open, [])
+    return { transaction_id: id, interval: INTERVAL_SECONDS }
+  }
+  const { configurationId, holderKeys, wantsSingle } = row.value
+  const configuration = await context.configuration(configurationId)
+  if (configuration === undefined) return refuse('credential_request_denied', 'this credential is not there any more')
+  const granted = { configurationId, configuration, holderKeys, now: context.now() }
+  const spending = { delete: 'deferred_transaction', id, version: row.version } as const
+  const before = (session: IssuanceSession) => recordFetched(session, configurationId)
+  const response = (await issueCredentials(context, open, granted, { spending, before })) ?? refuseTransaction()
+  return wantsSingle ? withSingle(response) : response
+}
+
+/** In the words of the application, which the log does not have. */
+function refuseDenied({ deferral }: IssuanceSession): void {
+  const { denied } = deferral?.decided ?? {}
+  if (denied === undefined) return
+  const members = denied.reason === undefined ? {} : { error_description: denied.reason }
+  throw new ProtocolError('credential_request_denied', 'the issuer has decided not to issue this credential', {
+    members,
+  })
+}
+
+function refuseTransaction(): never {
+  return refuse(
+    'invalid_transaction_id',
+    'the transaction_id is unknown or has been used; a new credential request gets the credential',
+  )
+}

@@ -1,0 +1,32 @@
+import { generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { readPrivateKey } from '../../keys/file-signer.ts'
+import { decryptJwe, encryptJwe } from '../../keys/jwe.ts'
+import { deriveEncryptionKey } from './encryption-key.ts'
+
+const generate = promisify(generateKeyPair)
+const signingKey = async (crv?: string) =>
+  (crv === undefined ? await generate('ed25519') : await generate('ec', { namedCurve: crv })).privateKey
+
+describe('the key that wallets encrypt to', () => {
+  it.each([['P-256'], ['P-384'], ['P-521'], [undefined]])(
+    'is the same for who reads the same signing key on %s again, and for nobody else',
+    async (crv) => {
+      const key = await signingKey(crv)
+      const again = readPrivateKey(key.export({ type: 'pkcs8', format: 'pem' }) as string)
+      const [first, second] = [deriveEncryptionKey(key), deriveEncryptionKey(again)]
+      expect([first.jwk, first.kid]).toEqual([second.jwk, second.kid])
+      expect(first.jwk.crv).toBe('P-256')
+      expect(deriveEncryptionKey(await signingKey(crv)).kid).not.toBe(first.kid)
+      const text = await encryptJwe('{"a":1}', { jwk: first.jwk, alg: 'ECDH-ES', enc: 'A128GCM', kid: first.kid })
+      const decryption = { key: second.privateKey, kid: second.kid, encs: ['A128GCM'], maxBytes: 1000 } as const
+      expect(await decryptJwe(text, decryption)).toEqual({ a: 1 })
+    },
+  )
+
+  it('is not the signing key', async () => {
+    const key = await signingKey('P-256')
+    expect(deriveEncryptionKey(key).jwk.x).not.toBe(key.export({ format: 'jwk' }).x)
+  })
+})

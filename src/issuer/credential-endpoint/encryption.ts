@@ -1,0 +1,106 @@
+/**
+ * Encrypted credential requests and responses: the key that wallets encrypt to, and the one they are answered with.
+ * OpenID4VCI 1.0, Encrypted Credential Requests and Responses. Errors are never encrypted.
+ */
+import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { BODY_LIMIT } from '../../http/app.ts'
+import {
+  decryptJwe,
+  type Encryption,
+  encryptJwe,
+  jweAlgorithms,
+  jweEncryptions,
+  publishedKey,
+  readEncryptionKey,
+} from '../../keys/jwe.ts'
+import { orRefuse, refuse, refuseMalformed } from '../../protocol/error.ts'
+import type {
+  CredentialRequest,
+  CredentialResponse,
+  DeferredCredentialRequest,
+  IssuerMetadata,
+} from '../../protocol/oid4vci.ts'
+import type { IssuerContext } from '../context.ts'
+
+/** What the issuer metadata says of it. */
+export function encryptionMetadata({
+  config,
+  encryptionKey,
+}: IssuerContext): Pick<IssuerMetadata, 'credential_request_encryption' | 'credential_response_encryption'> {
+  const { jwk, kid } = encryptionKey
+  const supported = {
+    enc_values_supported: [...jweEncryptions],
+    zip_values_supported: ['DEF'],
+    encryption_required: config.encryptionRequired,
+  }
+  return {
+    credential_request_encryption: { jwks: { keys: [publishedKey(jwk, kid)] }, ...supported },
+    credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported },
+  }
+}
+
+/** A request, and how its answer is to be encrypted. */
+export interface ReadRequest<T> {
+  readonly request: T
+  readonly encryption: Encryption | undefined
+}
+
+/**
+ * Reads the body of a credential request or a deferred one, which is a JWE where it is a text. Refuses with `invalid_encryption_parameters` what
+ * is not encrypted as the metadata says, or asks for an answer that is not; with `invalid_credential_request` no body at all.
+ */
+export async function readRequest<T extends CredentialRequest | DeferredCredentialRequest>(
+  context: IssuerContext,
+  body: T | string | undefined | null,
+): Promise<ReadRequest<T>> {
+  // No schema looks at what comes without a media type.
+  if (typeof body !== 'string' && !isObject(body)) {
+    return refuse('invalid_credential_request', 'the body is missing; send application/json or application/jwt')
+  }
+  const encrypted = typeof body === 'string'
+  // Whatever members it has: no schema says more of them than that.
+  const request = encrypted ? ((await decrypt(context, body)) as T) : body
+  const { credential_response_encryption: wanted } = request
+  if (!encrypted && context.config.encryptionRequired) {
+    refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')
+  }
+  if (wanted === undefined) {
+    if (!context.config.encryptionRequired) return { request, encryption: undefined }
+    return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
+  }
+  if (!encrypted) {
+    refuse(
+      'invalid_encryption_parameters',
+      'credential_response_encryption may only stand in an encrypted request (application/jwt)',
+    )
+  }
+  return { request, encryption: encryptionOf(wanted) }
+}
+
+/** The response as the wallet wants it. */
+export function encryptResponse(response: CredentialResponse, encryption: Encryption): Promise<string> {
+  return encryptJwe(JSON.stringify(response), encryption)
+}
+
+function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonObject> {
+  const { privateKey: key, kid } = encryptionKey
+  const decryption = { key, kid, encs: jweEncryptions, maxBytes: BODY_LIMIT, zip: 'DEF' } as const
+  return decryptJwe(text, decryption).catch((error: unknown) =>
+    refuseMalformed('invalid_encryption_parameters', 'the encrypted request cannot be read', error),
+  )
+}
+
+function encryptionOf(wanted: unknown): Encryption {
+  const where = 'credential_response_encryption'
+  if (!isObject(wanted)) return refuse('invalid_encryption_parameters', `${where} must be an object`)
+  const enc = jweEncryptions.find((each) => each === ownString(wanted, 'enc'))
+  if (enc === undefined) {
+    return refuse('invalid_encryption_parameters', `${where}.enc must be ${jweEncryptions.join(' or ')}`)
+  }
+  const zip = own(wanted, 'zip')
+  if (zip !== undefined && zip !== 'DEF') {
+    return refuse('invalid_encryption_parameters', `${where}.zip must be DEF, or be left out`)
+  }
+  const key = orRefuse('invalid_encryption_parameters', `${where}.jwk`, () => readEncryptionKey(own(wanted, 'jwk')))
+  return { ...key, enc, zip }
+}

@@ -1,0 +1,116 @@
+/**
+ * Issuing: keys become orders, orders become credentials, and what has been issued is recorded in one batch in the store
+ * together with what the request spends. Nothing leaves that is not recorded.
+ */
+import { type JsonObject, own } from '../../codec/json.ts'
+import type { Order } from '../../credential/format.ts'
+import type { PublicJwk } from '../../keys/jwk.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { CredentialResponse } from '../../protocol/oid4vci.ts'
+import type { Change } from '../../store/store.ts'
+import type { IssuerCollections } from '../collections.ts'
+import { formatOfConfiguration } from '../configurations.ts'
+import type { IssuerContext } from '../context.ts'
+import { type IssuanceSession, recordIssued } from '../session.ts'
+import { sessionEvent } from '../session-event.ts'
+import { entriesFor, keptEntries, statusOfEntry, validStatus } from '../status-list/issued.ts'
+import type { OpenSession } from '../token-endpoint/access-token.ts'
+import { inTurn } from './batch.ts'
+import { notificationId } from './notification.ts'
+import { changeSession } from './session-change.ts'
+
+/** What a request has been found good for: a credential for each of the keys. */
+export interface Granted {
+  readonly configurationId: string
+  readonly configuration: JsonObject
+  readonly holderKeys: readonly PublicJwk[]
+  readonly now: Date
+  /** Asked for as drafts up to 14 had it: should it have to wait, its response is one of theirs as well. */
+  readonly wantsSingle?: true
+}
+
+/** What a request uses up. */
+export interface Spending {
+  readonly spending: Change<IssuerCollections>
+  /** What that does to the session, before anything is issued in it. */
+  readonly before?: (session: IssuanceSession) => IssuanceSession
+}
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60
+
+/**
+ * The response with the credentials, in the order of their keys, once they are recorded; undefined when what the request spends had been
+ * spent. Refuses with `credential_request_denied` more copies than a session gives out.
+ */
+export async function issueCredentials(
+  context: IssuerContext,
+  open: OpenSession,
+  granted: Granted,
+  { spending, before = (session) => session }: Spending,
+): Promise<CredentialResponse | undefined> {
+  const issued = { configurationId: granted.configurationId, count: granted.holderKeys.length, at: granted.now }
+  // Refuses before anything is signed; what it gives is made again with the session as it is then.
+  recordIssued(before(open.session), issued)
+  if (open.session.issued.length > 0) await validStatus(context.store, open.sessionId)
+  const dataset = await datasetOf(context, open.sessionId)
+  const entries = await entriesFor(context, granted.configuration, granted.holderKeys.length)
+  const orders = granted.holderKeys.map((holderKey, index) => {
+    const status = statusOfEntry(context, granted.configuration, entries[index])
+    return orderOf(context, granted, { dataset, holderKey, ...status })
+  })
+  const credentials = await inTurn(orders, (order) => issueChecked(context, order))
+  const { sessionId } = open
+  const { configurationId } = granted
+  const changed = await changeSession(
+    context,
+    open,
+    async (session) => {
+      const value = recordIssued(before(session), issued)
+      const isFirst = session.issued.length === 0
+      const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
+      const event = { sessionId, session: value, now: granted.now }
+      return { value, also: [...kept, ...(isFirst ? [sessionEvent(context, 'issuance.succeeded', event)] : [])] }
+    },
+    [spending],
+  )
+  if (changed === undefined) return undefined
+  return {
+    credentials: credentials.map((credential) => ({ credential })),
+    notification_id: notificationId(context, open.sessionId, changed.issued.length - 1),
+  }
+}
+
+async function datasetOf({ store }: IssuerContext, sessionId: string): Promise<JsonObject> {
+  const row = await store.get('issuance_dataset', sessionId)
+  return row?.value ?? refuse('credential_request_denied', 'the data of this session is gone; start a new one')
+}
+
+/**
+ * The issue time is rounded down and the expiry up, so that two credentials of one dataset cannot be told apart by
+ * their clock, and neither is shorter than it was declared. RFC 9901 section 10.1. Nothing is dated before the certificate
+ * that it is signed with, which may be younger than the hour. ISO/IEC 18013-5 section 9.3.1.
+ */
+function orderOf(
+  { config }: IssuerContext,
+  { configuration, now }: Granted,
+  filled: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
+): Order {
+  const validity = (own(configuration, 'validity_seconds') as number | undefined) ?? YEAR_SECONDS
+  const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 3600 ? 60 : 1)
+  const certified = Math.min(config.chain[0]?.notBefore.getTime() ?? 0, now.getTime())
+  return {
+    configuration,
+    ...filled,
+    issuer: config.issuer.id,
+    issuedAt: new Date(Math.max(Math.floor(now.getTime() / grain) * grain, certified)),
+    expiresAt: new Date(Math.ceil((now.getTime() + validity * 1000) / grain) * grain),
+  }
+}
+
+/** Nothing leaves that does not read back, by the wallet's own rules, as what was ordered. */
+async function issueChecked({ signer, random }: IssuerContext, order: Order): Promise<string> {
+  const format = formatOfConfiguration(order.configuration)
+  const credential = await format.issue(order, signer, random)
+  if (!format.fulfils(order, credential)) throw new Error('the credential does not read back as it was ordered')
+  return credential
+}

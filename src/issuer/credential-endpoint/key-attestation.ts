@@ -1,0 +1,98 @@
+/**
+ * Key attestations: how the maker of a wallet vouches for where keys are kept and who can use them.
+ * OpenID4VCI 1.0, Key Attestation in JWT format, and attestation Proof Type.
+ */
+import { isObject, type JsonObject, own } from '../../codec/json.ts'
+import { malformed } from '../../codec/malformed.ts'
+import { type Certificate, leafProblem } from '../../keys/certificate.ts'
+import { type PublicJwk, readPublicJwk } from '../../keys/jwk.ts'
+import { signedBy } from '../../keys/signature.ts'
+import { findTrustPath } from '../../keys/trust-anchors.ts'
+import { readX5c } from '../../keys/x5c.ts'
+import { refuse } from '../../protocol/error.ts'
+import { orInvalidProof, type ProofClock, readProofJwt, refuseUnlessFresh } from './proof-jwt.ts'
+
+/** What a configuration asks of the keys: one of the levels in each list that it has. */
+export interface KeyAttestationRequirement {
+  readonly key_storage?: readonly string[]
+  readonly user_authentication?: readonly string[]
+}
+
+export interface KeyAttestationPolicy extends ProofClock {
+  /** Undefined: an attestation that is sent must hold, and who signed it does not matter. */
+  readonly required: KeyAttestationRequirement | undefined
+  /** Whose attestations count, where one is required. */
+  readonly anchors: readonly Certificate[]
+}
+
+export interface KeyAttestation {
+  readonly attestedKeys: readonly [PublicJwk, ...PublicJwk[]]
+  readonly nonce: string | undefined
+}
+
+const KIND = 'key attestation'
+const MAX_KEYS = 100
+const LEVELS = ['key_storage', 'user_authentication'] as const
+
+/** What a configuration requires; undefined when it requires nothing. It was checked when it was posted. */
+export function attestationRequirement(configuration: JsonObject): KeyAttestationRequirement | undefined {
+  const required = own(configuration, 'key_attestations_required')
+  return isObject(required) ? required : undefined
+}
+
+/** What the attestation says, once all of it holds that `policy` asks for. Refuses with `invalid_proof`. */
+export function verifyKeyAttestation(
+  text: string,
+  proofType: 'jwt' | 'attestation',
+  policy: KeyAttestationPolicy,
+): KeyAttestation {
+  const jws = readProofJwt(text, KIND)
+  const { header, payload } = jws
+  if (own(header, 'x5c') === undefined) refuse('invalid_proof', 'the key attestation comes without a certificate (x5c)')
+  const chain = orInvalidProof(KIND, () => readX5c(own(header, 'x5c')))
+  refuseSigner(chain, policy)
+  if (!signedBy(jws, chain[0].publicKey)) {
+    refuse('invalid_proof', 'the signature of the key attestation is not by the key of its certificate')
+  }
+  if (proofType === 'jwt' && own(payload, 'exp') === undefined) {
+    refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
+  }
+  refuseUnlessFresh(payload, KIND, policy, true)
+  const attestedKeys = orInvalidProof(KIND, () => readAttestedKeys(payload))
+  refuseLevels(payload, policy)
+  const nonce = own(payload, 'nonce')
+  if (nonce !== undefined && typeof nonce !== 'string') {
+    return refuse('invalid_proof', 'nonce of the key attestation must be a string')
+  }
+  return { attestedKeys, nonce }
+}
+
+function refuseSigner(chain: readonly [Certificate, ...Certificate[]], policy: KeyAttestationPolicy): void {
+  const { required, anchors, now, clockSkewSeconds } = policy
+  const problem = leafProblem(chain[0], now, clockSkewSeconds, 'attestation')
+  if (problem !== undefined) refuse('invalid_proof', `the signer of the key attestation: ${problem}`)
+  if (required === undefined) return
+  const found = findTrustPath(chain, anchors, now, clockSkewSeconds)
+  if ('problem' in found) refuse('invalid_proof', `the signer of the key attestation: ${found.problem}`)
+}
+
+function readAttestedKeys(payload: JsonObject): KeyAttestation['attestedKeys'] {
+  const keys = own(payload, 'attested_keys')
+  if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
+  if (keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
+  const [first, ...others] = keys.map((key) => readPublicJwk(key))
+  return first === undefined ? malformed('attested_keys is empty') : [first, ...others]
+}
+
+/** One level that fits is enough: several are said of one key where it reaches all of them. */
+function refuseLevels(payload: JsonObject, { required = {} }: KeyAttestationPolicy): void {
+  for (const name of LEVELS) {
+    const [said, wanted] = [own(payload, name), required[name]]
+    if (said !== undefined && !(Array.isArray(said) && said.every((level) => typeof level === 'string'))) {
+      refuse('invalid_proof', `${name} of the key attestation must be an array of strings`)
+    }
+    if (wanted !== undefined && !said?.some((level) => wanted.includes(level))) {
+      refuse('invalid_proof', `${name} of the key attestation must have one of ${wanted.join(', ')}`)
+    }
+  }
+}

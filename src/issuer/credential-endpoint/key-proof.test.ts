@@ -1,0 +1,56 @@
+import { createPublicKey } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { makeKey } from '../../../test/support/services.ts'
+import { holderSigner, keyProof } from '../../../test/support/wire.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import { didUrlOf, toDidJwk, toDidKey } from '../../keys/did.ts'
+import { keySigner } from '../../keys/file-signer.ts'
+import { selfSignedCertificate } from '../../keys/make-certificate.ts'
+import { verifyKeyProof } from './key-proof.ts'
+
+const now = new Date('2026-06-01T12:00:00Z')
+const clock = { now, clockSkewSeconds: 60 }
+const policy = {
+  ...clock,
+  audiences: ['https://a.example'],
+  keyAttestations: { ...clock, required: undefined, anchors: [] },
+}
+
+describe('what a key proof has shown', () => {
+  it.each(['ES256', 'EdDSA'] as const)('is its key, its nonce, and the DID that named it, by %s', async (algorithm) => {
+    const holder = await holderSigner(algorithm)
+    const [didJwk, didKey] = [toDidJwk(holder.jwk), toDidKey(holder.jwk)]
+    const headers: readonly [JsonObject, string | undefined][] = [
+      [{ kid: didJwk }, didJwk],
+      [{ kid: didUrlOf(didJwk) }, didJwk],
+      [{ kid: didKey }, didKey],
+      [{ kid: didUrlOf(didKey) }, didKey],
+      [{ kid: undefined as never, jwk: { ...holder.jwk } }, undefined],
+    ]
+    for (const [header, holderDid] of headers) {
+      const proof = await keyProof({ holder, nonce: 'n', audience: 'https://a.example', header }, now)
+      expect(verifyKeyProof(proof, policy)).toEqual({ holderKey: holder.jwk, holderDid, attestedKeys: [], nonce: 'n' })
+    }
+  })
+
+  it('is the key of its certificate', async () => {
+    const key = await makeKey()
+    const der = selfSignedCertificate({
+      privateKey: key,
+      publicKey: createPublicKey(key),
+      commonName: 'Holder',
+      serial: Buffer.of(1),
+      notBefore: new Date('2026-01-01T00:00:00Z'),
+      notAfter: new Date('2027-01-01T00:00:00Z'),
+    })
+    const holder = keySigner(key, [])
+    const header = { kid: undefined as never, x5c: [der.toString('base64')] }
+    const proof = await keyProof({ holder, nonce: 'n', audience: 'https://a.example', header }, now)
+    expect(verifyKeyProof(proof, policy)).toEqual({
+      holderKey: holder.jwk,
+      holderDid: undefined,
+      attestedKeys: [],
+      nonce: 'n',
+    })
+  })
+})

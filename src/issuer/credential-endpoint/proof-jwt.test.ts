@@ -1,0 +1,88 @@
+/** Whatever stands where a key proof or a key attestation should, it is taken or refused with `invalid_proof`. */
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { mutateJson, mutateStructured, type Random, seededRandom } from '../../../test/fuzz/mutate.ts'
+import { attestationOf, makeAttester } from '../../../test/support/attestation.ts'
+import { holderSigner, keyProof } from '../../../test/support/wire.ts'
+import { isObject, type JsonObject } from '../../codec/json.ts'
+import { readJws, writeJws } from '../../codec/jws.ts'
+import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { ProtocolError } from '../../protocol/error.ts'
+import { verifyKeyAttestation } from './key-attestation.ts'
+import { verifyKeyProof } from './key-proof.ts'
+
+const now = new Date()
+const clock = { now, clockSkewSeconds: 60 }
+const AUDIENCE = 'https://a.example'
+
+let holder: Signer
+let signer: Signer
+let attestation: string
+let proof: string
+let anchors: readonly Certificate[]
+beforeAll(async () => {
+  const attester = await makeAttester()
+  holder = await holderSigner()
+  signer = attester.signer
+  anchors = [parseCertificate(attester.authority.der)]
+  attestation = await attestationOf(attester, [holder.jwk], now)
+  proof = await keyProof({ holder, nonce: 'n', audience: AUDIENCE, header: { key_attestation: attestation } }, now)
+})
+
+const policy = () => ({ ...clock, anchors, required: { key_storage: ['iso_18045_high'] } })
+const readers = {
+  'a key attestation': (text: string) => verifyKeyAttestation(text, 'attestation', policy()),
+  'the key attestation of a key proof': (text: string) => verifyKeyAttestation(text, 'jwt', policy()),
+  'a key proof': (text: string) => verifyKeyProof(text, { ...clock, audiences: [AUDIENCE], keyAttestations: policy() }),
+}
+
+describe.each(Object.entries(readers))('%s', (name, read) => {
+  const right = () => (name === 'a key proof' ? proof : attestation)
+  const by = () => (name === 'a key proof' ? holder : signer)
+
+  const taken = (text: string): boolean => {
+    try {
+      read(text)
+      return true
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      expect([error.code, error.message]).toEqual(['invalid_proof', expect.stringMatching(/^[ !#-[\]-~]+$/)])
+      return false
+    }
+  }
+
+  it('can be anything', () => {
+    expect(taken(right())).toBe(true)
+    const piece = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('.', 'e30', 'eyJ0eXAiOiJrZXktYXR0ZXN0YXRpb24rand0IiwiYWxnIjoiRVMyNTYifQ', 'W10', 'bnVsbA'),
+      fc.base64String(),
+    )
+    const property = fc.property(fc.array(piece), (pieces) => !taken(pieces.join('')))
+    fc.assert(property, { seed: 20_260_601, numRuns: 1000 })
+  })
+
+  it('can have any part that is another one', () => {
+    for (let seed = 0; seed < 3000; seed++) taken(mutateStructured(seededRandom(seed), right()))
+  })
+
+  it('can say anything under a signature that is right', async () => {
+    const outcomes = { taken: 0, refused: 0 }
+    const { header, payload } = readJws(right())
+    for (let seed = 0; seed < 1500; seed++) {
+      const random = seededRandom(seed)
+      const [head, body] = random(2) === 0 ? [changed(random, header), payload] : [header, changed(random, payload)]
+      const text = await writeJws(head, body, (data) => by().sign(data))
+      outcomes[taken(text) ? 'taken' : 'refused'] += 1
+    }
+    // Neither: nothing would have been tried.
+    expect(outcomes.taken).toBeGreaterThan(50)
+    expect(outcomes.refused).toBeGreaterThan(500)
+  })
+})
+
+function changed(random: Random, members: JsonObject): JsonObject {
+  const other = mutateJson(random, members)
+  return isObject(other) ? other : { other }
+}

@@ -1,0 +1,97 @@
+/** What a wallet with an access token calls: for nonces, for credentials, and to say what became of them. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { JWT_TYPE, SessionParams } from '../../http/answers.ts'
+import { bodylessRoutes, jwtRoutes } from '../../http/app.ts'
+import type { App } from '../../http/app-type.ts'
+import type { Encryption } from '../../keys/jwe.ts'
+import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
+import { findSession } from '../collections.ts'
+import type { IssuerContext } from '../context.ts'
+import * as schemas from '../schemas.ts'
+import { type OpenSession, sessionOfToken } from '../token-endpoint/access-token.ts'
+import { offerDpopNonce, provedRequest } from '../token-endpoint/dpop-header.ts'
+import { requestCredential } from './credential-request.ts'
+import { fetchDeferred } from './deferred.ts'
+import { encryptResponse, readRequest } from './encryption.ts'
+import { makeNonce } from './nonce.ts'
+import { notify } from './notification.ts'
+
+export function credentialRoutes(app: App, context: IssuerContext): void {
+  bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
+  jwtRoutes(app, (scope) => endpointRoutes(scope, context))
+  notificationRoutes(app, context)
+}
+
+/** OpenID4VCI 1.0, Nonce Response: the nonce of the next DPoP proof may come along, and a wallet that has none does not mind. */
+function nonceRoutes(app: App, context: IssuerContext): void {
+  const { secrets, random, now, dpopNonces } = context
+  app.post('/issuance/oid4vci/nonce', { schema: schemas.nonce }, (_, reply) => {
+    reply.header('dpop-nonce', dpopNonces.current(now()))
+    return { c_nonce: makeNonce(secrets.nonce, undefined, random(16), now()) }
+  })
+  const schema = { ...schemas.nonce, params: SessionParams }
+  app.post('/issuance/oid4vci/nonce/:session_id', { schema }, async ({ params }, reply) => {
+    await findSession(context.store, params.session_id)
+    reply.header('dpop-nonce', dpopNonces.current(now()))
+    return { c_nonce: makeNonce(secrets.nonce, params.session_id, random(16), now()) }
+  })
+}
+
+/** The token is looked at before the body is read: an unknown caller costs one look-up and no more. */
+function byToken(context: IssuerContext) {
+  const opened = new WeakMap<FastifyRequest, OpenSession>()
+  const open = async (request: FastifyRequest): Promise<void> => {
+    const { authorization } = request.headers
+    opened.set(request, await sessionOfToken(context, { ...provedRequest(request), authorization }))
+  }
+  return {
+    onRequest: [offerDpopNonce(context), open],
+    openedBy: (request: FastifyRequest): OpenSession => opened.get(request) as OpenSession,
+  }
+}
+
+function notificationRoutes(app: App, context: IssuerContext): void {
+  const { onRequest, openedBy } = byToken(context)
+  const path = '/issuance/oid4vci/notification'
+  const config = { malformed: 'invalid_notification_request' } as const
+  const schema = schemas.notification
+  app.post(path, { config, schema, onRequest }, async (request, reply) => {
+    await notify(context, openedBy(request), request.body, undefined)
+    return reply.code(204).send()
+  })
+  const ofSession = { ...schema, params: SessionParams }
+  app.post(`${path}/:session_id`, { config, schema: ofSession, onRequest }, async (request, reply) => {
+    await notify(context, openedBy(request), request.body, request.params.session_id)
+    return reply.code(204).send()
+  })
+}
+
+function endpointRoutes(app: App, context: IssuerContext): void {
+  const { onRequest, openedBy } = byToken(context)
+  app.post('/issuance/oid4vci/credential-request', {
+    config: { malformed: 'invalid_credential_request' },
+    schema: schemas.credential,
+    onRequest,
+    handler: async (request, reply) => {
+      const { request: asked, encryption } = await readRequest(context, request.body as CredentialRequest | string)
+      return answerCredential(reply, await requestCredential(context, openedBy(request), asked), encryption)
+    },
+  })
+  app.post('/issuance/oid4vci/deferred-credential', {
+    config: { malformed: 'invalid_credential_request' },
+    schema: schemas.deferredCredential,
+    onRequest,
+    handler: async (request, reply) => {
+      const body = request.body as DeferredCredentialRequest | string
+      const { request: asked, encryption } = await readRequest(context, body)
+      return answerCredential(reply, await fetchDeferred(context, openedBy(request), asked), encryption)
+    },
+  })
+}
+
+/** As the wallet wants it; 202 where it has to come again. OpenID4VCI 1.0, Credential Response. */
+async function answerCredential(reply: FastifyReply, response: CredentialResponse, encryption: Encryption | undefined) {
+  reply.code(response.transaction_id === undefined ? 200 : 202)
+  if (encryption === undefined) return response
+  return reply.type(JWT_TYPE).send(await encryptResponse(response, encryption))
+}

@@ -1,0 +1,65 @@
+/**
+ * Authorization details: how a wallet narrows its token to some credentials of the session, and is told how to name them.
+ * OpenID4VCI 1.0, Using Authorization Details Parameter and Successful Token Response; RFC 9396.
+ */
+import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
+import { orRefuse, refuse } from '../../protocol/error.ts'
+import type { AuthorizationDetail } from '../../protocol/oid4vci.ts'
+
+export const DETAIL_TYPE = 'openid_credential'
+
+const CODE = 'invalid_authorization_details'
+const MAX_DETAILS = 50
+
+/**
+ * The configurations that a token request asks for, without repetitions. Refuses with `invalid_authorization_details` what is
+ * of another type, names none of `configurationIds`, or is located at none of `identifiers`, which are ours.
+ */
+export function readAuthorizationDetails(
+  text: string,
+  configurationIds: readonly string[],
+  identifiers: readonly string[],
+): readonly string[] {
+  const details = orRefuse(CODE, 'authorization_details', () => parseJson(text))
+  if (!Array.isArray(details) || details.length === 0 || details.length > MAX_DETAILS) {
+    return invalid(`it must be an array of 1 to ${MAX_DETAILS} objects`)
+  }
+  const ids = details.map((detail) => configurationOf(detail, identifiers))
+  if (!ids.every((id) => configurationIds.includes(id))) invalid('it names a configuration that is not in the offer')
+  return [...new Set(ids)]
+}
+
+/** For the token response: a session has one dataset, so that each configuration is one credential. */
+export function grantedDetails(configurationIds: readonly string[]): AuthorizationDetail[] {
+  return configurationIds.map((id) => ({
+    type: DETAIL_TYPE,
+    credential_configuration_id: id,
+    credential_identifiers: [identifierOf(id)],
+  }))
+}
+
+/** The configuration that a credential identifier of {@link grantedDetails} stands for. */
+export function configurationOfIdentifier(
+  configurationIds: readonly string[],
+  identifier: unknown,
+): string | undefined {
+  return configurationIds.find((id) => identifierOf(id) === identifier)
+}
+
+function identifierOf(configurationId: string): string {
+  return `${configurationId}.0`
+}
+
+function configurationOf(detail: Json, identifiers: readonly string[]): string {
+  if (!isObject(detail) || own(detail, 'type') !== DETAIL_TYPE) return invalid(`its type must be ${DETAIL_TYPE}`)
+  const locations = own(detail, 'locations')
+  if (locations !== undefined) {
+    const ours = Array.isArray(locations) && locations.some((each) => identifiers.some((name) => name === each))
+    if (!ours) invalid('its locations must contain the credential issuer identifier')
+  }
+  return ownString(detail, 'credential_configuration_id') ?? invalid('its credential_configuration_id is missing')
+}
+
+function invalid(why: string): never {
+  return refuse(CODE, `authorization_details: ${why}`)
+}

@@ -1,0 +1,181 @@
+/**
+ * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token. It is
+ * asked seldom: keys are kept, and so is what it said of a token, for seconds. RFC 8414, RFC 7517, RFC 7662.
+ */
+import { digestOf } from '../../codec/digest.ts'
+import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
+import type { Jws } from '../../codec/jws.ts'
+import { MalformedError } from '../../codec/malformed.ts'
+import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
+import type { Effects } from '../../http/effects.ts'
+import { type Outbound, OutboundError, type OutboundRequest } from '../../http/outbound.ts'
+import { keysOf, type PublishedKey, readKeySet, signedByOneOf } from '../../keys/key-set.ts'
+import { lru } from '../../memory/lru.ts'
+import { published } from '../../memory/published.ts'
+import { refuse } from '../../protocol/error.ts'
+import { isSecure } from '../../protocol/private-host.ts'
+
+export interface AuthorizationServer {
+  readonly config: AuthorizationServerConfig
+  /** Whether one of its keys signed the JWS. Refuses with `temporarily_unavailable` when there are no keys to be had. */
+  hasSigned(jws: Jws): Promise<boolean>
+  /** Its answer about the token. Refuses with `temporarily_unavailable` when there is none. */
+  introspect(token: string): Promise<JsonObject>
+}
+
+const MINUTE = 60_000
+/** A key that is taken out of its JWKS counts for ten minutes at most, or for an hour when nobody can look. */
+const KEEPING = { fresh: 10 * MINUTE, usable: 60 * MINUTE, pause: 10_000 }
+const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
+const INTROSPECTION_KEPT_MS = 5000
+const MAX_INTROSPECTIONS = { kept: 1000, atOnce: 50 }
+/** RFC 8414 section 3 and OpenID Connect Discovery 1.0 section 4.1, in which order. */
+const DOCUMENTS = [
+  (origin: string, path: string) => `${origin}/.well-known/oauth-authorization-server${path}`,
+  (origin: string, path: string) => `${origin}${path}/.well-known/openid-configuration`,
+]
+
+export function authorizationServer(
+  config: AuthorizationServerConfig,
+  effects: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
+): AuthorizationServer {
+  const { outbound, now, log } = effects
+  const stale = (error: unknown): void => {
+    log.warn(
+      { event: 'authorization_server_unreachable', why: causeOf(error) },
+      'going on with what was fetched before',
+    )
+  }
+  const metadata = published(KEEPING, now, () => discover(outbound, config), stale)
+  const addressOf = async (configured: string | undefined, name: string): Promise<Address> =>
+    configured === undefined
+      ? readAddress(config, await metadata.get(), name)
+      : { url: configured, allowPrivateAddresses: true }
+  const keys = published(
+    KEEPING,
+    now,
+    async () => fetchKeys(outbound, await addressOf(config.jwksUri, 'jwks_uri')),
+    stale,
+  )
+  const introspection = config.introspection
+  return {
+    config,
+    hasSigned: async (jws) => signedByOneOf(await keys.get((known) => isEnough(known, jws)), jws),
+    introspect: briefly(now, async (token) => {
+      const address = await addressOf(introspection?.endpoint, 'introspection_endpoint')
+      return ask(outbound, { ...address, ...LIMITS, ...introspectionRequest(config, token) })
+    }),
+  }
+}
+
+/** Without a name, only trying tells whether a key is missing. */
+function isEnough(keys: readonly PublishedKey[], jws: Jws): boolean {
+  return own(jws.header, 'kid') === undefined ? signedByOneOf(keys, jws) : keysOf(keys, jws).length > 0
+}
+
+type Address = Pick<OutboundRequest, 'url' | 'allowPrivateAddresses'>
+
+async function discover(outbound: Outbound, { issuer }: AuthorizationServerConfig): Promise<JsonObject> {
+  const { origin, pathname } = new URL(issuer)
+  const failures: string[] = []
+  for (const document of DOCUMENTS) {
+    const url = document(origin, pathname.replace(/\/$/, ''))
+    try {
+      const metadata = await ask(outbound, { url, allowPrivateAddresses: true, ...LIMITS })
+      // RFC 8414 section 3.3.
+      if (own(metadata, 'issuer') === issuer) return metadata
+      failures.push(`${url} is about another issuer`)
+    } catch (error) {
+      failures.push(causeOf(error))
+    }
+  }
+  return refuseUnavailable(failures.join('; '))
+}
+
+/** What the metadata names is its own or a public address: the operator named only the server itself. */
+function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject, name: string): Address {
+  const url = ownString(metadata, name)
+  if (url === undefined || !URL.canParse(url)) {
+    return refuseUnavailable(`the metadata of ${issuer} has no ${name}; name the address in authorizationServer`)
+  }
+  const address = new URL(url)
+  if (!isSecure(address)) return refuseUnavailable(`${name} in the metadata of ${issuer} is no https address`)
+  return { url, allowPrivateAddresses: address.origin === new URL(issuer).origin }
+}
+
+async function fetchKeys(outbound: Outbound, address: Address): Promise<readonly PublishedKey[]> {
+  const set = await ask(outbound, { ...address, ...LIMITS })
+  return readable(address.url, () => readKeySet(set))
+}
+
+/** RFC 7662 section 2.1, with client_secret_basic as RFC 6749 section 2.3.1 has it. */
+function introspectionRequest({ introspection }: AuthorizationServerConfig, token: string) {
+  const credentials = [introspection?.clientId ?? '', introspection?.clientSecret ?? ''].map(formEncoded).join(':')
+  return {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    },
+    body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+  } as const
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams({ text }).toString().slice('text='.length)
+}
+
+/** What was said of a token counts for a few seconds, and only so many tokens are asked about at once. */
+function briefly(
+  now: () => Date,
+  introspect: (token: string) => Promise<JsonObject>,
+): (token: string) => Promise<JsonObject> {
+  const known = lru<string, { readonly answer: Promise<JsonObject>; readonly until: number }>(MAX_INTROSPECTIONS.kept)
+  let running = 0
+  return async (token) => {
+    const digest = digestOf(token)
+    const before = known.get(digest)
+    if (before !== undefined && now().getTime() < before.until) return before.answer
+    if (running >= MAX_INTROSPECTIONS.atOnce) refuseUnavailable('too many introspections run already')
+    running += 1
+    const answer = introspect(token).finally(() => {
+      running -= 1
+    })
+    known.set(digest, { answer, until: now().getTime() + INTROSPECTION_KEPT_MS })
+    return answer
+  }
+}
+
+async function ask(outbound: Outbound, request: OutboundRequest): Promise<JsonObject> {
+  const accept = { accept: 'application/json' }
+  const answer = await outbound({ headers: accept, ...request }).catch((error: unknown) => {
+    if (!(error instanceof OutboundError)) throw error
+    return refuseUnavailable(`${request.url}: ${error.message}`)
+  })
+  if (answer.status !== 200) return refuseUnavailable(`${request.url} answered ${answer.status}`)
+  return readable(request.url, () => parseJsonObject(Buffer.from(answer.body).toString('utf8')))
+}
+
+function readable<T>(url: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return refuseUnavailable(`${url}: ${error.message}`)
+  }
+}
+
+/** `why` is for the log. */
+function refuseUnavailable(why: string): never {
+  return refuse(
+    'temporarily_unavailable',
+    'the authorization server cannot be asked now; try again later',
+    new Error(why),
+  )
+}
+
+function causeOf(error: unknown): string {
+  const { cause, message } = error as Error
+  return cause instanceof Error ? cause.message : message
+}

@@ -1,0 +1,44 @@
+/**
+ * Nonces of DPoP proofs: they tie a proof to the last minutes, whatever the wallet's clock says, and are not used up: what is
+ * single-use is the proof. One is made for everybody every half minute, and none is stored. RFC 9449 sections 8 and 11.3.
+ */
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+
+export interface DpopNonces {
+  /** The nonce to use from now on. */
+  readonly current: (now: Date) => string
+  /** Whether the nonce is one of ours, made no longer than five minutes ago. */
+  readonly isGood: (nonce: string, now: Date) => boolean
+}
+
+const GOOD_SECONDS = 300
+const PERIOD_SECONDS = 30
+const TIME_BYTES = 6
+const MAC_BYTES = 16
+
+/** Every process with the secret makes the same, and knows those of the others. */
+export function dpopNonces(secret: KeyObject): DpopNonces {
+  let made = { period: -1, nonce: '' }
+  return {
+    current: (now) => {
+      const period = Math.floor(now.getTime() / 1000 / PERIOD_SECONDS)
+      if (made.period !== period) made = { period, nonce: toBase64url(nonceBytes(secret, period)) }
+      return made.nonce
+    },
+    isGood: (nonce, now) => {
+      const bytes = orUndefined(() => fromBase64url(nonce))
+      if (bytes?.length !== TIME_BYTES + MAC_BYTES) return false
+      const period = bytes.readUIntBE(0, TIME_BYTES)
+      const until = (period + 1) * PERIOD_SECONDS + GOOD_SECONDS
+      return timingSafeEqual(bytes, nonceBytes(secret, period)) && now.getTime() < until * 1000
+    },
+  }
+}
+
+function nonceBytes(secret: KeyObject, period: number): Buffer {
+  const time = Buffer.alloc(TIME_BYTES)
+  time.writeUIntBE(period, 0, TIME_BYTES)
+  return Buffer.concat([time, createHmac('sha256', secret).update(time).digest().subarray(0, MAC_BYTES)])
+}

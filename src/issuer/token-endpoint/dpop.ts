@@ -1,0 +1,142 @@
+/**
+ * DPoP: a wallet that signs each request with a key of its own gets tokens that are worth nothing without that key. RFC 9449.
+ * A proof is verified here; that it is used once is decided by the batch of what it is for, which has its `spend` in it.
+ */
+import { digestOf } from '../../codec/digest.ts'
+import { type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Jws, readJws } from '../../codec/jws.ts'
+import { joseAlgorithms } from '../../keys/algorithm.ts'
+import { importPublicKey, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
+import { signedBy } from '../../keys/signature.ts'
+import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
+import type { Change } from '../../store/store.ts'
+import type { IssuerCollections } from '../collections.ts'
+import type { IssuerContext } from '../context.ts'
+
+/** A request as far as a proof is about it. */
+export interface ProvedRequest {
+  /** The header of that name, as it came. */
+  readonly dpop: string | undefined
+  readonly method: string
+  /** Without a query. */
+  readonly path: string
+}
+
+export interface DpopProof {
+  /** The thumbprint of the key. RFC 7638. */
+  readonly jkt: string
+  /** Fails in the store when the proof was used before. */
+  readonly spend: Change<IssuerCollections>
+}
+
+const MAX_LENGTH = 8192
+const MAX_AGE_SECONDS = 300
+const ALGORITHMS = joseAlgorithms.join(' ')
+
+/**
+ * The proof of the request. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` when nothing but the nonce is wrong.
+ * `tokenDigest` is that of the access token beside it, in base64url, where there is one. RFC 9449 section 4.3.
+ */
+export function verifyDpopProof(context: IssuerContext, request: ProvedRequest, tokenDigest?: string): DpopProof {
+  const jws = readProof(request.dpop)
+  const { header, payload } = jws
+  const jwk = orInvalid(() => readPublicJwk(own(header, 'jwk')))
+  const key = orInvalid(() => importPublicKey(jwk))
+  if (!signedBy(jws, key)) refuseProof('its signature is not by the key in its header')
+  if (own(payload, 'htm') !== request.method) refuseProof(`htm must be ${request.method}`)
+  if (!isAddress(ownString(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
+    refuseProof('htu must be the address that the request was sent to')
+  }
+  const issuedAt = freshTime(context, payload)
+  if (tokenDigest !== undefined && own(payload, 'ath') !== tokenDigest) {
+    refuseProof('ath must be the digest of the access token')
+  }
+  const id = ownString(payload, 'jti')
+  if (!id) return refuseProof('jti is missing')
+  const nonce = ownString(payload, 'nonce')
+  if (nonce === undefined || !context.dpopNonces.isGood(nonce, context.now())) {
+    refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
+  }
+  const jkt = thumbprint(jwk)
+  return { jkt, spend: spending(jkt, id, issuedAt) }
+}
+
+/** Whether the proof was used before, as far as can be seen yet. */
+export async function isSpent({ store }: IssuerContext, { spend }: DpopProof): Promise<boolean> {
+  return (await store.get('spent_nonce', spend.id)) !== undefined
+}
+
+/** A proof that was used before, found out when it was to be spent. */
+export function refuseReplayedProof(): never {
+  return refuseProof('it was used before; each request needs a new one')
+}
+
+/** What `run` gives; what it refuses of a proof is answered as a protected resource does. RFC 9449 section 7.1. */
+export function atResource<T>(run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    const { code, message, cause } = error
+    throw new ProtocolError(code, message, { cause, challenge: challengeOf(code) })
+  }
+}
+
+/** A token that is good in itself and did not come in the way it has to. */
+export function refuseBoundToken(description: string): never {
+  throw new ProtocolError('invalid_token', description, { challenge: challengeOf('invalid_token') })
+}
+
+/** A token that was sent as DPoP is missed as DPoP, whatever is wrong with it. RFC 9449 section 7.1. */
+export function challengedByDpop(error: unknown): never {
+  if (!(error instanceof ProtocolError) || error.code !== 'invalid_token') throw error
+  return refuseBoundToken(error.message)
+}
+
+function challengeOf(code: ErrorCode): string {
+  return `DPoP error="${code}", algs="${ALGORITHMS}"`
+}
+
+function readProof(text: string | undefined): Jws {
+  if (text === undefined) return refuseProof('it is missing; send it in the DPoP header')
+  // What Node makes of a header that came several times.
+  if (text.includes(',')) refuseProof('send exactly one')
+  if (text.length > MAX_LENGTH) refuseProof('it is too long')
+  const jws = orInvalid(() => readJws(text))
+  if (own(jws.header, 'typ') !== 'dpop+jwt') refuseProof('typ must be dpop+jwt')
+  if (!joseAlgorithms.includes(ownString(jws.header, 'alg') ?? '')) refuseProof(`alg must be one of ${ALGORITHMS}`)
+  return jws
+}
+
+/** Without query and fragment, and in the normal form of RFC 3986 section 6.2. */
+function isAddress(htu: string | undefined, address: string): boolean {
+  if (htu === undefined || !URL.canParse(htu)) return false
+  const url = new URL(htu)
+  url.search = ''
+  url.hash = ''
+  return url.href === new URL(address).href
+}
+
+function freshTime({ now, config }: IssuerContext, payload: JsonObject): number {
+  const seconds = now().getTime() / 1000
+  const issuedAt = own(payload, 'iat')
+  if (typeof issuedAt !== 'number') return refuseProof('iat must be a number of seconds')
+  if (issuedAt < seconds - MAX_AGE_SECONDS) refuseProof('it is too old; make a new one')
+  if (issuedAt > seconds + config.clockSkewSeconds) refuseProof('it is from the future; check the clock that made it')
+  return issuedAt
+}
+
+/** In the collection of the other nonces, none of which has a dot; kept for as long as the proof would be taken again. */
+function spending(jkt: string, id: string, issuedAt: number): Change<IssuerCollections> {
+  const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
+  return { insert: 'spent_nonce', id: `dpop.${digestOf(`${jkt}.${id}`)}`, value: {}, dueAt }
+}
+
+function orInvalid<T>(read: () => T): T {
+  return orRefuse('invalid_dpop_proof', 'the DPoP proof cannot be read', read)
+}
+
+/** Refuses with `invalid_dpop_proof`. */
+export function refuseProof(why: string): never {
+  return refuse('invalid_dpop_proof', `the DPoP proof: ${why}`)
+}

@@ -1,0 +1,115 @@
+/**
+ * Access tokens of an external authorization server: whether one is good, and which session it opens. RFC 9068 section 4;
+ * RFC 7662 section 2.2 where the server is asked instead.
+ */
+import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Jws, readJws } from '../../codec/jws.ts'
+import { MalformedError } from '../../codec/malformed.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { Row } from '../../store/store.ts'
+import type { IssuerContext } from '../context.ts'
+import { identifierOf } from '../metadata.ts'
+import type { IssuanceSession } from '../session.ts'
+import type { AuthorizationServer } from './authorization-server.ts'
+import { sessionOfAnyCode } from './pre-authorized-code.ts'
+
+/** What a token opens, and the thumbprint of the key that it is bound to, where it is. */
+export interface TokenSession {
+  readonly sessionId: string
+  readonly row: Row<IssuanceSession>
+  readonly jkt: string | undefined
+}
+
+/**
+ * The session that the token opens: that whose pre-authorized code is in its claim, until the session expires. Refuses with
+ * `invalid_token`, with `insufficient_scope` a good token that is for no session, and with `temporarily_unavailable` when the
+ * server cannot be asked.
+ */
+export async function sessionOfExternalToken(
+  context: IssuerContext,
+  server: AuthorizationServer,
+  token: string,
+): Promise<TokenSession> {
+  const claims = await (server.config.introspection ? introspected(server, token) : signed(context, server, token))
+  refuseUnlessTimely(context, claims)
+  const jkt = boundTo(claims)
+  const code = ownString(claims, server.config.sessionClaim)
+  if (!code) return refuse('insufficient_scope', 'the access token is for no issuance session')
+  const sessionId = await sessionOfAnyCode(context, code)
+  const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
+  if (sessionId === undefined || row === undefined) return invalid('its session is unknown')
+  refuseOtherAudience(context, server, { claims, sessionId })
+  if (context.now().getTime() >= row.value.expiresAt) invalid('its session has expired')
+  return { sessionId, row, jkt }
+}
+
+/** RFC 9449 section 6.1. Whoever holds the token has to show the key; of other bindings (RFC 8705) nobody can here. */
+function boundTo(claims: JsonObject): string | undefined {
+  const binding = own(claims, 'cnf')
+  if (binding === undefined) return undefined
+  const jkt = isObject(binding) ? ownString(binding, 'jkt') : undefined
+  return jkt ?? invalid('it is bound to a key in a way other than DPoP')
+}
+
+async function signed(context: IssuerContext, server: AuthorizationServer, token: string): Promise<JsonObject> {
+  const jws = readToken(token)
+  const { header, payload } = jws
+  // Media types are compared without regard to case, and the prefix may be left out. RFC 7515 section 4.1.9.
+  if (!/^(application\/)?at\+jwt$/i.test(ownString(header, 'typ') ?? '')) invalid('its typ is not at+jwt')
+  if (own(payload, 'iss') !== server.config.issuer) invalid('it is of another issuer')
+  if (typeof own(payload, 'exp') !== 'number') invalid('it has no exp')
+  if (typeof own(payload, 'iat') !== 'number') invalid('it has no iat')
+  // Before its keys are fetched: what is refused anyway costs no request.
+  refuseUnlessTimely(context, payload)
+  return (await server.hasSigned(jws)) ? payload : invalid('it is not signed by a key of its issuer')
+}
+
+async function introspected(server: AuthorizationServer, token: string): Promise<JsonObject> {
+  const claims = await server.introspect(token)
+  if (own(claims, 'active') !== true) invalid('its issuer says that it is not active')
+  const issuer = own(claims, 'iss')
+  if (issuer !== undefined && issuer !== server.config.issuer) invalid('it is of another issuer')
+  return claims
+}
+
+function readToken(token: string): Jws {
+  try {
+    return readJws(token)
+  } catch (error) {
+    if (error instanceof MalformedError) return invalid('it is no JWT that can be read')
+    throw error
+  }
+}
+
+/** Clocks may differ, either way. */
+function refuseUnlessTimely({ now, config }: IssuerContext, claims: JsonObject): void {
+  const [at, skew] = [now().getTime() / 1000, config.clockSkewSeconds]
+  const [expires, begins, issued] = ['exp', 'nbf', 'iat'].map((name) => timeOf(claims, name))
+  if (expires !== undefined && at >= expires + skew) invalid('it has expired')
+  if (begins !== undefined && at < begins - skew) invalid('it is not good yet')
+  if (issued !== undefined && at < issued - skew) invalid('it is issued in the future')
+}
+
+function timeOf(claims: JsonObject, name: string): number | undefined {
+  const value = own(claims, name)
+  if (value === undefined || typeof value === 'number') return value
+  return invalid(`its ${name} is not a number`)
+}
+
+/** An introspection answer may leave the audience out, unless the operator says which it has to be. RFC 7662 section 2.2. */
+function refuseOtherAudience(
+  context: IssuerContext,
+  { config }: AuthorizationServer,
+  { claims, sessionId }: { readonly claims: JsonObject; readonly sessionId: string },
+): void {
+  const audience = own(claims, 'aud')
+  if (audience === undefined && config.introspection !== undefined && config.audience === undefined) return
+  const identifiers = [undefined, sessionId].map((id) => identifierOf(context, id))
+  const ours = config.audience === undefined ? identifiers.flatMap((id) => [id, `${id}/`]) : [config.audience]
+  const named = Array.isArray(audience) ? audience : [audience]
+  if (!named.some((name) => ours.some((each) => each === name))) invalid('it is for another audience')
+}
+
+function invalid(why: string): never {
+  return refuse('invalid_token', `the access token is not good here: ${why}`)
+}

@@ -1,0 +1,94 @@
+/** What a wallet shows for a token: the code of an offer, or a refresh token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6. */
+import { refuse } from '../../protocol/error.ts'
+import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
+import type { IssuerContext } from '../context.ts'
+import type { TokenRequest } from '../schemas.ts'
+import { endRefresh, type IssuanceSession, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
+import { refuseProof } from './dpop.ts'
+import { sessionOfAnyCode } from './pre-authorized-code.ts'
+import { firstRefreshToken, nextRefreshToken, sessionOfRefreshToken } from './refresh-token.ts'
+import { isRightTxCode } from './tx-code.ts'
+
+/** A session, and how it stands when a token is asked for. */
+export interface Asked {
+  readonly id: string
+  readonly session: IssuanceSession
+  /** The thumbprint of the key of the DPoP proof, where there is one. */
+  readonly jkt: string | undefined
+  readonly now: Date
+}
+
+export interface Decision {
+  /** As it is to be, but for a new access token. */
+  readonly session: IssuanceSession
+  /** Why there is none: `invalid_grant`, once the session is as it is to be. */
+  readonly refusal?: string
+  readonly refreshToken?: string | undefined
+}
+
+export interface Grant {
+  /** The session that it is for, or undefined when it is none of ours. */
+  readonly sessionId: string | undefined
+  /** What is said when there is no such session. */
+  readonly unknown: string
+  /** Decides about the session as it was read; again when it has changed since. Refuses without effect by throwing. */
+  readonly decide: (asked: Asked) => Decision | Promise<Decision>
+}
+
+/** The grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
+export async function grantOf(context: IssuerContext, form: TokenRequest): Promise<Grant> {
+  if (form.grant_type === PRE_AUTHORIZED_GRANT) return codeGrant(context, form)
+  if (form.grant_type === REFRESH_GRANT) return refreshGrant(context, form)
+  const names = `${PRE_AUTHORIZED_GRANT} or ${REFRESH_GRANT}`
+  return refuse(form.grant_type ? 'unsupported_grant_type' : 'invalid_request', `grant_type must be ${names}`)
+}
+
+async function codeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
+  const code = form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing')
+  return {
+    sessionId: await sessionOfAnyCode(context, code),
+    unknown: 'the pre-authorized code is unknown; scan the credential offer again',
+    decide: ({ id, session, now }) => {
+      refuseUnlessRedeemable(session, now)
+      if (!isRightTxCode(context, id, session.txCode, form.tx_code)) {
+        return { session: recordWrongTxCode(session, now), refusal: 'tx_code: this is not the transaction code' }
+      }
+      const made = firstRefreshToken(context, id, session, now)
+      return made === undefined
+        ? { session }
+        : { session: { ...session, refresh: made.refresh }, refreshToken: made.refreshToken }
+    },
+  }
+}
+
+function refreshGrant(context: IssuerContext, form: TokenRequest): Grant {
+  const refreshToken = form.refresh_token || refuse('invalid_request', 'refresh_token is missing')
+  return {
+    sessionId: sessionOfRefreshToken(refreshToken),
+    unknown: 'the refresh token is unknown',
+    decide: async ({ id, session, jkt, now }) => {
+      refuseOtherKey(session, jkt)
+      const next = nextRefreshToken(context, id, session, { refreshToken, now })
+      if (next === 'replayed') {
+        const refusal =
+          'the refresh token has been used, and none of this session is good any more; ask for a new offer'
+        return { session: endRefresh(session, now), refusal }
+      }
+      await refuseUnlessValid(context, id)
+      return { session: { ...session, refresh: next.refresh }, refreshToken: next.refreshToken }
+    },
+  }
+}
+
+/** The refresh tokens of a wallet that nobody knows are bound to the key of its access token. RFC 9449 section 5. */
+function refuseOtherKey({ token }: IssuanceSession, jkt: string | undefined): void {
+  if (token?.jkt === undefined || token.jkt === jkt) return
+  if (jkt === undefined) refuseProof('it is missing; the refresh token is bound to a key')
+  refuse('invalid_grant', 'the refresh token is bound to another key')
+}
+
+/** What has been revoked or suspended is not to be had anew. */
+async function refuseUnlessValid({ store }: IssuerContext, sessionId: string): Promise<void> {
+  const { state } = (await store.get('credential_status', sessionId))?.value ?? { state: 'VALID' }
+  if (state !== 'VALID') refuse('invalid_grant', `the credentials of this session have been ${state.toLowerCase()}`)
+}

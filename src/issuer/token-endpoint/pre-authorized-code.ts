@@ -1,0 +1,69 @@
+/**
+ * The pre-authorized code: derived from the session id under a secret, so that no database holds one.
+ * It begins with the session id, so that the token endpoint without a session in its path finds the session.
+ */
+import { createHmac, type KeyObject } from 'node:crypto'
+import { isSameSecret } from '../../codec/digest.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { Change } from '../../store/store.ts'
+import type { IssuerCollections } from '../collections.ts'
+import type { IssuerContext } from '../context.ts'
+import type { IssuanceSession } from '../session.ts'
+import { IV_BYTES, openCode, sealCode, suppliedCodeId } from './supplied-code.ts'
+
+/** A code does not come again while tokens that name it may still be about. */
+const KEPT_MS = 30 * 86_400_000
+
+/** Characters of one that is supplied. */
+export const MAX_CODE = 512
+
+export function preAuthorizedCode(secret: KeyObject, sessionId: string): string {
+  return `${sessionId}.${createHmac('sha256', secret).update(sessionId).digest('base64url')}`
+}
+
+/** The code of the session's offer; undefined when it was supplied, and sealed under another signing key. */
+export function codeOfSession(
+  { secrets }: IssuerContext,
+  sessionId: string,
+  { suppliedCode }: IssuanceSession,
+): string | undefined {
+  if (suppliedCode === undefined) return preAuthorizedCode(secrets.code, sessionId)
+  return openCode(secrets.suppliedCode, sessionId, suppliedCode)
+}
+
+/** The session of a code, whether we made it or the application supplied it. Only the latter has to be looked up. */
+export async function sessionOfAnyCode({ secrets, store }: IssuerContext, code: string): Promise<string | undefined> {
+  const made = sessionOfCode(secrets.code, code)
+  if (made !== undefined || code.length > MAX_CODE) return made
+  return (await store.get('pre_authorized_code', suppliedCodeId(secrets.code, code)))?.value.sessionId
+}
+
+/** How a code that the application brings is kept and found; nothing when it brings none. Refuses with `invalid_state`. */
+export function keepSuppliedCode(
+  { secrets, random }: IssuerContext,
+  code: string | undefined,
+  { sessionId, expiresAt }: { readonly sessionId: string; readonly expiresAt: number },
+): { readonly members: Pick<IssuanceSession, 'suppliedCode'>; readonly changes: readonly Change<IssuerCollections>[] } {
+  if (code === undefined) return { members: {}, changes: [] }
+  // One that we made ourselves is that of another session.
+  if (sessionOfCode(secrets.code, code) !== undefined) refuseUsedCode()
+  const dueAt = new Date(expiresAt + KEPT_MS)
+  const found = {
+    insert: 'pre_authorized_code',
+    id: suppliedCodeId(secrets.code, code),
+    value: { sessionId },
+    dueAt,
+  } as const
+  const sealed = sealCode(secrets.suppliedCode, sessionId, code, random(IV_BYTES))
+  return { members: { suppliedCode: sealed }, changes: [found] }
+}
+
+export function refuseUsedCode(): never {
+  return refuse('invalid_state', 'pre-authorized_code: it has been used for another session; bring a new one')
+}
+
+/** The session a code was made for, or undefined when we did not make it. */
+export function sessionOfCode(secret: KeyObject, code: string): string | undefined {
+  const sessionId = code.slice(0, Math.max(0, code.lastIndexOf('.')))
+  return isSameSecret(preAuthorizedCode(secret, sessionId), code) ? sessionId : undefined
+}

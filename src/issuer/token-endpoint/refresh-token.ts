@@ -1,0 +1,74 @@
+/**
+ * Refresh tokens: how a wallet gets its credential anew, for as long as the session's policy lets it. RFC 6749 section 6.
+ * Each is good once. But an answer may be lost on its way, so that the same token may be sent again, and gets the same
+ * successor, until the wallet has shown that it has the answer: by the successor, or by a credential that the new access token
+ * got. Whoever sends a token after that is not the only one who has it, and the whole family ends. RFC 9700 section 4.14.2.
+ */
+import { createHmac } from 'node:crypto'
+import { toBase64url } from '../../codec/base64url.ts'
+import { digestOf } from '../../codec/digest.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { IssuerContext } from '../context.ts'
+import { type IssuanceSession, type RefreshPolicy, withoutRetry } from '../session.ts'
+
+/** A refresh token, and what a session keeps of it and its family. */
+export interface MadeRefreshToken {
+  readonly refreshToken: string
+  readonly refresh: RefreshPolicy
+}
+
+const UNKNOWN = 'the refresh token is unknown'
+
+/** The first of a session that has just been redeemed, when its policy has any. */
+export function firstRefreshToken(
+  { random }: IssuerContext,
+  sessionId: string,
+  { refreshSeconds }: IssuanceSession,
+  now: Date,
+): MadeRefreshToken | undefined {
+  if (refreshSeconds === undefined) return undefined
+  const refreshToken = tokenOf(sessionId, toBase64url(random(32)))
+  const until = now.getTime() + refreshSeconds * 1000
+  return { refreshToken, refresh: { until, digest: digestOf(refreshToken), spent: [] } }
+}
+
+/** The session that a refresh token says it is of, not yet looked at. */
+export function sessionOfRefreshToken(token: string): string {
+  return token.slice(0, Math.max(0, token.lastIndexOf('.')))
+}
+
+/**
+ * The successor of a refresh token, or `replayed` when the family has to end. Refuses with `invalid_grant` one that is unknown,
+ * and any when the time is up.
+ */
+export function nextRefreshToken(
+  { secrets }: IssuerContext,
+  sessionId: string,
+  session: IssuanceSession,
+  sent: { readonly refreshToken: string; readonly now: Date },
+): MadeRefreshToken | 'replayed' {
+  const { refresh, token } = session
+  if (refresh === undefined) return refuse('invalid_grant', UNKNOWN)
+  if (sent.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
+    refuse('invalid_grant', 'the time is up in which this could be refreshed; ask for a new offer')
+  }
+  const digest = digestOf(sent.refreshToken)
+  // Of a digest, how much of it fits says nothing about the token.
+  const isRetry = refresh.retry === digest
+  if (refresh.spent.includes(digest)) {
+    // Nobody but the wallet has the key: it is confused, and not robbed.
+    if (token?.jkt === undefined) return 'replayed'
+    refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
+  }
+  if (refresh.digest !== digest && !isRetry) refuse('invalid_grant', UNKNOWN)
+  // By the token before it, so that a token that comes again gets the same and nothing of it has to be stored.
+  const proof = createHmac('sha256', secrets.refresh).update(sent.refreshToken).digest('base64url')
+  const refreshToken = tokenOf(sessionId, proof)
+  const known = isRetry ? refresh : withoutRetry(refresh)
+  return { refreshToken, refresh: { ...known, digest: digestOf(refreshToken), retry: digest } }
+}
+
+/** It begins with the session id, so that the token endpoint without a session in its path finds the session. */
+function tokenOf(sessionId: string, secret: string): string {
+  return `${sessionId}.${secret}`
+}

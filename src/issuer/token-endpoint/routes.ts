@@ -1,0 +1,52 @@
+/** The paths of the authorization server that this service is: its token endpoint, its metadata and its keys. */
+
+import { SessionParams } from '../../http/answers.ts'
+import { formRoutes } from '../../http/app.ts'
+import type { App } from '../../http/app-type.ts'
+import { AuthorizationServerMetadata } from '../../protocol/oauth.ts'
+import type { IssuerContext } from '../context.ts'
+import { accessTokenKeys, authorizationServerMetadata, documentPaths } from '../metadata.ts'
+import * as schemas from '../schemas.ts'
+import { offerDpopNonce, provedRequest } from './dpop-header.ts'
+import { answerTokenRequest } from './token-request.ts'
+
+/** A code and a grant type are short, and reading a form costs more than it costs to send. */
+const BODY_LIMIT = 16 * 1024
+
+export function tokenRoutes(app: App, context: IssuerContext): void {
+  documentRoutes(app, context)
+  formRoutes(app, BODY_LIMIT, (scope) => endpointRoutes(scope, context))
+}
+
+function documentRoutes(app: App, context: IssuerContext): void {
+  const [base, ...urls] = documentPaths('oauth-authorization-server')
+  const summary = 'Authorization server metadata'
+  const schema = schemas.document(summary, AuthorizationServerMetadata)
+  app.get(base, { schema }, () => authorizationServerMetadata(context, undefined))
+  const ofSession = schemas.document(`${summary} of a session`, AuthorizationServerMetadata)
+  for (const url of urls) {
+    app.get(url, { schema: { ...ofSession, params: SessionParams } }, ({ params }) =>
+      authorizationServerMetadata(context, params.session_id),
+    )
+  }
+  const keys = accessTokenKeys(context)
+  app.get('/auth/.well-known/jwks', { schema: schemas.keys }, (_, reply) =>
+    reply.header('cache-control', 'max-age=300').send(keys),
+  )
+}
+
+function endpointRoutes(app: App, context: IssuerContext): void {
+  const config = { malformed: 'invalid_request' } as const
+  const onRequest = offerDpopNonce(context)
+  app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.token }, (request) =>
+    answerTokenRequest(context, { ...provedRequest(request), form: request.body, sessionId: undefined }),
+  )
+  const schema = { ...schemas.token, params: SessionParams }
+  app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, (request) =>
+    answerTokenRequest(context, {
+      ...provedRequest(request),
+      form: request.body,
+      sessionId: request.params.session_id,
+    }),
+  )
+}

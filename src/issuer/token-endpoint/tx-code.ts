@@ -1,0 +1,114 @@
+/**
+ * Transaction codes: what a wallet's holder types in beside the offer, and has from somewhere else than the offer. Only a MAC
+ * is stored, under a secret that no database holds, since a few digits are guessed in no time where they can be compared.
+ * OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
+ */
+import { createHmac } from 'node:crypto'
+import { isSameSecret } from '../../codec/digest.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { IssuerContext } from '../context.ts'
+import type { NewSession } from '../schemas.ts'
+import type { TxCode } from '../session.ts'
+import { IV_BYTES, openCode, sealCode } from './supplied-code.ts'
+
+export interface MadeTxCode {
+  readonly stored: TxCode
+  /** The value, where the caller gave none. */
+  readonly generated: string | undefined
+}
+
+/** Without letters and digits that people take for each other. */
+const ALPHABETS = { numeric: '0123456789', text: '23456789ABCDEFGHJKLMNPQRSTUVWXYZ' } as const
+/** What the schema says of the text as it was sent. */
+const SHORTEST = 4
+const LENGTHS = { numeric: 6, text: 8 } as const
+const FITTING = { numeric: /^[0-9]+$/, text: /^[^\s\p{C}]+$/u } as const
+const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spaces' } as const
+
+/** The code of a new session: as it was given, or made here. Refuses with `invalid_request` one that is not what it says. */
+export function makeTxCode(
+  context: IssuerContext,
+  sessionId: string,
+  asked: NonNullable<NewSession['tx_code']>,
+): MadeTxCode {
+  const { input_mode: mode = 'numeric', description } = asked
+  if (context.authorizationServer !== undefined) return codeElsewhere(asked)
+  // As the holder's keyboard has it, so that the length is that of what is typed.
+  const given = asked.value?.normalize('NFC')
+  if (given !== undefined && !FITTING[mode].test(given)) {
+    refuse('invalid_request', `tx_code.value: with input_mode ${mode} it must be ${FITTING_TEXT[mode]}`)
+  }
+  if (given !== undefined && lengthOf(given) < SHORTEST) {
+    refuse('invalid_request', `tx_code.value: it must have ${SHORTEST} characters or more`)
+  }
+  const length = asked.length ?? (given === undefined ? LENGTHS[mode] : lengthOf(given))
+  if (given !== undefined && lengthOf(given) !== length) {
+    refuse('invalid_request', `tx_code.length: the value is ${lengthOf(given)} characters long`)
+  }
+  const value = given ?? randomText(context.random, ALPHABETS[mode], length)
+  const said = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
+  const stored = { mac: mac(context, sessionId, value), asked: said, wrong: 0 }
+  return { stored, generated: given === undefined ? value : undefined }
+}
+
+/** A code that was generated, for the answer that is remembered with an idempotency key: no database has it in the clear. */
+export function sealTxCode({ secrets, random }: IssuerContext, sessionId: string, value: string): string {
+  return sealCode(secrets.rememberedTxCode, sessionId, value, random(IV_BYTES))
+}
+
+/** The code again, or undefined when it was sealed under another signing key, and so is good for nothing any more. */
+export function openTxCode({ secrets }: IssuerContext, sessionId: string, sealed: string): string | undefined {
+  return openCode(secrets.rememberedTxCode, sessionId, sealed)
+}
+
+/** The authorization server compares it; of us the wallet only hears what to ask its holder for. */
+function codeElsewhere({
+  value,
+  input_mode: mode = 'numeric',
+  ...rest
+}: NonNullable<NewSession['tx_code']>): MadeTxCode {
+  if (value !== undefined) {
+    refuse('invalid_request', 'tx_code.value: tell the authorization server, which compares it, and leave it out here')
+  }
+  return { stored: { asked: { input_mode: mode, ...rest }, wrong: 0 }, generated: undefined }
+}
+
+/**
+ * Whether the transaction code that came, if one did, is the one of the session. Refuses with `invalid_request` one that is
+ * missing, which is no attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
+ */
+export function isRightTxCode(
+  context: IssuerContext,
+  sessionId: string,
+  wanted: TxCode | undefined,
+  sent: string | undefined,
+): boolean {
+  // RFC 6749 section 3.2: a parameter without a value is one that was not sent.
+  if (wanted === undefined) {
+    return sent ? refuse('invalid_request', 'tx_code: this offer asks for no transaction code') : true
+  }
+  if (!sent) return refuse('invalid_request', 'tx_code is missing: this offer asks for a transaction code')
+  return wanted.mac !== undefined && isSameSecret(mac(context, sessionId, sent), wanted.mac)
+}
+
+/** Of the session, so that equal codes of two sessions look different; in one of the ways that Unicode has to write it. */
+function mac({ secrets }: IssuerContext, sessionId: string, value: string): string {
+  return createHmac('sha256', secrets.txCode)
+    .update(`${sessionId}.${value.normalize('NFC')}`)
+    .digest('base64url')
+}
+
+function lengthOf(value: string): number {
+  return Array.from(value).length
+}
+
+/** Each character as likely as every other. */
+function randomText(random: (bytes: number) => Uint8Array, alphabet: string, length: number): string {
+  const limit = 256 - (256 % alphabet.length)
+  const characters: string[] = []
+  while (characters.length < length) {
+    const usable = [...random(2 * length)].filter((byte) => byte < limit)
+    characters.push(...usable.map((byte) => alphabet.charAt(byte % alphabet.length)))
+  }
+  return characters.slice(0, length).join('')
+}
