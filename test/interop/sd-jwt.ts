@@ -77,7 +77,10 @@ async function holds(services: Services, format: string, step: Parameters<Row['r
   const { configuration: posted, dataset } = sampleOf(format)
   const credential = await issueCredential(services, holder.signer, posted, dataset)
   await step('credential', async () => {
-    const { payload } = await sdJwt({ issuer: services.issuerKey, fetch: services.fetch }, format).verify(credential, {})
+    const { payload } = await sdJwt({ issuer: services.issuerKey, fetch: services.fetch }, format).verify(
+      credential,
+      {},
+    )
     for (const [name, value] of Object.entries(dataset)) assert.deepEqual(payload[name], value)
   })
   const { sessionId, request } = await requestOf(services, format)
