@@ -30,9 +30,13 @@ export type PostgresTls =
   | { readonly mode: 'require' }
   | { readonly mode: 'verify-ca' | 'verify-full'; readonly ca?: string }
 
+type Single = string | number | null
+/** An array stands for one of PostgreSQL. */
+export type Parameter = Single | readonly Single[]
+
 export interface Statement {
   readonly text: string
-  readonly values: readonly (string | number | null)[]
+  readonly values: readonly Parameter[]
   /** Planned once for each connection. Not for texts of which there can be many. */
   readonly name?: string
 }

@@ -3,7 +3,9 @@
  * it, and the server undoes the rest. Durable: a commit is answered after the fsync, which the server shares between
  * connections by itself.
  */
+import { groupRead } from './group-read.ts'
 import {
+  type Answer,
   type Connections,
   NOT_APPLIED,
   openConnections,
@@ -12,6 +14,7 @@ import {
   type Statement,
 } from './postgres-connections.ts'
 import { preparePostgres } from './postgres-schema.ts'
+import { inSteps, numbered } from './postgres-steps.ts'
 import { rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
@@ -23,6 +26,8 @@ const MAX_NAMES = 200
 const LONGEST_NAMED_BATCH = 8
 /** A longer statement takes the server long to plan. */
 const LONGEST_STATEMENT = 50
+/** Rows that are read at once. */
+const READ_AT_ONCE = 100
 /** So that each statement is short, and two processes that purge share the work. */
 const PURGED_AT_ONCE = 1000
 
@@ -38,12 +43,17 @@ export async function openPostgres<C>(options: PostgresOptions, migrations: read
 function createStore<C>(connections: Connections): Store<C> {
   const name = statementNames()
   const run: Run = (statement) => connections.run({ ...name(statement.text), ...statement })
+  const readers = new Map<string, Reader>()
+  const readerOf = (collection: string): Reader => {
+    const known = readers.get(collection) ?? groupRead((ids) => readRows(run, collection, ids), READ_AT_ONCE)
+    readers.set(collection, known)
+    return known
+  }
   return {
     get: async (collection, id) => {
       // PostgreSQL refuses a text with a NUL in it, and so has no row of that name.
       if (id.includes('\0')) return undefined
-      const text = `select value, version from ${collection} where id = $1`
-      const [row] = (await run({ text, values: [id] })).rows
+      const row = await readerOf(collection)(id)
       return row && ({ value: parsed(row.value), version: row.version } as Row<never>)
     },
     list: async (collection) => {
@@ -69,6 +79,15 @@ function createStore<C>(connections: Connections): Store<C> {
     },
     close: () => connections.close(),
   }
+}
+
+type Reader = (id: string) => Promise<Answer['rows'][number] | undefined>
+
+async function readRows(run: Run, collection: string, ids: readonly string[]) {
+  const which = ids.length === 1 ? 'id = $1' : 'id = any($1::text[])'
+  const text = `select id, value, version from ${collection} where ${which}`
+  const { rows } = await run({ text, values: ids.length === 1 ? ids : [ids] })
+  return new Map(rows.map((row) => [row.id as string, row]))
 }
 
 /** The column holds what `JSON.stringify` wrote. */
@@ -107,7 +126,7 @@ async function commitBatch<C>(
   const places = changes.length > LONGEST_STATEMENT ? undefined : inOneOrder(changes)
   if (places === undefined) {
     return tryAgain(() =>
-      connections.together((run) => oneByOne((each) => run({ ...each, ...name(each.text) }), changes)),
+      connections.together((run) => inSteps((each) => run({ ...each, ...name(each.text) }), changes)),
     )
   }
   const batch = batchStatement(places.map((place) => changes[place] as Change<C>))
@@ -152,29 +171,11 @@ function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   ])
 }
 
-function numbered([sql, ...values]: readonly [string, ...(string | number | null)[]]): Statement {
-  let place = 0
-  return { text: sql.replaceAll('?', () => `$${++place}`), values }
-}
-
 /** The first change, as the caller put them, that did not apply. Throws what was no such answer. */
 function failedPlace(error: unknown, places: readonly number[]): number {
   const { code, detail } = error as { readonly code?: string; readonly detail?: string }
   if (code !== NOT_APPLIED || detail === undefined) throw error
   return Math.min(...places.filter((_, index) => detail[index] === '0'))
-}
-
-/** The same in a transaction of several statements: for a batch that is long, or changes a row more than once. */
-async function oneByOne<C>(run: Run, changes: readonly Change<C>[]): Promise<number | undefined> {
-  await run({ text: 'begin', values: [] })
-  for (const [index, change] of changes.entries()) {
-    const { rowCount } = await run(numbered(statementOf(change)))
-    if (rowCount === 1) continue
-    await run({ text: 'rollback', values: [] })
-    return index
-  }
-  await run({ text: 'commit', values: [] })
-  return undefined
 }
 
 async function tryAgain<T>(work: () => Promise<T>): Promise<T> {

@@ -110,6 +110,38 @@ export function storeContract<Place>(
     expect(await store.list('thing')).toEqual([{ id: 'a', value: { n: 9 } }])
   })
 
+  it('applies a batch of hundreds whole or not at all, and names the first change that did not hold', async () => {
+    const ids = Array.from({ length: 120 }, (_, n) => `row ${n}`)
+    const inserts = ids.map((id, n) => ({ insert: 'thing', id, value: { n }, dueAt: new Date(n) }) as const)
+    expect(await store.commit([...inserts, insert('row 7', 9)])).toBe(120)
+    expect(await store.commit([...inserts, { insert: 'spent', id: 'x', value: {} }])).toBe(undefined)
+    expect((await store.due('thing', new Date(1), 10)).map(({ id, value }) => [id, value.n])).toEqual([
+      ['row 0', 0],
+      ['row 1', 1],
+    ])
+    expect(await store.get('thing', 'row 119')).toEqual({ value: { n: 119 }, version: 0 })
+    const deletes = ids.map((id) => ({ delete: 'thing', id, version: 0 }) as const)
+    await store.commit([{ touch: 'thing', id: 'row 60' }])
+    expect(await store.commit([insert('new', 1), ...deletes])).toBe(61)
+    expect(await store.list('thing')).toHaveLength(120)
+    const right = deletes.map((each) => (each.id === 'row 60' ? { ...each, version: 1 } : each))
+    expect(await store.commit([...right, { delete: 'thing', id: 'row 5', version: 0 }])).toBe(120)
+    expect(await store.commit([...right, insert('new', 1)])).toBe(undefined)
+    expect(await store.list('thing')).toEqual([{ id: 'new', value: { n: 1 } }])
+  })
+
+  it('reads many rows at once, each as it was when it was asked for or later', async () => {
+    await store.commit(Array.from({ length: 40 }, (_, n) => insert(`row ${n}`, n)))
+    const rows = await parallel(250, (n) => store.get('thing', `row ${n % 50}`))
+    for (const [n, row] of rows.entries()) expect(row?.value.n).toBe(n % 50 < 40 ? n % 50 : undefined)
+    for (let n = 0; n < 20; n += 1) {
+      const early = store.get('thing', 'row 0')
+      await update(store, 'thing', 'row 0', (value) => ({ n: value.n + 1 }))
+      expect((await store.get('thing', 'row 0'))?.value.n).toBe(n + 1)
+      await early
+    }
+  })
+
   it('has done what it was asked when there was nothing to do', async () => {
     expect(await store.commit([])).toBe(undefined)
   })

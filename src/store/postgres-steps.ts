@@ -1,0 +1,81 @@
+/** Long batches on PostgreSQL: changes of one kind that follow each other are one statement, and so one round trip. */
+import type { Run, Statement } from './postgres-connections.ts'
+import { rowOf, statementOf } from './statements.ts'
+import type { Change } from './store.ts'
+
+type Insert<C> = Extract<Change<C>, { readonly insert: unknown }>
+type Delete<C> = Extract<Change<C>, { readonly delete: unknown }>
+
+/** Changes that are made by one statement, which gives back the id of each row that one of them applied to. */
+interface Step<C> {
+  readonly statement: Statement
+  readonly changes: readonly Change<C>[]
+}
+
+/** Applies all changes in a transaction of its own, or none: then the index of the first that did not apply. */
+export async function inSteps<C>(run: Run, changes: readonly Change<C>[]): Promise<number | undefined> {
+  await run({ text: 'begin', values: [] })
+  let before = 0
+  for (const step of stepsOf(changes)) {
+    const { rows } = await run(step.statement)
+    const applied = new Set(rows.map(({ id }) => id))
+    // One that is there twice applied once.
+    const failed = step.changes.findIndex(({ id }) => !applied.delete(id))
+    if (failed !== -1) {
+      await run({ text: 'rollback', values: [] })
+      return before + failed
+    }
+    before += step.changes.length
+  }
+  await run({ text: 'commit', values: [] })
+  return undefined
+}
+
+function stepsOf<C>(changes: readonly Change<C>[]): readonly Step<C>[] {
+  const runs: Change<C>[][] = []
+  for (const change of changes) {
+    const last = runs.at(-1)
+    if (last?.[0] !== undefined && isMore(last[0], change)) last.push(change)
+    else runs.push([change])
+  }
+  return runs.map((run) => ({ statement: statementFor(run), changes: run }))
+}
+
+function isMore<C>(first: Change<C>, next: Change<C>): boolean {
+  const isSameCollection = rowOf(first).collection === rowOf(next).collection
+  return isSameCollection && (['insert', 'delete'] as const).some((kind) => kind in first && kind in next)
+}
+
+function statementFor<C>(changes: readonly Change<C>[]): Statement {
+  const [first] = changes as readonly [Change<C>]
+  if (changes.length > 1 && 'insert' in first) return insertAll(first.insert, changes as readonly Insert<C>[])
+  if (changes.length > 1 && 'delete' in first) return deleteAll(first.delete, changes as readonly Delete<C>[])
+  const [sql, ...values] = statementOf(first)
+  return numbered([`${sql} returning id`, ...values])
+}
+
+function insertAll<C>(collection: string, changes: readonly Insert<C>[]): Statement {
+  const rows = 'unnest($1::text[], $2::text[], $3::bigint[]) as added (id, value, due_at)'
+  return {
+    text: `insert into ${collection} (id, value, version, due_at) select id, value, 0, due_at from ${rows} on conflict (id) do nothing returning id`,
+    values: [
+      changes.map(({ id }) => id),
+      changes.map(({ value }) => JSON.stringify(value)),
+      changes.map(({ dueAt }) => dueAt?.getTime() ?? null),
+    ],
+  }
+}
+
+function deleteAll<C>(collection: string, changes: readonly Delete<C>[]): Statement {
+  const rows = 'unnest($1::text[], $2::integer[]) as gone (id, version)'
+  return {
+    text: `delete from ${collection} as kept using ${rows} where kept.id = gone.id and kept.version = gone.version returning kept.id`,
+    values: [changes.map(({ id }) => id), changes.map(({ version }) => version)],
+  }
+}
+
+/** With `$1` and so on where the shared text has a `?`. */
+export function numbered([sql, ...values]: readonly [string, ...(string | number | null)[]]): Statement {
+  let place = 0
+  return { text: sql.replaceAll('?', () => `$${++place}`), values }
+}
