@@ -1,5 +1,6 @@
 /** Lists, kept in memory as they were last served: as long as nothing changes, a list costs one look-up. */
 import { hash } from 'node:crypto'
+import { derived } from '../../memory/derived.ts'
 import { lru } from '../../memory/lru.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
@@ -31,10 +32,16 @@ interface Kept {
 /** Gives a list as it is now; its document is made when it is asked for. Refuses with `not_found`. */
 export function listServer(context: IssuerContext): ListServer {
   const documents = lru<string, Kept>(KEPT)
+  const { ttlSeconds } = context.config.statusList
+  const by = derived(
+    () => context.signer,
+    ({ kid, x5c }) => hash('sha256', [kid, ...x5c, ttlSeconds].join(), 'base64url').slice(0, 8),
+  )
   return async (listId, kind) => {
     const row = await context.store.get('status_list', listId)
     if (row === undefined) return refuse('not_found', 'there is no such status list')
-    const etag = etagOf(context, row.version, kind)
+    // The signature is another in each process, and the bytes in each encoding: a weak one. RFC 9110 section 8.8.1.
+    const etag = `W/"${row.version}.${Math.floor(context.now().getTime() / RENEWAL_MS)}.${kind}.${by()}"`
     const keptDocument = (): Kept => {
       const key = `${listId}/${kind}`
       const known = documents.get(key)
@@ -60,15 +67,7 @@ export function listServer(context: IssuerContext): ListServer {
   }
 }
 
-/**
- * The version was read before the bits are: what is served may be newer than its tag says, never older. Weak, since the
- * signature is another in each process, and the bytes in each encoding. RFC 9110 section 8.8.1.
- */
-function etagOf({ signer, config, now }: IssuerContext, version: number, kind: ListKind): string {
-  const by = hash('sha256', [signer.kid, ...signer.x5c, config.statusList.ttlSeconds].join(), 'base64url').slice(0, 8)
-  return `W/"${version}.${Math.floor(now().getTime() / RENEWAL_MS)}.${kind}.${by}"`
-}
-
+/** The version was read before the bits are: what is served may be newer than its tag says, never older. */
 async function makeDocument(
   { store, config, signer, now }: IssuerContext,
   listId: string,
