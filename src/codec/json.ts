@@ -52,8 +52,15 @@ export function refuseMany(value: Json, most: number): void {
 /** Members and elements at any depth. */
 export function countValues(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0
-  const members = Object.values(value)
-  return members.reduce((count: number, member) => count + countValues(member), members.length)
+  const members = membersIn(value)
+  let count = members.length
+  for (const member of members) if (typeof member === 'object') count += countValues(member)
+  return count
+}
+
+/** Whatever comes is looked through, often several times: an array is not copied for it. */
+function membersIn(value: Json[] | JsonObject): readonly Json[] {
+  return Array.isArray(value) ? value : Object.values(value)
 }
 
 /** Parses `text` and wants an object. Throws a MalformedError otherwise. */
@@ -65,5 +72,5 @@ export function parseJsonObject(text: string): JsonObject {
 function refuseDepth(value: Json, left: number): void {
   if (typeof value !== 'object' || value === null) return
   if (left === 0) malformed(`it is nested deeper than ${MAX_DEPTH}`)
-  for (const member of Object.values(value)) refuseDepth(member, left - 1)
+  for (const member of membersIn(value)) if (typeof member === 'object') refuseDepth(member, left - 1)
 }

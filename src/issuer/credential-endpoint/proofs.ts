@@ -60,12 +60,13 @@ async function refuseTooMany(context: IssuerContext, session: IssuanceSession, s
 
 /** Each key gets one credential at most: OpenID4VCI 1.0, Credential Response. */
 function refuseRepeated(keys: readonly PublicJwk[]): void {
-  if (new Set(keys.map(thumbprint)).size === keys.length) return
+  if (keys.length === 1 || new Set(keys.map(thumbprint)).size === keys.length) return
   refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
 }
 
 /** What was attested beside the keys that were proved comes after them, as far as the batch goes. */
 function firstKeys({ holderKeys, nonce }: ProvedKeys, most: number): ProvedKeys {
+  if (holderKeys.length === 1) return { holderKeys, nonce }
   const different = new Map(holderKeys.map((key) => [thumbprint(key), key]))
   return { holderKeys: [...different.values()].slice(0, most), nonce }
 }

@@ -25,18 +25,17 @@ export function permuted(counter: number, size: number, key: Uint8Array): number
   }
   const low = Math.ceil(bits / 2)
   const masks = [2 ** (bits - low) - 1, 2 ** low - 1] as const
-  let [high, rest] = [counter >>> low, counter & masks[1]]
-  for (let round = 0; round < ROUNDS; round += 2) {
-    high ^= roundOf(key, round, rest) & masks[0]
-    rest ^= roundOf(key, round + 1, high) & masks[1]
-  }
-  return (high << low) | rest
-}
-
-function roundOf(key: Uint8Array, round: number, half: number): number {
   const data = Buffer.alloc(key.length + 5)
   data.set(key)
-  data.writeUInt8(round, key.length)
-  data.writeUInt32BE(half, key.length + 1)
-  return hash('sha256', data, 'buffer').readUInt32BE(0)
+  const roundOf = (round: number, half: number): number => {
+    data.writeUInt8(round, key.length)
+    data.writeUInt32BE(half, key.length + 1)
+    return hash('sha256', data, 'buffer').readUInt32BE(0)
+  }
+  let [high, rest] = [counter >>> low, counter & masks[1]]
+  for (let round = 0; round < ROUNDS; round += 2) {
+    high ^= roundOf(round, rest) & masks[0]
+    rest ^= roundOf(round + 1, high) & masks[1]
+  }
+  return (high << low) | rest
 }
