@@ -20,6 +20,8 @@ const shared = { isolate: false, testTimeout: 20_000 }
 
 export default defineConfig({
   test: {
+    // Many tests wait, for a process or for time to pass: two at a time, also where there are two cores alone.
+    maxWorkers: 2,
     reporters: [['default', { summary: false }]],
     projects: [
       {

@@ -12,6 +12,9 @@ const insert = (id: string, n: number): Change<Things> => ({ insert: 'thing', id
 const next = (n: number): Change<Things> => ({ update: 'thing', id: 'a', version: n - 1, value: { n } })
 
 const WAITING = 'select count(*) as waiting from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
+/** The same, for whoever is not the one that they wait for. */
+const LOCKED_OUT =
+  "select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
 /** Somebody else on the same place. */
 const other = <T>(url: string, work: (run: (text: string) => ReturnType<Run>) => Promise<T>): Promise<T> =>
@@ -101,14 +104,14 @@ describe('PostgreSQL with others on it', () => {
 
   it('goes on after its connections were ended, also while it used them', async () => {
     const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'vouchsafe'
-      and pid <> pg_backend_pid() and query like '%thing%'`
+      and datname = current_database() and pid <> pg_backend_pid() and query like '%thing%'`
     await Promise.all(Array.from({ length: 10 }, (_, n) => store.commit([insert(`idle ${n}`, n)])))
     await other(url, (run) => run(end))
     await expect.poll(() => store.get('thing', 'a').catch(() => 'lost')).toMatchObject({ version: 0 })
     expect(await store.commit([insert('after', 1)])).toBe(undefined)
     const error = await whileLocked(async () => {
       const failing = failure(store.commit([insert('lost', 1), next(1)]))
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      await expect.poll(() => other(url, async (run) => Number((await run(LOCKED_OUT)).rows[0]?.waiting))).not.toBe(0)
       await other(url, (run) => run(end))
       return failing
     }, undefined)
