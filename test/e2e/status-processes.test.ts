@@ -51,7 +51,11 @@ describe('two processes on one database', () => {
     expect(lists.filter(({ value }) => value.entries === 2048)).toHaveLength(1)
   })
 
-  it('issue a thousand credentials at once, all with an entry of their own', async () => {
+  // Once more where the machine is too busy for a thousand at once: what it shows does not depend on that.
+  it('issue a thousand credentials at once, all with an entry of their own', {
+    timeout: 60_000,
+    retry: 1,
+  }, async () => {
     const holder = keySigner(await makeKey(), [])
     const issueOne = async (ready: Ready) => {
       const jwt = await proofOf({ ...ready, holder })
@@ -78,11 +82,13 @@ describe('two processes on one database', () => {
     const references = await Promise.all(ready.map(issueOne))
     expect(references).toHaveLength(1000)
     expect(new Set(references.map((each) => `${each?.uri} ${each?.idx}`)).size).toBe(1000)
-    const kept = (await first.issuerStore.list('credential_status')).flatMap(({ value }) => value.entries)
-    expect(new Set(kept.map(({ listId, index }) => `${ISSUER_URL}/status-list/${listId} ${index}`))).toEqual(
-      new Set(references.map((each) => `${each?.uri} ${each?.idx}`)),
-    )
-  }, 60_000)
+    const rows = await first.issuerStore.list('credential_status')
+    const kept = rows.flatMap(({ value }) => value.entries.map(({ listId, index }) => `${listId} ${index}`))
+    const known = new Set(kept)
+    expect(known.size).toBe(kept.length)
+    const named = references.map((each) => `${each?.uri.slice(`${ISSUER_URL}/status-list/`.length)} ${each?.idx}`)
+    expect(named.filter((each) => !known.has(each))).toEqual([])
+  })
 
   it('revoke and issue at once, and nothing is lost', async () => {
     const sessions = await Promise.all(
