@@ -11,7 +11,7 @@ export function install(what) {
   const packages = [
     { directory: '.', flavour: what === 'test' ? 'all' : 'run' },
     { directory: 'build', flavour: 'all' },
-    ...(what === 'test' ? [{ directory: 'test/interop', flavour: 'all' }] : []),
+    ...(what === 'test' ? ['test/interop', 'test/contracts'].map((directory) => ({ directory, flavour: 'all' })) : []),
   ]
   for (const { directory, flavour } of packages) installPackage(join(root, directory), directory, flavour)
 }

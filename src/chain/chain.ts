@@ -1,0 +1,82 @@
+/**
+ * The chain port: what an engine and its clients need of a chain. `chain.contract.ts` is its definition; `evm/` implements it over
+ * JSON-RPC, which `local/` answers from a directory, and `partisia/` over the REST interface of a reader node.
+ */
+import type { Address } from '../offchain/address.ts'
+
+export interface Block {
+  readonly number: number
+  /** Hexadecimal, with the prefix that the chain gives it. */
+  readonly hash: string
+  readonly time: Date
+}
+
+export interface Engine {
+  readonly address: Address
+  /** URL without a trailing slash; empty when the contract does not say. */
+  readonly endpoint: string
+}
+
+/** What a contract says of its off-chain component. */
+export interface OffChainContract {
+  readonly address: Address
+  /** Undefined: its state is no documented interface, and the component's own extractor tells (`hook.engines`). */
+  readonly engines: readonly Engine[] | undefined
+  /** SHA-256 in hexadecimal, and where its bytes may be fetched; undefined when it has none, or the operator says which. */
+  readonly component: { readonly sha256: string; readonly uri: string } | undefined
+  /** The whole state where the chain has such a thing; empty on an EVM, whose contracts are read by calls. */
+  readonly state: Uint8Array
+}
+
+/** Signed and ready to be sent; to send it twice is harmless. */
+export interface SignedTransaction {
+  readonly hash: string
+  readonly nonce: number
+  readonly raw: string
+}
+
+/** `lost`: the nonce was used by another transaction, so that this one can never be included. */
+export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'lost'
+
+export interface Chain {
+  /** Decimal chain id of an EVM; the name of the network on Partisia. */
+  readonly id: string
+  /** How the address of a public key is made: keccak-256, or SHA-256 as on Partisia. */
+  readonly addresses: 'evm' | 'partisia'
+  /** The newest block that is final enough, by what the operator configured. Rejects with a ChainError when the chain cannot be asked. */
+  head(): Promise<Block>
+  /** Whether this block is still part of the chain. */
+  has(block: Block): Promise<boolean>
+  /** Every contract with an off-chain component, where the chain can list them. */
+  contracts?(block: Block): Promise<readonly Address[]>
+  /** Undefined when there is no such contract, or it has no off-chain component. */
+  contract(address: Address, block: Block): Promise<OffChainContract | undefined>
+  /** What the contract answers; `input` as {@link operation.readContract} says. Rejects with a ChainError when it refuses. */
+  read(address: Address, input: Uint8Array, block: Block): Promise<Uint8Array>
+  /** Those of `addresses` that may have changed in the blocks after `from`, up to and with `to`. */
+  changed(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
+  /** The account of a key: `key` is its secp256k1 private key, 32 bytes. */
+  account(key: Uint8Array): Account
+}
+
+export interface Account {
+  readonly address: Address
+  /** The nonce of its next transaction, those included that wait to be included. */
+  nextNonce(): Promise<number>
+  /** A transaction to a contract, signed and not sent. `gas` 0: as much as it needs. Rejects with a ChainError when it would fail. */
+  sign(to: Address, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
+  /** Sends it, or sends it again. */
+  submit(transaction: SignedTransaction): Promise<void>
+  /** Counts as included only in a block that {@link Chain.head} has reached. */
+  outcome(transaction: SignedTransaction): Promise<TransactionOutcome>
+}
+
+/** `message` is for an operator. `reverted`: the contract refused, and would again; otherwise the chain could not be asked. */
+export class ChainError extends Error {
+  override readonly name = 'ChainError'
+  readonly reverted: boolean
+  constructor(message: string, reverted = false) {
+    super(message)
+    this.reverted = reverted
+  }
+}

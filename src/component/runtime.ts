@@ -1,0 +1,118 @@
+/**
+ * The component runtime port: runs one hook of one component in a sandbox, once, and gives what it would change. Nothing of that
+ * is done here: the engine commits it, or lets it go. `pool.ts` implements it with worker threads.
+ */
+import type { Address } from '../offchain/address.ts'
+import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
+
+/** Bytes of a component: core WebAssembly, or a bundle of JavaScript that QuickJS runs. */
+export interface Component {
+  /** SHA-256 of its bytes in hexadecimal: what it is known by. */
+  readonly sha256: string
+  readonly bytes: Uint8Array
+}
+
+/** The hooks that a component exports, and what its bytes are. */
+export interface ComponentDescription {
+  readonly kind: 'wasm' | 'javascript'
+  readonly hooks: readonly string[]
+}
+
+export type Hook =
+  | { readonly kind: 'http'; readonly request: HttpRequestData }
+  | { readonly kind: 'state-change' }
+  | { readonly kind: 'timer'; readonly id: number; readonly payload: Uint8Array }
+  | { readonly kind: 'engines' }
+
+export interface RuntimeLimits {
+  readonly memoryBytes: number
+  readonly moduleBytes: number
+  readonly logBytes: number
+  readonly responseBytes: number
+  readonly storageKeyBytes: number
+  readonly storageValueBytes: number
+  readonly transactions: number
+  readonly timers: number
+  readonly randomBytes: number
+  readonly outboundRequests: number
+}
+
+/** What one call is about. */
+export interface Call {
+  readonly component: Component
+  readonly hook: Hook
+  readonly contract: Address
+  readonly engine: Address
+  readonly chain: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
+  readonly block: { readonly number: number; readonly time: Date }
+  readonly state: Uint8Array
+  /** The engine's clock. */
+  readonly now: Date
+  readonly deadlineMs: number
+}
+
+/** What a component asks in the middle of a call, and only the engine can answer. A rejection traps the component. */
+export interface Host {
+  load(bucket: Uint8Array, key: Uint8Array): Promise<Uint8Array | undefined>
+  readContract(input: Uint8Array): Promise<Uint8Array>
+  /** Never rejects for what happens out there: status 600 and up, with the reason as the body. */
+  send(request: HttpRequestData): Promise<HttpResponseData>
+  configuration(key: string): string | undefined
+  timers(): Promise<readonly TimerState[]>
+  /** Whether a signed request with that id was accepted before. */
+  spent(id: string): Promise<boolean>
+}
+
+export interface TimerState {
+  readonly id: number
+  readonly status: 'scheduled' | 'running' | 'done' | 'cancelled' | 'failed'
+}
+
+export interface StorageChange {
+  readonly bucket: Uint8Array
+  readonly key: Uint8Array
+  /** Undefined deletes. */
+  readonly value: Uint8Array | undefined
+}
+
+/** In the order of the calls; of two changes of one key the last alone is there. */
+export interface Effects {
+  readonly storage: readonly StorageChange[]
+  readonly transactions: readonly { readonly payload: Uint8Array; readonly gas: bigint }[]
+  readonly timers: readonly (
+    | { readonly id: number; readonly delayMs: number; readonly payload: Uint8Array }
+    | { readonly id: number; readonly cancel: true }
+  )[]
+  /** Signed requests that were accepted: to be remembered until then; `unlessRefused`: only with a response below 300. */
+  readonly spent: readonly { readonly id: string; readonly until: Date; readonly unlessRefused: boolean }[]
+  readonly log: readonly string[]
+  /** Whether anything was read from storage: then a concurrent change may have been missed. */
+  readonly reads: number
+}
+
+export type Outcome =
+  | {
+      readonly kind: 'done'
+      readonly response: HttpResponseData | undefined
+      readonly result: Uint8Array
+      readonly effects: Effects
+    }
+  /** `message` is for the operator's log; it may have data of callers in it. */
+  | { readonly kind: 'trap'; readonly message: string; readonly log: readonly string[] }
+  | { readonly kind: 'bad-response'; readonly message: string; readonly log: readonly string[] }
+  | { readonly kind: 'deadline' }
+
+export interface Runtime {
+  /** What its bytes are. Rejects with a ComponentError, in words for its author, when they cannot be run under these limits. */
+  describe(component: Component): Promise<ComponentDescription>
+  /** Never rejects for what the component does. */
+  run(call: Call, host: Host): Promise<Outcome>
+  /** Calls that run now, and that wait for a worker. */
+  load(): { readonly running: number; readonly waiting: number; readonly workers: number }
+  close(): Promise<void>
+}
+
+/** `message` says what is wrong with the bytes. */
+export class ComponentError extends Error {
+  override readonly name = 'ComponentError'
+}

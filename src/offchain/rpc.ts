@@ -1,0 +1,136 @@
+/**
+ * The RPC format of off-chain components: big-endian numbers, sequences with a length of 32 bits before them, and an option
+ * with a byte before it. Contexts, requests, responses and the operands of host calls are written in it. It runs on both sides of
+ * the sandbox, and so knows nothing of Node.
+ */
+import { malformed } from '../codec/malformed.ts'
+
+/** Appends to a growing buffer. */
+export interface Writer {
+  readonly u8: (value: number) => Writer
+  readonly u32: (value: number) => Writer
+  readonly i32: (value: number) => Writer
+  readonly u64: (value: bigint) => Writer
+  readonly i64: (value: bigint) => Writer
+  /** As they are, without a length. */
+  readonly raw: (bytes: Uint8Array) => Writer
+  /** With a length before them. */
+  readonly bytes: (bytes: Uint8Array) => Writer
+  readonly text: (text: string) => Writer
+  readonly list: <T>(items: readonly T[], write: (item: T, to: Writer) => void) => Writer
+  readonly option: <T>(value: T | undefined, write: (value: T, to: Writer) => void) => Writer
+  readonly done: () => Uint8Array
+}
+
+/** Reads from the front. Each of them throws a MalformedError when there is not enough. */
+export interface Reader {
+  readonly u8: () => number
+  readonly u32: () => number
+  readonly i32: () => number
+  readonly u64: () => bigint
+  readonly i64: () => bigint
+  readonly raw: (length: number) => Uint8Array
+  readonly bytes: () => Uint8Array
+  readonly text: () => string
+  readonly list: <T>(read: (from: Reader) => T) => T[]
+  readonly option: <T>(read: (from: Reader) => T) => T | undefined
+  /** What is left. */
+  readonly rest: () => Uint8Array
+  /** Throws a MalformedError when anything is left. */
+  readonly end: () => void
+}
+
+export function writer(): Writer {
+  let buffer = new Uint8Array(256)
+  let length = 0
+  const reserve = (more: number): DataView => {
+    if (length + more > buffer.length) {
+      const grown = new Uint8Array(Math.max(buffer.length * 2, length + more))
+      grown.set(buffer.subarray(0, length))
+      buffer = grown
+    }
+    const view = new DataView(buffer.buffer, length, more)
+    length += more
+    return view
+  }
+  const self: Writer = {
+    u8: (value) => written(() => reserve(1).setUint8(0, value)),
+    u32: (value) => written(() => reserve(4).setUint32(0, value)),
+    i32: (value) => written(() => reserve(4).setInt32(0, value)),
+    u64: (value) => written(() => reserve(8).setBigUint64(0, value)),
+    i64: (value) => written(() => reserve(8).setBigInt64(0, value)),
+    raw: (bytes) =>
+      written(() => {
+        const { byteOffset } = reserve(bytes.length)
+        buffer.set(bytes, byteOffset)
+      }),
+    bytes: (bytes) => self.u32(bytes.length).raw(bytes),
+    text: (text) => self.bytes(encoder.encode(text)),
+    list: (items, write) => {
+      self.u32(items.length)
+      for (const item of items) write(item, self)
+      return self
+    },
+    option: (value, write) => {
+      self.u8(value === undefined ? 0 : 1)
+      if (value !== undefined) write(value, self)
+      return self
+    },
+    done: () => buffer.slice(0, length),
+  }
+  const written = (write: () => void): Writer => {
+    write()
+    return self
+  }
+  return self
+}
+
+export function reader(input: Uint8Array): Reader {
+  let at = 0
+  const take = (length: number): number => {
+    if (length > input.length - at) malformed(`it ends ${length - (input.length - at)} bytes too early`)
+    at += length
+    return at - length
+  }
+  const view = new DataView(input.buffer, input.byteOffset, input.length)
+  const self: Reader = {
+    u8: () => view.getUint8(take(1)),
+    u32: () => view.getUint32(take(4)),
+    i32: () => view.getInt32(take(4)),
+    u64: () => view.getBigUint64(take(8)),
+    i64: () => view.getBigInt64(take(8)),
+    raw: (length) => {
+      const start = take(length)
+      return input.subarray(start, start + length)
+    },
+    bytes: () => self.raw(self.u32()),
+    text: () => textOf(self.bytes()),
+    list: (read) => {
+      const count = self.u32()
+      // Each item takes at least a byte: what announces more than there is does not make us try.
+      if (count > input.length - at) malformed('a sequence is longer than what is left')
+      return Array.from({ length: count }, () => read(self))
+    },
+    option: (read) => {
+      const there = self.u8()
+      if (there > 1) malformed('an option begins with neither 0 nor 1')
+      return there === 1 ? read(self) : undefined
+    },
+    rest: () => self.raw(input.length - at),
+    end: () => {
+      if (at !== input.length) malformed(`${input.length - at} bytes are left over`)
+    },
+  }
+  return self
+}
+
+const encoder = new TextEncoder()
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return malformed('a text is not UTF-8')
+  }
+}
