@@ -55,6 +55,7 @@ describe('what the given interface does not show', () => {
   it.each([
     ['Issuance', 10],
     ['Verification', 11],
+    ['Execution', 6],
   ])('of %s has a row for each of its %i places', (service, count) => {
     const of = rows.filter((row) => row.startsWith(`| **${service}**: `))
     expect(of.length).toBe(count)
