@@ -62,8 +62,9 @@ describe('two processes on one database', () => {
       const proof = { proof_type: 'jwt', jwt }
       const body = { credential_configuration_id: configurationId, proof }
       const response = await requestCredential(ready.services, ready.token, body)
-      const { credentials } = (await response.json()) as { credentials: { credential: string }[] }
-      return referenceOf('jwt_vc_json-ld', credentials[0]?.credential ?? '')
+      const answer = (await response.json()) as { credentials: { credential: string }[] }
+      expect({ status: response.status, answer }).toMatchObject({ status: 200 })
+      return referenceOf('jwt_vc_json-ld', answer.credentials[0]?.credential ?? '')
     }
     // Ten copies of a session each, so that what both do at once is issuing and not preparing it.
     const sessions = await Promise.all(
