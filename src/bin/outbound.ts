@@ -107,7 +107,7 @@ function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
   return promisify(systemLookup)(hostname, { all: true })
 }
 
-function headersOf({ headers, body }: OutboundRequest): Record<string, string | number> {
+function headersOf({ headers, bytes, body = bytes }: OutboundRequest): Record<string, string | number> {
   return {
     'accept-encoding': 'gzip',
     'user-agent': 'vouchsafe',
@@ -119,7 +119,7 @@ function headersOf({ headers, body }: OutboundRequest): Record<string, string | 
 /** One request and its answer, over before the deadline. */
 function exchange(
   send: () => ClientRequest,
-  { body, maxBytes, timeoutMs }: OutboundRequest,
+  { bytes, body = bytes, maxBytes, timeoutMs }: OutboundRequest,
   deadline: number,
 ): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
