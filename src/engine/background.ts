@@ -3,7 +3,6 @@
  * changed (once for many changes, and once at the start), and its timers when they are due.
  */
 import { ComponentError } from '../component/runtime.ts'
-import { section } from '../offchain/hosted.ts'
 import { reader } from '../offchain/rpc.ts'
 import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
@@ -132,7 +131,9 @@ function readEngines(result: Uint8Array): readonly string[] {
 }
 
 function mustRunHook({ hook, state, isOurs }: Entry, at: number): boolean {
-  return hook.pending && !hook.running && !hook.dead && hook.notBefore <= at && state.kind === 'ready' && isOurs === true
+  return (
+    hook.pending && !hook.running && !hook.dead && hook.notBefore <= at && state.kind === 'ready' && isOurs === true
+  )
 }
 
 async function runHook(context: EngineContext, entry: Entry): Promise<void> {
@@ -162,7 +163,10 @@ function retryHook({ log, now }: EngineContext, { address, hook }: Entry): void 
   hook.notBefore = now().getTime() + backOff(hook.attempts)
   if (hook.attempts < MOST_ATTEMPTS) return
   hook.dead = true
-  log.error({ event: 'state_change_dead', contract: address, attempts: hook.attempts }, 'given up until it changes again')
+  log.error(
+    { event: 'state_change_dead', contract: address, attempts: hook.attempts },
+    'given up until it changes again',
+  )
 }
 
 function startTimers(

@@ -15,7 +15,13 @@ export interface ReadBody {
   release(): void
 }
 
-export function bodies({ bodyBytes, bufferedBytes }: { readonly bodyBytes: number; readonly bufferedBytes: number }): Bodies {
+export function bodies({
+  bodyBytes,
+  bufferedBytes,
+}: {
+  readonly bodyBytes: number
+  readonly bufferedBytes: number
+}): Bodies {
   let held = 0
   const read = (request: IncomingMessage): Promise<ReadBody | BodyRefusal> => {
     const declared = Number(request.headers['content-length'] ?? 0)

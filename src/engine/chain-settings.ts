@@ -12,7 +12,11 @@ export const ChainSetting = Type.Object(
     directory: Type.Optional(Type.String({ description: 'Of a local chain: where its blocks are' })),
     rpcUrl: Type.Optional(Type.String({ description: 'Of an EVM chain: the JSON-RPC address of a node' })),
     confirmations: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 10_000, description: 'Of an EVM chain: blocks after which one is final enough' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 10_000,
+        description: 'Of an EVM chain: blocks after which one is final enough',
+      }),
     ),
     readerUrl: Type.Optional(Type.String({ description: 'Of a Partisia chain: the address of a reader node' })),
     chainId: Type.Optional(
@@ -33,7 +37,12 @@ export const ComponentsSetting = Type.Record(Type.String(), Type.String(), {
 
 export type ChainConfig =
   | { readonly type: 'local'; readonly directory: string }
-  | { readonly type: 'evm'; readonly rpcUrl: string; readonly confirmations: number; readonly chainId: string | undefined }
+  | {
+      readonly type: 'evm'
+      readonly rpcUrl: string
+      readonly confirmations: number
+      readonly chainId: string | undefined
+    }
   | { readonly type: 'partisia'; readonly readerUrl: string; readonly chainId: string | undefined }
 
 export type ContractFilter = 'all' | { readonly registry: Address } | { readonly addresses: readonly Address[] }
@@ -106,7 +115,8 @@ function filterMistakes({ chain, contractFilter: filter }: Settings): string[] {
     return type === 'evm' ? ['contractFilter: "all" is for local and Partisia chains; name the contracts to serve'] : []
   }
   if (typeof filter === 'string') {
-    if (!isAddress(filter)) return ['contractFilter: it must be a list of addresses, the address of a registry, or "all"']
+    if (!isAddress(filter))
+      return ['contractFilter: it must be a list of addresses, the address of a registry, or "all"']
     return type === 'partisia' ? ['contractFilter: a registry is a contract of an EVM chain; write a list'] : []
   }
   return filter.flatMap((address, index) =>

@@ -36,9 +36,12 @@ export async function findComponent(
     throw new SourceError(`${config.componentDirectory}/${sha256} has other bytes than its name says; take it away`)
   }
   const place = `put it into ${config.componentDirectory}/${sha256}`
-  if (uri === '') throw new SourceError(`the component ${sha256} is not here, and its contract names no address; ${place}`)
+  if (uri === '')
+    throw new SourceError(`the component ${sha256} is not here, and its contract names no address; ${place}`)
   if (!isAllowed(uri, config.outbound.allow)) {
-    throw new SourceError(`the component ${sha256} is not here, and outbound.allow does not have the host of ${uri}; ${place}`)
+    throw new SourceError(
+      `the component ${sha256} is not here, and outbound.allow does not have the host of ${uri}; ${place}`,
+    )
   }
   const bytes = await fetched(uri, outbound, config)
   if (!isThat(bytes, sha256)) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)

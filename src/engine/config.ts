@@ -12,7 +12,7 @@ import { readKeyAndCertificates } from '../config/signing.ts'
 import { isSecure } from '../protocol/private-host.ts'
 import { ChainSetting, type Chosen, ComponentsSetting, FilterSetting, readChosen } from './chain-settings.ts'
 import { type Identity, readIdentity } from './identity.ts'
-import { type Limits, LimitSettings, limitsOf } from './limits.ts'
+import { LimitSettings, type Limits, limitsOf } from './limits.ts'
 
 const { host, database, tls } = commonSettings
 const portOf = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }))
@@ -25,7 +25,11 @@ export const EngineSettings = Type.Object(
     database,
     tls,
     identity: Type.Object(
-      { keyFile: Type.String({ description: 'PEM file with the secp256k1 key that its address and transactions come from' }) },
+      {
+        keyFile: Type.String({
+          description: 'PEM file with the secp256k1 key that its address and transactions come from',
+        }),
+      },
       { additionalProperties: false },
     ),
     chain: ChainSetting,
@@ -176,7 +180,9 @@ function readIdentityFile(path: string, files: Files): Identity | { readonly mis
 
 function encryptionMistakes({ database: setting }: Partial<Settings>): string[] {
   if (setting?.encryptionKeyFile === undefined) return []
-  return ['database.encryptionKeyFile: an engine encrypts with a key that it derives from identity.keyFile; leave it out']
+  return [
+    'database.encryptionKeyFile: an engine encrypts with a key that it derives from identity.keyFile; leave it out',
+  ]
 }
 
 function hostMistakes(allowed: readonly string[]): string[] {

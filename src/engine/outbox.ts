@@ -136,7 +136,10 @@ async function submit({ account, log, now }: OutboxContext, row: SignedRow, sent
     if (!(error instanceof ChainError) || !error.reverted) throw error
     // A node that refuses it now: it is asked again, and what became of it is seen in the blocks.
     sent.set(row.id, now().getTime())
-    log.warn({ event: 'transaction_refused', contract, transaction: signed.hash, why: error.message }, 'sent again later')
+    log.warn(
+      { event: 'transaction_refused', contract, transaction: signed.hash, why: error.message },
+      'sent again later',
+    )
   }
 }
 

@@ -91,7 +91,10 @@ function refusedBy(
   { quota }: Exclude<Committed, string>,
 ): Performed {
   metrics.refused.inc({ limit: quota })
-  log.warn({ event: 'quota', contract: address, limit: quota, value: limits[quota as keyof Limits] }, 'nothing was kept')
+  log.warn(
+    { event: 'quota', contract: address, limit: quota, value: limits[quota as keyof Limits] },
+    'nothing was kept',
+  )
   return { kind: 'quota' }
 }
 

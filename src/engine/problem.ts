@@ -59,7 +59,12 @@ export interface Problem {
 }
 
 /** Seconds after which it may be better. */
-const RETRY: Partial<Record<ProblemCode, number>> = { overloaded: 1, starting: 1, 'stale-chain': 5, 'component-unavailable': 10 }
+const RETRY: Partial<Record<ProblemCode, number>> = {
+  overloaded: 1,
+  starting: 1,
+  'stale-chain': 5,
+  'component-unavailable': 10,
+}
 
 export function problem(code: ProblemCode, { retryAfter = RETRY[code], detail }: Said = {}): Problem {
   const { status, detail: standard } = problems[code]

@@ -70,4 +70,12 @@ export function requestHeaders(raw: readonly string[]): Header[] {
   return all.filter(({ name }) => !HOP_BY_HOP.has(name) && !connection.has(name))
 }
 
-const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])

@@ -15,7 +15,8 @@ export interface Target {
  */
 export function readTarget(raw: string): Target | undefined {
   const path = raw.replace(/^https?:\/\/[^/?#]*/i, '')
-  const [, address = '', rest = ''] = /^\/(?:offchain|executioncontainer)(?:\/([^/?]*)(.*)|(?=\?|$).*)$/s.exec(path) ?? []
+  const [, address = '', rest = ''] =
+    /^\/(?:offchain|executioncontainer)(?:\/([^/?]*)(.*)|(?=\?|$).*)$/s.exec(path) ?? []
   if (!/^\/(?:offchain|executioncontainer)(?:[/?]|$)/.test(path)) return undefined
   return {
     contract: orUndefined(() => parseAddress(address)),

@@ -52,7 +52,10 @@ export function createTimerBook(store: EngineStore): TimerBook {
       for (const { id, version, value } of rows) known.set(id, { row: value, version })
     },
     of: (contract) =>
-      ofContract(contract).map(({ id, status }) => ({ id, status: running.has(rowId(contract, id)) ? 'running' : status })),
+      ofContract(contract).map(({ id, status }) => ({
+        id,
+        status: running.has(rowId(contract, id)) ? 'running' : status,
+      })),
     plan: (contract, effects, now, ended) => {
       const wanted = wantedRows(contract, effects, { known, now })
       if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
@@ -75,7 +78,8 @@ export function createTimerBook(store: EngineStore): TimerBook {
         .filter(([id, { row }]) => row.status === 'scheduled' && row.at <= now.getTime() && !running.has(id))
         .map(([, { row }]) => row)
         .sort((one, other) => one.at - other.at),
-    running: (contract, id, runs) => void (runs ? running.add(rowId(contract, id)) : running.delete(rowId(contract, id))),
+    running: (contract, id, runs) =>
+      void (runs ? running.add(rowId(contract, id)) : running.delete(rowId(contract, id))),
     get: (contract, id) => known.get(rowId(contract, id))?.row,
     scheduled: () => [...known.values()].filter(({ row }) => row.status === 'scheduled').length,
   }

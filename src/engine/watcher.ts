@@ -91,8 +91,7 @@ async function findChanges(
   entries: ReadonlyMap<Address, Entry>,
 ): Promise<Found> {
   const { contractFilter: filter } = config
-  const listed =
-    filter !== 'all' && 'addresses' in filter ? filter.addresses : ((await chain.contracts?.(head)) ?? [])
+  const listed = filter !== 'all' && 'addresses' in filter ? filter.addresses : ((await chain.contracts?.(head)) ?? [])
   const candidates = new Set(listed)
   const known = [...candidates].filter((address) => entries.has(address))
   const changed = from === undefined ? known : await chain.changed(known, from, head)
