@@ -29,6 +29,4 @@ export interface Authenticated {
 export type ProfileName = 'secp256k1' | 'offchain-v2'
 
 /** Undefined: nobody is known to have signed. */
-export function authenticate(_input: AuthenticationInput): Authenticated | undefined {
-  return undefined
-}
+export const authenticate: (input: AuthenticationInput) => Authenticated | undefined = () => undefined
