@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { buildWorker } from './component.js'
+import { buildSdk, buildWorker } from './component.js'
 
 const root = join(import.meta.dirname, '..')
 mkdirSync(join(root, 'dist'), { recursive: true })
@@ -50,3 +50,4 @@ await build({
 })
 await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
 await buildWorker(join(root, 'dist'))
+await buildSdk(join(root, 'dist', 'sdk'))
