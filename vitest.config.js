@@ -28,7 +28,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'sqlite',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'components/**/*.test.ts', 'sdk/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...POSTGRESQL],
         },
       },
