@@ -1,14 +1,14 @@
-// Bundles the command into one file: one read and one parse at start-up instead of some hundred.
+// Bundles the command into files: one read and one parse at start-up instead of some hundred. What belongs to the execution
+// engine is in a file of its own, which issuers and verifiers never load.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { buildWorker } from './component.js'
 
 const root = join(import.meta.dirname, '..')
 mkdirSync(join(root, 'dist'), { recursive: true })
-await build({
+const shared = {
   absWorkingDir: root,
-  entryPoints: ['src/bin/vouchsafe.ts'],
-  outfile: 'dist/vouchsafe.cjs',
   bundle: true,
   platform: 'node',
   target: 'node20.19',
@@ -17,7 +17,7 @@ await build({
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'linked',
-  banner: { js: '#!/usr/bin/env node' },
+  define: { 'import.meta.dirname': '__dirname' },
   // The OpenAPI plug-in could write YAML as well, and trace what it does; nobody asks it to.
   alias: { yaml: './build/no-yaml.js', debug: './build/no-debug.cjs' },
   // Native code of an optional dependency; loaded where Node has no SQLite of its own.
@@ -25,9 +25,26 @@ await build({
   // if `http/app.ts` did not tell it how to check and to write.
   external: [
     ...['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
-    // Native code again, which recovers keys faster where it is installed.
-    'secp256k1/bindings.js',
     ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
+    'secp256k1',
   ],
   logLevel: 'warning',
+}
+
+/** Leaves the words of the engine to their own file. */
+const engineApart = {
+  name: 'engine-apart',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /\/engine\/commands\.ts$/ }, () => ({ path: './engine.cjs', external: true }))
+  },
+}
+
+await build({
+  ...shared,
+  entryPoints: ['src/bin/vouchsafe.ts'],
+  outfile: 'dist/vouchsafe.cjs',
+  banner: { js: '#!/usr/bin/env node' },
+  plugins: [engineApart],
 })
+await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
+await buildWorker(join(root, 'dist'))

@@ -5,16 +5,19 @@ import type { ServiceName } from './services.ts'
 /** That of package.json, which an installed command need not have beside it; a test compares them. */
 export const VERSION = '0.1.0'
 
-export type CommandName = ServiceName | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
+/** Those that are loaded with the execution engine. */
+export type EngineWord = 'engine'
+export type CommandName = ServiceName | EngineWord | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
 
 const USAGES: Readonly<Record<CommandName, string>> = {
   issuer: '  vouchsafe issuer   [--config FILE]          issue credentials to wallets',
   verifier: '  vouchsafe verifier [--config FILE]          verify what wallets present',
+  engine: '  vouchsafe engine   [--config FILE]          run off-chain components of smart contracts',
   demo: `  vouchsafe demo [--once] [--home DIR] [--port-base PORT]
                                               both services and a wallet, with generated keys`,
-  init: `  vouchsafe init issuer|verifier [--dir DIR] [--base-url URL]
+  init: `  vouchsafe init issuer|verifier|engine [--dir DIR] [--base-url URL]
                                               write a key, a certificate and a configuration`,
-  doctor: `  vouchsafe doctor [issuer|verifier] [--config FILE] [--json]
+  doctor: `  vouchsafe doctor [issuer|verifier|engine] [--config FILE] [--json]
                                               say everything that is wrong with a configuration`,
   wallet: `  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
                    [--tx-code CODE] [--home DIR] [--json] [--yes]`,
@@ -35,6 +38,7 @@ export const USAGE = `vouchsafe - issue and verify digital credentials
 Services; ${CONFIG_NOTE}:
 ${USAGES.issuer}
 ${USAGES.verifier}
+${USAGES.engine}
 
 Getting started and finding out:
 ${USAGES.demo}

@@ -1,10 +1,7 @@
 /** A configuration file, before anybody looks at what is in it. */
 import { basename, dirname, resolve } from 'node:path'
-import { isObject } from '../codec/json.ts'
-import { commonSettings } from '../config/common.ts'
 import { commandName, shellWord } from './command-line.ts'
 import { files } from './effects.ts'
-import { type ServiceName, serviceNames, services } from './services.ts'
 
 /** How many characters V8 shows before one that it does not expect. */
 const CONTEXT = 10
@@ -30,7 +27,7 @@ function unread(configFile: string, { code }: NodeJS.ErrnoException): string {
   if (code === 'EISDIR')
     return `this is a directory; name the file in it, as in ${configFile.replace(/\/$/, '')}/server.json`
   if (code === 'EACCES') return 'the file cannot be read: it may not be read by this user'
-  return `the file cannot be read; make one with: ${commandName()} init issuer (or verifier)`
+  return `the file cannot be read; make one with: ${commandName()} init issuer (or verifier, or engine)`
 }
 
 /** With the line and the column, as far as it says where. */
@@ -49,24 +46,6 @@ function jsonProblem(text: string, { message }: Error): string {
 function lineAndColumn(text: string, position: number): string {
   const before = text.slice(0, position).split('\n')
   return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
-}
-
-/** By the settings that only one service has. */
-export function serviceOf(value: unknown): ServiceName | undefined {
-  if (!isObject(value)) return undefined
-  const names = serviceNames.filter((service) => ownSettings(service).some((name) => Object.hasOwn(value, name)))
-  return names.length === 1 ? names[0] : undefined
-}
-
-function ownSettings(service: ServiceName): string[] {
-  return Object.keys(services[service].settings.properties).filter((name) => !Object.hasOwn(commonSettings, name))
-}
-
-/** What is said first of a configuration that is the other service's. */
-export function otherServiceMistake(name: ServiceName, value: unknown): string | undefined {
-  const other = serviceOf(value)
-  if (other === undefined || other === name) return undefined
-  return `configuration: this is ${other === 'issuer' ? 'an' : 'a'} ${other}'s configuration, and not the ${name}'s`
 }
 
 /** Where to start instead when a file is missed and the working directory may be why. */

@@ -107,7 +107,8 @@ function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
   return promisify(systemLookup)(hostname, { all: true })
 }
 
-function headersOf({ headers, body }: OutboundRequest): Record<string, string | number> {
+function headersOf({ headers, body: text, bytes }: OutboundRequest): Record<string, string | number> {
+  const body = text ?? bytes
   return {
     'accept-encoding': 'gzip',
     'user-agent': 'vouchsafe',
@@ -119,7 +120,7 @@ function headersOf({ headers, body }: OutboundRequest): Record<string, string | 
 /** One request and its answer, over before the deadline. */
 function exchange(
   send: () => ClientRequest,
-  { body, maxBytes, timeoutMs }: OutboundRequest,
+  { body, bytes, maxBytes, timeoutMs }: OutboundRequest,
   deadline: number,
 ): Promise<OutboundResponse> {
   return new Promise((resolve, reject) => {
@@ -144,7 +145,7 @@ function exchange(
         resolve({ status: response.statusCode ?? 0, headers: headersFrom(response), body: whole })
       }, end)
     })
-    request.end(body)
+    request.end(body ?? bytes)
   })
 }
 

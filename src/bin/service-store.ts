@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs'
 import { databaseName } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { Store } from '../store/store.ts'
-import { placeHint, readConfigFile, serviceOf } from './config-file.ts'
+import { placeHint, readConfigFile } from './config-file.ts'
 import { files, now, openDatabase } from './effects.ts'
 import { isServiceName, type ServiceName, services } from './services.ts'
+import { serviceOf } from './which-service.ts'
 
 /** The words that every such command takes. */
 export const storeOptions = {

@@ -1,17 +1,17 @@
 /** `vouchsafe issuer` and `vouchsafe verifier`: from a configuration file to a server that listens, and back. */
 import { Server as TlsServer } from 'node:tls'
-import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import { databaseName } from '../config/database.ts'
 import type { App } from '../http/app-type.ts'
-import { otherServiceMistake, placeHint, readConfigFile } from './config-file.ts'
+import { readConfigFile } from './config-file.ts'
 import { createLog, encryptDatabase, files, now, openDatabase, outbound, random } from './effects.ts'
 import { defaultHost } from './network.ts'
 import { watchConnections } from './quiet-connections.ts'
 import { type Hangup, onHangup, renew } from './renewal.ts'
+import { addressPort, keepYoungGenerationSmall, listenMistake, refuseToStart, stopOnSignal } from './running.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
-import { plain } from './terminal.ts'
 import { keepUp } from './upkeep.ts'
+import { otherServiceMistake } from './which-service.ts'
 
 /** A server that does not listen yet, and what to do after it has closed. */
 export interface Service<Name extends ServiceName = ServiceName> {
@@ -20,10 +20,6 @@ export interface Service<Name extends ServiceName = ServiceName> {
   renew(config: ConfigOf<Name>): void
   close(): Promise<void>
 }
-
-/** For what runs when a signal comes; then for closing what did not finish. */
-const GRACE_MS = 10_000
-const LAST_WAIT_MS = 2_000
 
 /** Runs a service until it is told to stop. Exits with 2 and every mistake when it cannot start. */
 export async function runService(name: ServiceName, configFile: string): Promise<void> {
@@ -130,67 +126,4 @@ async function serve(
   log.info({ event: 'listening', port: addressPort(service.app) }, 'accepting connections')
   stopOnSignal(service, closeQuiet, log)
   renewal.act(() => renew(service, { config: result.config, read, log }))
-}
-
-/**
- * Under load V8 lets its young generation grow to 28 MB, and keeps it so. Measured on Node 20 and 24: resident memory
- * after 10,000 flows is 116/114 MB and 109/114 MB instead of up to 144/139.
- */
-function keepYoungGenerationSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1')
-}
-
-function listenMistake({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
-  if (code === 'EADDRINUSE') return `port: ${port} is in use by another program`
-  if (code === 'EACCES') return `port: ${port} may not be used by this user`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `host: ${host} is no address of this machine`
-  return `port: ${message}`
-}
-
-function stopOnSignal(service: Service, closeQuiet: () => void, log: Logger): void {
-  let stopping = false
-  const stop = (signal: string): void => {
-    if (stopping) process.exit(1)
-    stopping = true
-    endAfterGrace(service, log)
-    log.info({ event: 'stopping', signal }, 'finishing what runs')
-    closeQuiet()
-    service.close().then(
-      () => {
-        log.info({ event: 'stopped' }, 'stopped')
-        process.exit(0)
-      },
-      (err: unknown) => {
-        log.fatal({ event: 'stop_failed', err }, 'not stopped cleanly')
-        process.exit(1)
-      },
-    )
-  }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
-}
-
-/** A connection that never ends its request, or never reads its answer, keeps nobody from stopping. */
-function endAfterGrace({ app }: Service, log: Logger): void {
-  setTimeout(() => {
-    log.warn({ event: 'stopping_hard' }, 'ending the connections that do not finish')
-    app.server.closeAllConnections()
-    setTimeout(() => process.exit(1), LAST_WAIT_MS).unref()
-  }, GRACE_MS).unref()
-}
-
-function addressPort(app: App): number | undefined {
-  const address = app.server.address()
-  return typeof address === 'object' ? address?.port : undefined
-}
-
-function refuseToStart(log: Logger, configFile: string, mistakes: readonly string[]): void {
-  const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`
-  log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${count}, not started`)
-  const lines = mistakes.map((mistake) => `  - ${plain(mistake.replaceAll('\n', ' '))}\n`)
-  const hint = placeHint(configFile, mistakes)
-  process.stderr.write(
-    `${configFile} cannot be used:\n${lines.join('')}${hint === undefined ? '' : `${plain(hint)}\n`}`,
-  )
-  process.exitCode = 2
 }

@@ -6,6 +6,7 @@ import type { ServiceName } from './services.ts'
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
   issuer: async (args) => (await import('./service.ts')).runService('issuer', configFile('issuer', args)),
   verifier: async (args) => (await import('./service.ts')).runService('verifier', configFile('verifier', args)),
+  engine: async (args) => (await import('./engine/commands.ts')).engineCommands.engine(args),
   demo: async (args) => (await import('./demo/demo.ts')).runDemo(args),
   init: async (args) => (await import('./init/init.ts')).runInit(args),
   doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),

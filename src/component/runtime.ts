@@ -86,6 +86,8 @@ export interface Effects {
   /** Signed requests that were accepted: to be remembered until then; `unlessRefused`: only with a response below 300. */
   readonly spent: readonly { readonly id: string; readonly until: Date; readonly unlessRefused: boolean }[]
   readonly log: readonly string[]
+  /** Who signed the request, as the operation `authenticate` answered: for the audit log. */
+  readonly signers?: readonly Address[]
   /** Whether anything was read from storage: then a concurrent change may have been missed. */
   readonly reads: number
 }

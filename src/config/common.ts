@@ -98,7 +98,7 @@ export interface Shape<Settings> {
 /** The members of `value` against `schema`, unknown ones and those of later releases included; paths are in the texts. */
 export function readShape<Schema extends TObject>(schema: Schema, value: unknown): Shape<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
-  const later = LATER.filter((name) => Object.hasOwn(value, name))
+  const later = LATER.filter((name) => Object.hasOwn(value, name) && !Object.hasOwn(schema.properties, name))
   const known = Object.entries(value).filter(([name]) => !later.includes(name))
   const validate = compileSchema(schema, { all: true })
   const errors = validate(Object.fromEntries(known)) ? [] : (validate.errors ?? [])

@@ -6,9 +6,11 @@
 export interface OutboundRequest {
   readonly url: string
   /** GET when absent. */
-  readonly method?: 'GET' | 'POST'
+  readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** In the place of `body`, where it is no text. */
+  readonly bytes?: Uint8Array
   /** Of the whole exchange. */
   readonly timeoutMs: number
   /** Of the answer's body, as it comes over the wire and as it is after its content encoding was undone. */

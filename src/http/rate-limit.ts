@@ -27,11 +27,15 @@ const REMEMBERED_ADDRESSES = 10_000
 
 /** So many at once, and as many again in the course of a minute. */
 export function allowance(perMinute: number, now: () => Date): Allowance {
+  return refilled(perMinute, perMinute / 60_000, now)
+}
+
+/** `burst` at once, and so many again with every millisecond. */
+export function refilled(burst: number, perMs: number, now: () => Date): Allowance {
   const left = lru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
-  const perMs = perMinute / 60_000
   const countOf = (address: string, at: number): number => {
     const known = left.get(address)
-    return known === undefined ? perMinute : Math.min(perMinute, known.count + Math.max(0, at - known.at) * perMs)
+    return known === undefined ? burst : Math.min(burst, known.count + Math.max(0, at - known.at) * perMs)
   }
   const secondsUntilOne = (count: number): number => (count >= 1 ? 0 : Math.ceil((1 - count) / perMs / 1000))
   return {

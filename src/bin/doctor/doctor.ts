@@ -1,14 +1,12 @@
 /** `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts. */
 import { readWords } from '../command-line.ts'
-import { otherServiceMistake, placeHint, readConfigFile, serviceOf } from '../config-file.ts'
+import { placeHint, readConfigFile } from '../config-file.ts'
 import { files, now } from '../effects.ts'
 import { isServiceName, type ServiceName } from '../services.ts'
-import { hanging, paint } from '../terminal.ts'
+import { isEngines, otherServiceMistake, serviceOf } from '../which-service.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
-
-const COLOURS = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } as const
-const OUTCOME_WIDTH = 11
+import { tell } from './report.ts'
 
 export async function runDoctor(args: string[]): Promise<void> {
   const { values, positionals } = readWords('doctor', {
@@ -18,6 +16,9 @@ export async function runDoctor(args: string[]): Promise<void> {
   })
   const file = readConfigFile(values.config)
   const value = 'value' in file ? file.value : undefined
+  if (positionals.join() === 'engine' || (positionals.length === 0 && isEngines(value))) {
+    return (await import('../engine/commands.ts')).doctorEngine(values.config, values.json)
+  }
   const service = namedService(positionals) ?? serviceOf(value)
   const findings =
     'mistakes' in file
@@ -25,10 +26,7 @@ export async function runDoctor(args: string[]): Promise<void> {
       : service === undefined
         ? [UNKNOWN_SERVICE]
         : await findingsOf(service, value, values.config)
-  const isReady = findings.every(({ outcome }) => outcome !== 'problem')
-  const report = { service: service ?? null, config: values.config, ready: isReady, findings }
-  process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report))
-  if (!isReady) process.exitCode = 2
+  tell({ service: service ?? null, config: values.config, findings }, values.json)
 }
 
 /** What the diagnosis finds, with what only the place and the kind of the file explain. */
@@ -56,29 +54,5 @@ function namedService(positionals: readonly string[]): ServiceName | undefined {
   const [word, ...more] = positionals
   if (word === undefined) return undefined
   if (more.length === 0 && isServiceName(word)) return word
-  if (word === 'engine') throw new Error('The execution engine comes in a later release; name issuer or verifier.')
-  throw new Error('Say at most one service: vouchsafe doctor [issuer|verifier] [--config FILE] [--json]')
-}
-
-interface Report {
-  readonly service: ServiceName | null
-  readonly config: string
-  readonly ready: boolean
-  readonly findings: readonly Finding[]
-}
-
-function textOf({ service, config, ready: isReady, findings }: Report): string {
-  const count = (wanted: Finding['outcome']) => findings.filter(({ outcome }) => outcome === wanted).length
-  const lines = findings.map(({ subject, outcome, text }) => {
-    const head = `  ${paint(COLOURS[outcome], outcome.padEnd(OUTCOME_WIDTH - 2))}`
-    return hanging(head, OUTCOME_WIDTH, `${subject}: ${text}`)
-  })
-  const counts = `${counted(count('problem'), 'problem')}, ${counted(count('warning'), 'warning')}`
-  const verdict = isReady ? 'Ready to start' : 'Not ready to start'
-  const title = service === null ? config : `${config}, for the ${service}`
-  return `${title}\n\n${lines.join('\n')}\n\n${verdict}: ${counts}.\n`
-}
-
-function counted(count: number, what: string): string {
-  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`
+  throw new Error('Say at most one service: vouchsafe doctor [issuer|verifier|engine] [--config FILE] [--json]')
 }

@@ -34,7 +34,7 @@ export const keyFile = (service: ServiceName): string => `conf/${service}.key`
 const DAY_MS = 86_400_000
 const VALID_DAYS = 365
 /** Mode of what holds a secret: this user alone. */
-const PRIVATE = 0o600
+export const PRIVATE = 0o600
 
 /** Makes everything in memory; nothing is written. */
 export async function makeFiles(options: NewService): Promise<NewFiles> {
@@ -66,12 +66,12 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
 }
 
 /** Those that are there already. */
-export function existingFiles(directory: string, { files }: NewFiles): readonly string[] {
+export function existingFiles(directory: string, { files }: Pick<NewFiles, 'files'>): readonly string[] {
   return files.map(({ path }) => path).filter((path) => lstatSync(join(directory, path), { throwIfNoEntry: false }))
 }
 
 /** Writes into `directory`, which is made if need be. Throws rather than overwrite. */
-export function writeFiles(directory: string, { files, directories }: NewFiles): void {
+export function writeFiles(directory: string, { files, directories }: Pick<NewFiles, 'files' | 'directories'>): void {
   for (const path of directories) makeDirectory(join(directory, path))
   for (const { path, text, mode } of files) {
     makeDirectory(dirname(join(directory, path)))
@@ -98,6 +98,6 @@ function namesOf(baseUrl: string): SubjectAltNames {
   return { uris: [baseUrl], ...(isIP(host) === 0 ? { dnsNames: [host] } : { ipAddresses: [host] }) }
 }
 
-function pemOf(key: KeyObject): string {
+export function pemOf(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }) as string
 }

@@ -42,6 +42,9 @@ export async function runInit(args: string[]): Promise<void> {
     allowPositionals: true,
     options: { dir: { type: 'string', default: '.' }, 'base-url': { type: 'string' } },
   })
+  if (positionals.join() === 'engine') {
+    return (await import('../engine/commands.ts')).initEngine(values.dir, values['base-url'])
+  }
   const service = serviceOf(positionals)
   const baseUrl = values['base-url'] ?? `http://localhost:${services[service].defaults.port}`
   const mistakes = addressMistakes(baseUrl)
@@ -58,9 +61,9 @@ export async function runInit(args: string[]): Promise<void> {
 function serviceOf(positionals: readonly string[]): ServiceName {
   const [word, ...more] = positionals
   if (word !== undefined && more.length === 0 && isServiceName(word)) return word
-  if (word === 'engine')
-    throw new Error('The execution engine comes in a later release; init makes issuer or verifier.')
-  throw new Error('Say which service to write files for: vouchsafe init issuer|verifier [--dir DIR] [--base-url URL]')
+  throw new Error(
+    'Say which service to write files for: vouchsafe init issuer|verifier|engine [--dir DIR] [--base-url URL]',
+  )
 }
 
 /** An https address is a proxy's, which finds the service at its usual port; an http address is the service's own. */

@@ -1,0 +1,38 @@
+/** How the findings of `vouchsafe doctor` are told, and what its exit status says. */
+import { hanging, paint } from '../terminal.ts'
+import type { Finding } from './finding.ts'
+
+const COLOURS = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } as const
+const OUTCOME_WIDTH = 11
+
+interface Report {
+  /** Null: nobody knows of which. */
+  readonly service: string | null
+  readonly config: string
+  readonly findings: readonly Finding[]
+}
+
+/** Writes them, and sets the exit status to 2 when a service could not start. */
+export function tell(report: Report, json: boolean): void {
+  const { service, config, findings } = report
+  const ready = findings.every(({ outcome }) => outcome !== 'problem')
+  const text = json ? `${JSON.stringify({ service, config, ready, findings }, null, 2)}\n` : textOf(report, ready)
+  process.stdout.write(text)
+  if (!ready) process.exitCode = 2
+}
+
+function textOf({ service, config, findings }: Report, isReady: boolean): string {
+  const count = (wanted: Finding['outcome']) => findings.filter(({ outcome }) => outcome === wanted).length
+  const lines = findings.map(({ subject, outcome, text }) => {
+    const head = `  ${paint(COLOURS[outcome], outcome.padEnd(OUTCOME_WIDTH - 2))}`
+    return hanging(head, OUTCOME_WIDTH, `${subject}: ${text}`)
+  })
+  const counts = `${counted(count('problem'), 'problem')}, ${counted(count('warning'), 'warning')}`
+  const verdict = isReady ? 'Ready to start' : 'Not ready to start'
+  const title = service === null ? config : `${config}, for the ${service}`
+  return `${title}\n\n${lines.join('\n')}\n\n${verdict}: ${counts}.\n`
+}
+
+function counted(count: number, what: string): string {
+  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,137 @@
+/** `vouchsafe doctor engine`: everything that can be said of an engine's configuration before it starts. */
+import { existsSync } from 'node:fs'
+import type { Chain } from '../../chain/chain.ts'
+import { readShape } from '../../config/common.ts'
+import { readDatabase } from '../../config/database.ts'
+import { readKeyAndCertificates } from '../../config/signing.ts'
+import { engineMigrations } from '../../engine/collections.ts'
+import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } from '../../engine/config.ts'
+import type { Address } from '../../offchain/address.ts'
+import { placeHint, readConfigFile } from '../config-file.ts'
+import { addressFindings } from '../doctor/address.ts'
+import { tlsFindings } from '../doctor/certificates.ts'
+import { databaseFindings } from '../doctor/database.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { privateFileFindings } from '../doctor/private-file.ts'
+import { tell } from '../doctor/report.ts'
+import { files, now } from '../effects.ts'
+import { chainComponents, openChain } from './chain.ts'
+import { componentFiles } from './component-files.ts'
+
+const TITLE = 'Vouchsafe execution engine'
+const MOST_CONTRACTS = 50
+
+export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
+  const file = readConfigFile(configFile)
+  const findings =
+    'mistakes' in file ? file.mistakes.map((text) => problem('configuration', text)) : await diagnose(file.value)
+  const hint = placeHint(
+    configFile,
+    findings.map(({ text }) => text),
+  )
+  const hints: Finding[] = hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint }]
+  tell({ service: 'engine', config: configFile, findings: [...hints, ...findings] }, json)
+}
+
+async function diagnose(value: unknown): Promise<Finding[]> {
+  const { settings } = readShape(EngineSettings, value)
+  const read = readEngineConfig(value, files, now())
+  const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
+  const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
+  const tlsKey = tls && readKeyAndCertificates('tls', tls, files, now())
+  return [
+    ...('mistakes' in read
+      ? read.mistakes.map(finding)
+      : [ok('settings', 'every one is known and complete'), ...read.warnings.map(warning)]),
+    ...(identity ? privateFileFindings('identity', identity.keyFile) : []),
+    ...(tlsKey && 'key' in tlsKey ? tlsFindings(tlsKey, baseUrl, now()) : []),
+    ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
+    ...(await addressFindings({ baseUrl, port, host, title: TITLE })),
+    ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
+    ...('mistakes' in read ? [] : await chainFindings(read.config)),
+  ]
+}
+
+/** Whether the chain answers, and how its contracts stand with this engine. */
+async function chainFindings(config: EngineConfig): Promise<Finding[]> {
+  const notes: Finding[] = []
+  // To look is not to make one.
+  if (config.chain.type === 'local' && !existsSync(config.chain.directory)) {
+    return [
+      {
+        subject: 'chain',
+        outcome: 'note',
+        text: `${config.chain.directory} is not there; the engine begins a chain in it`,
+      },
+    ]
+  }
+  try {
+    const chain = await openChain(config, (text) => notes.push({ subject: 'chain', outcome: 'warning', text }))
+    const head = await chain.head()
+    const engine = chain.account(config.identity.privateKey).address
+    const said = ok('chain', `chain ${chain.id} answers, at block ${head.number}; this engine is ${engine}`)
+    return [said, ...notes, ...(await contractFindings(config, chain, engine))]
+  } catch (error) {
+    const text = (error as Error).message
+    return [/^chain(\.\w+)?: /.test(text) ? finding(text) : problem('chain', text)]
+  }
+}
+
+async function contractFindings(config: EngineConfig, chain: Chain, engine: Address): Promise<Finding[]> {
+  const { contractFilter: filter } = config
+  const head = await chain.head()
+  const isList = filter !== 'all' && 'addresses' in filter
+  const addresses = isList ? filter.addresses : ((await chain.contracts?.(head)) ?? [])
+  const found: Finding[] = []
+  for (const address of addresses.slice(0, MOST_CONTRACTS)) {
+    const contract = await chain.contract(address, head)
+    const component = contract?.component?.sha256 ?? config.components.get(address)
+    const lists = contract?.engines?.find((each) => each.address === engine)
+    if (contract === undefined) found.push(warning(`contractFilter: ${address} has no off-chain component`))
+    else if (contract.engines !== undefined && lists === undefined) {
+      found.push(warning(`contractFilter: ${address} does not list this engine, which will answer 421`))
+    } else if (component === undefined) {
+      found.push(warning(`components: ${address} says of no component which is its own; name one here`))
+    } else found.push(...(await componentFindings(config, address, { sha256: component, endpoint: lists?.endpoint })))
+  }
+  return found
+}
+
+async function componentFindings(
+  config: EngineConfig,
+  address: Address,
+  { sha256, endpoint = '' }: { readonly sha256: string; readonly endpoint: string | undefined },
+): Promise<Finding[]> {
+  const kept = componentFiles([config.componentDirectory, ...chainComponents(config)])
+  const isHere = (await kept.read(sha256, config.limits.moduleBytes)) !== undefined
+  const found = isHere
+    ? ok('contracts', `${address} is served`)
+    : warning(
+        `componentDirectory: the component ${sha256} of ${address} is not there; it is fetched if outbound.allow has its host`,
+      )
+  const isElsewhere = endpoint !== '' && config.baseUrl !== undefined && endpoint !== config.baseUrl
+  return [
+    found,
+    ...(isElsewhere
+      ? [warning(`baseUrl: ${address} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
+      : []),
+  ]
+}
+
+function ok(subject: string, text: string): Finding {
+  return { subject, outcome: 'ok', text }
+}
+
+function problem(subject: string, text: string): Finding {
+  return { subject, outcome: 'problem', text }
+}
+
+/** A mistake begins with its path. */
+function finding(mistake: string): Finding {
+  const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
+  return problem(subject, text)
+}
+
+function warning(text: string): Finding {
+  return { ...finding(text), outcome: 'warning' }
+}

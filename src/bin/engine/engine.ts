@@ -1,0 +1,146 @@
+/** `vouchsafe engine`: from a configuration file to an engine that listens, and back. */
+import { availableParallelism } from 'node:os'
+import type { Logger } from 'pino'
+import type { Chain } from '../../chain/chain.ts'
+import type { Runtime } from '../../component/runtime.ts'
+import { databaseName } from '../../config/database.ts'
+import { type EngineCollections, type EngineStore, engineMigrations, engineSecrets } from '../../engine/collections.ts'
+import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
+import { createEngine } from '../../engine/engine.ts'
+import { storageEncryptionKey } from '../../engine/identity.ts'
+import { runtimeLimits } from '../../engine/limits.ts'
+import { createManagement } from '../../engine/management.ts'
+import type { App } from '../../http/app-type.ts'
+import { encrypted, encryptionKey } from '../../store/encrypted.ts'
+import { readWords } from '../command-line.ts'
+import { startRuntime } from '../component/places.ts'
+import { readConfigFile } from '../config-file.ts'
+import { createLog, files, now, openDatabase, outbound, random } from '../effects.ts'
+import { defaultHost } from '../network.ts'
+import { watchConnections } from '../quiet-connections.ts'
+import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from '../running.ts'
+import { keepUp } from '../upkeep.ts'
+import { chainComponents, openChain } from './chain.ts'
+import { componentFiles } from './component-files.ts'
+
+const MOST_WORKERS = 8
+
+/** Runs until it is told to stop. Exits with 2 and every mistake when it cannot start. */
+export async function runEngine(args: string[]): Promise<void> {
+  const options = { config: { type: 'string', default: 'conf/server.json' } } as const
+  const { config } = readWords('engine', { args, options }).values
+  // What it makes is for this user alone.
+  process.umask(0o077)
+  const log = createLog('engine')
+  try {
+    await serve(config, log)
+  } catch (err) {
+    log.fatal({ event: 'start_failed', err }, 'not started')
+    throw err
+  }
+}
+
+async function serve(configFile: string, log: Logger): Promise<void> {
+  const file = readConfigFile(configFile)
+  const result = 'mistakes' in file ? file : readEngineConfig(file.value, files, now())
+  if ('mistakes' in result) {
+    refuseToStart(log, configFile, result.mistakes)
+    return
+  }
+  for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
+  const { config } = result
+  const parts = await openParts(config, log)
+  if ('mistake' in parts) {
+    refuseToStart(log, configFile, [parts.mistake])
+    return
+  }
+  const engine = await buildEngine(config, parts, log)
+  const closeQuiet = watchConnections(engine.app)
+  const mistake = await listen(engine, config)
+  if (mistake !== undefined) {
+    await engine.close()
+    refuseToStart(log, configFile, [mistake])
+    return
+  }
+  log.info({ event: 'listening', port: addressPort(engine.app), address: engine.address }, 'accepting connections')
+  stopOnSignal(engine, closeQuiet, log)
+}
+
+/** What an engine stands on. */
+interface Parts {
+  readonly chain: Chain
+  readonly store: EngineStore
+  readonly runtime: Runtime
+}
+
+interface Built extends Running {
+  readonly address: string
+  readonly management: App | undefined
+}
+
+async function openParts(config: EngineConfig, log: Logger): Promise<Parts | { readonly mistake: string }> {
+  let chain: Chain
+  try {
+    chain = await openChain(config, (problem) => log.warn({ event: 'contract_unreadable', problem }, problem))
+  } catch (error) {
+    return { mistake: (error as Error).message }
+  }
+  const store = await openStore(config)
+  if ('mistake' in store) return store
+  const workers = Math.max(2, Math.min(MOST_WORKERS, availableParallelism()))
+  return { chain, store, runtime: await startRuntime(workers, runtimeLimits(config.limits)) }
+}
+
+async function openStore({ database, identity }: EngineConfig): Promise<EngineStore | { readonly mistake: string }> {
+  let store: EngineStore
+  try {
+    store = await openDatabase<EngineCollections>(database, engineMigrations)
+  } catch (error) {
+    return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
+  }
+  try {
+    const keys = [encryptionKey(storageEncryptionKey(identity))]
+    return await encrypted(store, { keys, collections: engineSecrets, random, now: now(), keptMs: Infinity })
+  } catch {
+    await store.close()
+    return { mistake: `identity.keyFile: the database ${databaseName(database)} is of an engine with another key` }
+  }
+}
+
+async function buildEngine(config: EngineConfig, { chain, store, runtime }: Parts, log: Logger): Promise<Built> {
+  const directories = [config.componentDirectory, ...chainComponents(config)] as const
+  const effects = { chain, store, runtime, outbound, now, random, log, files: componentFiles(directories) }
+  const { app, metrics, tasks, stop } = await createEngine(config, effects)
+  const management = config.management && (await createManagement(metrics))
+  const stopUpkeep = keepUp(tasks, log)
+  return {
+    app,
+    management,
+    address: chain.account(config.identity.privateKey).address,
+    close: async () => {
+      await Promise.all([app.close(), management?.close()])
+      await stop()
+      await stopUpkeep()
+      await runtime.close()
+      await store.close()
+    },
+  }
+}
+
+/** Why it could not, or undefined. */
+async function listen({ app, management }: Built, config: EngineConfig): Promise<string | undefined> {
+  const { port, host = await defaultHost() } = config
+  try {
+    await app.listen({ port, host })
+  } catch (error) {
+    return listenMistake(error as NodeJS.ErrnoException, port, host)
+  }
+  const { management: where } = config
+  if (management === undefined || where === undefined) return undefined
+  try {
+    await management.listen({ port: where.port, host: where.host })
+    return undefined
+  } catch (error) {
+    return `management.${listenMistake(error as NodeJS.ErrnoException, where.port, where.host)}`
+  }
+}

@@ -1,0 +1,91 @@
+/** `vouchsafe init engine`: a key and a configuration, for a local chain until another is named. */
+import { generateKeyPair, type KeyObject } from 'node:crypto'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { addressMistakes } from '../../config/address.ts'
+import { engineDefaults } from '../../engine/config.ts'
+import { accountOf } from '../../offchain/authentication/recover.ts'
+import { commandName, shellWord } from '../command-line.ts'
+import { CONFIG_FILE, existingFiles, PRIVATE, pemOf, writeFiles } from '../init/files.ts'
+
+const KEY_FILE = 'conf/engine.key'
+const CHAIN_DIRECTORY = 'data/chain'
+
+export async function initEngine(directoryWord: string, baseUrlWord: string | undefined): Promise<void> {
+  const baseUrl = baseUrlWord ?? `http://localhost:${engineDefaults.port}`
+  const mistakes = addressMistakes(baseUrl)
+  if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
+  const directory = resolve(directoryWord)
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
+  const made = {
+    files: [
+      { path: CONFIG_FILE, text: `${JSON.stringify(settingsOf(baseUrl), null, 2)}\n`, mode: PRIVATE },
+      { path: KEY_FILE, text: pemOf(privateKey), mode: PRIVATE },
+    ],
+    directories: [engineDefaults.componentDirectory],
+  }
+  const existing = existingFiles(directory, made)
+  if (existing.length > 0) {
+    throw new Error(
+      `There is already ${existing.join(', ')} in ${directory}.\n` +
+        'Nothing was written, because init never overwrites. Each engine wants a directory of its own:\n' +
+        `  ${commandName()} init engine --dir engine`,
+    )
+  }
+  writeFiles(directory, made)
+  process.stdout.write(explain(directory, baseUrl, publicKey))
+}
+
+/** An https address is a proxy's, which finds the engine at its usual port; an http address is its own. */
+function settingsOf(baseUrl: string): object {
+  const { protocol, port } = new URL(baseUrl)
+  return {
+    port: protocol === 'http:' && port !== '' ? Number(port) : engineDefaults.port,
+    baseUrl,
+    identity: { keyFile: KEY_FILE },
+    chain: { type: 'local', directory: CHAIN_DIRECTORY },
+    contractFilter: 'all',
+  }
+}
+
+/** RFC 5480: the uncompressed point is what the structure ends with. */
+function pointOf(publicKey: KeyObject): Uint8Array {
+  return new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }).subarray(-65))
+}
+
+function explain(directory: string, baseUrl: string, publicKey: KeyObject): string {
+  const address = accountOf(pointOf(publicKey), 'evm')
+  const partisia = accountOf(pointOf(publicKey), 'partisia')
+  return `Written into ${directory}:
+
+  ${CONFIG_FILE.padEnd(20)}  the configuration
+  ${KEY_FILE.padEnd(20)}  the key (secp256k1): the engine's address, its transactions, and what
+                        encrypts its database; it never leaves this machine
+  ${`${engineDefaults.componentDirectory}/`.padEnd(20)}  empty: components go here, each named by its SHA-256
+
+The address of this engine, which contracts list with ${baseUrl}:
+
+  0x${address.slice(2)}   on EVM chains
+  ${partisia}   on Partisia
+
+The settings; paths are relative to the directory that the engine starts in:
+
+  port, baseUrl         where it listens, and where it is reached
+  identity              keyFile: its key
+  chain                 {"type": "local", "directory": DIR}: a chain in a directory, for
+                        trying out; {"type": "evm", "rpcUrl": URL, "confirmations": 12}:
+                        a chain that others share
+  contractFilter        "all" contracts of a local chain; of another, a list of addresses,
+                        or the address of a contract that lists them
+
+Not there, and good without: host, tls, database, componentDirectory, components,
+configuration, limits, outbound.allow (hosts that components may ask; none),
+staleSeconds (60), cors (true), management.port (metrics). docs/reference.md has them all.
+
+Next:
+
+       cd ${shellWord(directory)}
+       ${commandName()} doctor engine
+       ${commandName()} engine
+`
+}

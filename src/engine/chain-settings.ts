@@ -1,0 +1,147 @@
+/** `chain`, `contractFilter` and `components` of an engine's `server.json`: which chain, and which contracts of it. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { orUndefined } from '../codec/malformed.ts'
+import { type Address, parseAddress } from '../offchain/address.ts'
+
+export const ChainSetting = Type.Object(
+  {
+    type: Type.Union([Type.Literal('local'), Type.Literal('evm'), Type.Literal('partisia')], {
+      description: '`local`: a directory; `evm`: JSON-RPC of a node; `partisia`: REST of a reader node',
+    }),
+    directory: Type.Optional(Type.String({ description: 'Of a local chain: where its blocks are' })),
+    rpcUrl: Type.Optional(Type.String({ description: 'Of an EVM chain: the JSON-RPC address of a node' })),
+    confirmations: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 10_000,
+        description: 'Of an EVM chain: blocks after which one is final enough',
+      }),
+    ),
+    readerUrl: Type.Optional(Type.String({ description: 'Of a Partisia chain: the address of a reader node' })),
+    chainId: Type.Optional(
+      Type.String({ minLength: 1, description: 'Must be the id that the chain says; whatever it says when absent' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const FilterSetting = Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 10_000 })], {
+  description:
+    'The contracts that may be served: addresses, the address of a registry contract, or "all" (local and Partisia chains)',
+})
+
+export const ComponentsSetting = Type.Record(Type.String(), Type.String(), {
+  description: 'Of contracts that do not say which component is theirs: address to SHA-256 in hexadecimal',
+})
+
+export type ChainConfig =
+  | { readonly type: 'local'; readonly directory: string }
+  | {
+      readonly type: 'evm'
+      readonly rpcUrl: string
+      readonly confirmations: number
+      readonly chainId: string | undefined
+    }
+  | { readonly type: 'partisia'; readonly readerUrl: string; readonly chainId: string | undefined }
+
+export type ContractFilter = 'all' | { readonly registry: Address } | { readonly addresses: readonly Address[] }
+
+interface Settings {
+  readonly chain?: Static<typeof ChainSetting>
+  readonly contractFilter?: Static<typeof FilterSetting>
+  readonly components?: Static<typeof ComponentsSetting>
+}
+
+export interface Chosen {
+  readonly chain: ChainConfig
+  readonly contractFilter: ContractFilter
+  readonly components: ReadonlyMap<Address, string>
+}
+
+const OF_TYPE = {
+  local: ['directory'],
+  evm: ['rpcUrl', 'confirmations', 'chainId'],
+  partisia: ['readerUrl', 'chainId'],
+} as const
+const REQUIRED = { local: 'directory', evm: 'rpcUrl', partisia: 'readerUrl' } as const
+
+/** The chain and its contracts, or everything that is wrong with the settings. Nothing is said of those whose shape is wrong. */
+export function readChosen(settings: Settings): Chosen | { readonly mistakes: readonly string[] } {
+  const { chain } = settings
+  const mistakes = [
+    ...(chain === undefined ? [] : chainMistakes(chain)),
+    ...filterMistakes(settings),
+    ...componentMistakes(settings.components ?? {}),
+  ]
+  if (chain === undefined || mistakes.length > 0) return { mistakes }
+  return {
+    chain: chainOf(chain),
+    contractFilter: filterOf(settings.contractFilter),
+    components: new Map(
+      Object.entries(settings.components ?? {}).map(([address, sha256]) => [
+        parseAddress(address),
+        sha256.replace(/^0x/i, '').toLowerCase(),
+      ]),
+    ),
+  }
+}
+
+function chainMistakes(chain: NonNullable<Settings['chain']>): string[] {
+  const { type, ...members } = chain
+  const allowed: readonly string[] = OF_TYPE[type]
+  const required = REQUIRED[type]
+  const foreign = Object.keys(members).filter((name) => !allowed.includes(name))
+  return [
+    ...(chain[required] === undefined ? [`chain.${required}: required for a chain of type ${type}`] : []),
+    ...foreign.map((name) => `chain.${name}: it is not for a chain of type ${type}; leave it out`),
+    ...urlMistakes('chain.rpcUrl', chain.rpcUrl),
+    ...urlMistakes('chain.readerUrl', chain.readerUrl),
+  ]
+}
+
+function urlMistakes(path: string, url: string | undefined): string[] {
+  if (url === undefined) return []
+  const isUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+  return isUrl ? [] : [`${path}: it must be a URL that begins with https:// or http://`]
+}
+
+function filterMistakes({ chain, contractFilter: filter }: Settings): string[] {
+  const type = chain?.type
+  if (filter === undefined) {
+    return type === 'evm' ? ['contractFilter: required for a chain of type evm; name the contracts to serve'] : []
+  }
+  if (filter === 'all') {
+    return type === 'evm' ? ['contractFilter: "all" is for local and Partisia chains; name the contracts to serve'] : []
+  }
+  if (typeof filter === 'string') {
+    if (!isAddress(filter))
+      return ['contractFilter: it must be a list of addresses, the address of a registry, or "all"']
+    return type === 'partisia' ? ['contractFilter: a registry is a contract of an EVM chain; write a list'] : []
+  }
+  return filter.flatMap((address, index) =>
+    isAddress(address) ? [] : [`contractFilter[${index}]: it must be an address of 20 or 21 bytes in hexadecimal`],
+  )
+}
+
+function componentMistakes(components: Readonly<Record<string, string>>): string[] {
+  return Object.entries(components).flatMap(([address, sha256]) => [
+    ...(isAddress(address) ? [] : [`components.${address}: it must be an address of 20 or 21 bytes in hexadecimal`]),
+    ...(/^(0x)?[0-9a-f]{64}$/i.test(sha256) ? [] : [`components.${address}: it must be a SHA-256 in hexadecimal`]),
+  ])
+}
+
+function isAddress(text: string): boolean {
+  return orUndefined(() => parseAddress(text)) !== undefined
+}
+
+function chainOf(chain: NonNullable<Settings['chain']>): ChainConfig {
+  const { type, directory = '', rpcUrl = '', readerUrl = '', confirmations = 12, chainId } = chain
+  if (type === 'local') return { type, directory }
+  return type === 'evm' ? { type, rpcUrl, confirmations, chainId } : { type, readerUrl, chainId }
+}
+
+function filterOf(filter: Settings['contractFilter'] = 'all'): ContractFilter {
+  if (filter === 'all') return 'all'
+  return typeof filter === 'string' ? { registry: parseAddress(filter) } : { addresses: filter.map(parseAddress) }
+}

@@ -1,0 +1,65 @@
+/** What the execution engine stores, and the schema it is stored in. */
+import type { Address } from '../offchain/address.ts'
+import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
+import { createCollection, type Migration, type Store } from '../store/store.ts'
+
+/** A transaction that a component asked for. Without `signed` it has no nonce yet. */
+export interface OutboxRow {
+  readonly contract: Address
+  /** Base64. */
+  readonly payload: string
+  /** Decimal. */
+  readonly gas: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly signed?: { readonly hash: string; readonly nonce: number; readonly raw: string }
+}
+
+export interface FailedTransaction {
+  readonly contract: Address
+  /** Undefined when it was never signed, since it would have failed. */
+  readonly hash?: string
+  readonly why: string
+  readonly at: number
+}
+
+export interface TimerRow {
+  readonly contract: Address
+  readonly id: number
+  /** Base64. */
+  readonly payload: string
+  readonly status: 'scheduled' | 'done' | 'cancelled' | 'failed'
+  /** Milliseconds since the epoch: when it runs; of one that is over, until when that is remembered. */
+  readonly at: number
+  /** Runs that did not end well. */
+  readonly attempts: number
+}
+
+export type EngineCollections = EncryptionCollections & {
+  /** By contract: its fence, of which the version goes up with every change of its storage, outbox or timers. */
+  component_state: { readonly storageBytes: number }
+  /** By a MAC of contract, bucket and key. `value` in base64; `bytes` is what it counts, its key included. */
+  component_storage: { readonly value: string; readonly bytes: number }
+  /** In the order in which they were asked for. */
+  outbox: OutboxRow
+  failed_transaction: FailedTransaction
+  timer: TimerRow
+  /** By the id of a signed request that was accepted, until it could not be accepted any more. */
+  spent_request: { readonly at: number }
+}
+
+export type EngineStore = Store<EngineCollections>
+
+const FIRST = ['component_state', 'component_storage', 'outbox', 'failed_transaction', 'timer', 'spent_request']
+
+export const engineMigrations: readonly Migration[] = [
+  { id: 'engine-0001', statements: [...encryptionKeyCollection, ...FIRST.flatMap(createCollection)] },
+]
+
+/** What is encrypted, with a key that is derived from the engine's own. */
+export const engineSecrets: readonly (keyof EngineCollections)[] = [
+  ...(['component_storage', 'outbox', 'failed_transaction', 'timer'] as const),
+]
+
+/** Later than everything: with it `due` finds all rows that have a time, with their versions. */
+export const FAR = new Date(8.64e15)

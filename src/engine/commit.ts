@@ -1,0 +1,165 @@
+/**
+ * What a call would change, in one batch: storage, transactions, timers, requests that are spent. All of it, and only while
+ * nothing else of the contract was changed since the call began; or nothing.
+ */
+import type { Effects, StorageChange } from '../component/runtime.ts'
+import type { Address } from '../offchain/address.ts'
+import type { Change } from '../store/store.ts'
+import type { EngineCollections, EngineStore } from './collections.ts'
+import type { Fence, Fences } from './fence.ts'
+import type { Limits } from './limits.ts'
+import type { Outbox } from './outbox.ts'
+import type { Ended, TimerBook } from './timer-book.ts'
+
+export interface CommitContext {
+  readonly store: EngineStore
+  readonly fences: Fences
+  readonly timers: TimerBook
+  readonly outbox: Outbox
+  readonly limits: Limits
+  readonly ids: (contract: Address, bucket: Uint8Array, key: Uint8Array) => string
+  readonly now: () => Date
+}
+
+/** A stored value as a call saw it; undefined when there was none. */
+export type Seen = Map<string, { readonly version: number; readonly bytes: number } | undefined>
+
+export interface Finished {
+  readonly contract: Address
+  /** As it stood before the call read anything. */
+  readonly fence: Fence
+  readonly seen: Seen
+  readonly effects: Effects
+  /** Of its HTTP response. */
+  readonly status?: number | undefined
+  /** The timer that it was, and what became of it. */
+  readonly ended?: Ended | undefined
+}
+
+/** `quota` has the name of the limit. */
+export type Committed = 'committed' | 'conflict' | { readonly quota: keyof Limits }
+
+/** Whether a call changes what other calls may read. */
+export function isWriting({ effects, ended }: Pick<Finished, 'effects' | 'ended'>): boolean {
+  const { storage, transactions, timers } = effects
+  return storage.length + transactions.length + timers.length > 0 || ended !== undefined
+}
+
+export async function commitCall(context: CommitContext, finished: Finished): Promise<Committed> {
+  const { fences, timers, outbox, limits, now } = context
+  const { contract, fence, effects } = finished
+  const spent = spentChanges(finished, now())
+  if (!isWriting(finished)) return commitSpent(context, finished, spent)
+  const storage = await storageChanges(context, finished)
+  const storageBytes = fence.storageBytes + storage.growth
+  if (storage.growth > 0 && storageBytes > limits.storageBytes) return { quota: 'storageBytes' }
+  const plan = timers.plan(contract, effects.timers, now(), finished.ended)
+  if (effects.timers.length > 0 && plan.scheduled > limits.timers) return { quota: 'timers' }
+  const rows = outbox.rows(contract, effects.transactions)
+  if (rows.length > 0 && outbox.count(contract) + rows.length > limits.outboxTransactions) {
+    return { quota: 'outboxTransactions' }
+  }
+  const batch = [fenceChange(contract, fence, storageBytes), ...spent, ...storage.changes, ...plan.changes, ...rows]
+  if (!(await isCommitted(context, contract, batch))) return 'conflict'
+  fences.set(contract, { version: (fence.version ?? -1) + 1, storageBytes })
+  plan.apply()
+  outbox.added(contract, rows.length)
+  return 'committed'
+}
+
+/** A request that is spent is so for itself: nothing else reads it, and nobody else has to wait for it. */
+async function commitSpent(
+  context: CommitContext,
+  { contract, fence, effects }: Finished,
+  spent: readonly Change<EngineCollections>[],
+): Promise<Committed> {
+  if (effects.reads > 1 && !context.fences.stands(contract, fence)) return 'conflict'
+  if (spent.length === 0) return 'committed'
+  return (await context.store.commit(spent)) === undefined ? 'committed' : 'conflict'
+}
+
+async function isCommitted(
+  { store, fences, timers }: CommitContext,
+  contract: Address,
+  batch: readonly Change<EngineCollections>[],
+): Promise<boolean> {
+  const refused = await store.commit(batch).catch((error: unknown) => {
+    // It may be on disk all the same.
+    fences.forget(contract)
+    throw error
+  })
+  if (refused === undefined) return true
+  fences.forget(contract)
+  await timers.load()
+  return false
+}
+
+function fenceChange(contract: Address, { version }: Fence, storageBytes: number): Change<EngineCollections> {
+  const value = { storageBytes }
+  return version === undefined
+    ? { insert: 'component_state', id: contract, value }
+    : { update: 'component_state', id: contract, version, value }
+}
+
+function spentChanges({ effects, status = 200 }: Finished, now: Date): Change<EngineCollections>[] {
+  const accepted = effects.spent.filter(({ unlessRefused }) => !unlessRefused || status < 300)
+  const byId = new Map(accepted.map((each) => [each.id, each]))
+  return [...byId.values()].map(({ id, until }) => {
+    return { insert: 'spent_request', id, value: { at: now.getTime() }, dueAt: until }
+  })
+}
+
+async function storageChanges(
+  { store, ids }: CommitContext,
+  { contract, effects, seen }: Finished,
+): Promise<{ readonly changes: readonly Change<EngineCollections>[]; readonly growth: number }> {
+  const changes: Change<EngineCollections>[] = []
+  let growth = 0
+  for (const change of lastOfEach(effects.storage, (bucket, key) => ids(contract, bucket, key))) {
+    const before = seen.has(change.id) ? seen.get(change.id) : await storedAt(store, change.id)
+    const written = changeOf(change, before)
+    if (written === undefined) continue
+    changes.push(written.change)
+    growth += written.growth
+  }
+  return { changes, growth }
+}
+
+interface Placed extends StorageChange {
+  readonly id: string
+}
+
+function lastOfEach(
+  storage: readonly StorageChange[],
+  idOf: (bucket: Uint8Array, key: Uint8Array) => string,
+): Iterable<Placed> {
+  const last = new Map<string, Placed>()
+  for (const change of storage) {
+    const id = idOf(change.bucket, change.key)
+    last.set(id, { ...change, id })
+  }
+  return last.values()
+}
+
+async function storedAt(store: EngineStore, id: string): Promise<{ version: number; bytes: number } | undefined> {
+  const row = await store.get('component_storage', id)
+  return row && { version: row.version, bytes: row.value.bytes }
+}
+
+function changeOf(
+  { id, bucket, key, value }: Placed,
+  before: { readonly version: number; readonly bytes: number } | undefined,
+): { readonly change: Change<EngineCollections>; readonly growth: number } | undefined {
+  const collection = 'component_storage'
+  if (value === undefined) {
+    if (before === undefined) return undefined
+    return { change: { delete: collection, id, version: before.version, erases: true }, growth: -before.bytes }
+  }
+  const bytes = bucket.length + key.length + value.length
+  const stored = { value: Buffer.from(value).toString('base64'), bytes }
+  if (before === undefined) return { change: { insert: collection, id, value: stored }, growth: bytes }
+  return {
+    change: { update: collection, id, version: before.version, value: stored, erases: true },
+    growth: bytes - before.bytes,
+  }
+}

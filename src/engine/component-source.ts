@@ -1,0 +1,78 @@
+/** Where the bytes of a component come from: a directory, or the address that its contract names. The hash decides. */
+import { createHash } from 'node:crypto'
+import type { Component } from '../component/runtime.ts'
+import { type Outbound, OutboundError } from '../http/outbound.ts'
+import type { EngineConfig } from './config.ts'
+
+/** Components on this machine, by their SHA-256 in hexadecimal. */
+export interface ComponentFiles {
+  /** Undefined when there is none, or it has more than `maxBytes`. */
+  read(sha256: string, maxBytes: number): Promise<Uint8Array | undefined>
+  keep(sha256: string, bytes: Uint8Array): Promise<void>
+}
+
+export interface SourceContext {
+  readonly files: ComponentFiles
+  readonly outbound: Outbound
+  readonly config: Pick<EngineConfig, 'outbound' | 'limits' | 'componentDirectory'>
+}
+
+const FETCH_TIMEOUT_MS = 30_000
+
+/** In words for the operator. `lasting`: it will be the same tomorrow. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError'
+}
+
+/** The component. Rejects with a {@link SourceError}. */
+export async function findComponent(
+  { files, outbound, config }: SourceContext,
+  { sha256, uri }: { readonly sha256: string; readonly uri: string },
+): Promise<Component> {
+  const { moduleBytes } = config.limits
+  const kept = await files.read(sha256, moduleBytes)
+  if (kept !== undefined) {
+    if (isThat(kept, sha256)) return { sha256, bytes: kept }
+    throw new SourceError(`${config.componentDirectory}/${sha256} has other bytes than its name says; take it away`)
+  }
+  const place = `put it into ${config.componentDirectory}/${sha256}`
+  if (uri === '')
+    throw new SourceError(`the component ${sha256} is not here, and its contract names no address; ${place}`)
+  if (!isAllowed(uri, config.outbound.allow)) {
+    throw new SourceError(
+      `the component ${sha256} is not here, and outbound.allow does not have the host of ${uri}; ${place}`,
+    )
+  }
+  const bytes = await fetched(uri, outbound, config)
+  if (!isThat(bytes, sha256)) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)
+  await files.keep(sha256, bytes)
+  return { sha256, bytes }
+}
+
+async function fetched(
+  uri: string,
+  outbound: Outbound,
+  { outbound: { allowPrivateAddresses }, limits }: SourceContext['config'],
+): Promise<Uint8Array> {
+  try {
+    const request = { url: uri, timeoutMs: FETCH_TIMEOUT_MS, maxBytes: limits.moduleBytes, allowPrivateAddresses }
+    const { status, body } = await outbound(request)
+    if (status === 200) return body
+    throw new SourceError(`${uri} answered with status ${status}, and not with the component`)
+  } catch (error) {
+    if (error instanceof OutboundError) throw new SourceError(`${uri} could not be fetched: ${error.message}`)
+    throw error
+  }
+}
+
+/** Whether the address has one of these hosts: alone for the usual port, or with its port. */
+export function isAllowed(address: string, allowed: readonly string[]): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, host, hostname, port } = new URL(address)
+  const named = port === '' ? `${hostname}:${protocol === 'https:' ? 443 : 80}` : host
+  return allowed.includes(host) || allowed.includes(named)
+}
+
+function isThat(bytes: Uint8Array, sha256: string): boolean {
+  return createHash('sha256').update(bytes).digest('hex') === sha256
+}

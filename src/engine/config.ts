@@ -1,0 +1,198 @@
+/** The execution engine's `server.json`. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { MalformedError } from '../codec/malformed.ts'
+import { addressMistakes } from '../config/address.ts'
+import { certificateWarnings } from '../config/certificate-warnings.ts'
+import { commonSettings, type ReadResult, readShape } from '../config/common.ts'
+import { type DatabaseConfig, readDatabase } from '../config/database.ts'
+import type { Files } from '../config/files.ts'
+import { proxyMistakes } from '../config/rate-limits.ts'
+import { readKeyAndCertificates } from '../config/signing.ts'
+import { isSecure } from '../protocol/private-host.ts'
+import { ChainSetting, type Chosen, ComponentsSetting, FilterSetting, readChosen } from './chain-settings.ts'
+import { type Identity, readIdentity } from './identity.ts'
+import { LimitSettings, type Limits, limitsOf } from './limits.ts'
+
+const { host, database, tls } = commonSettings
+const portOf = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }))
+
+export const EngineSettings = Type.Object(
+  {
+    port: portOf('Port to listen on; 8400 when absent'),
+    host,
+    baseUrl: Type.Optional(Type.String({ description: 'Address that contracts list as the endpoint of this engine' })),
+    database,
+    tls,
+    identity: Type.Object(
+      {
+        keyFile: Type.String({
+          description: 'PEM file with the secp256k1 key that its address and transactions come from',
+        }),
+      },
+      { additionalProperties: false },
+    ),
+    chain: ChainSetting,
+    contractFilter: Type.Optional(FilterSetting),
+    componentDirectory: Type.Optional(
+      Type.String({ description: 'Where components are, each named by its SHA-256; `components` when absent' }),
+    ),
+    components: Type.Optional(ComponentsSetting),
+    configuration: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'What components may read by key; all see the same' }),
+    ),
+    limits: Type.Optional(LimitSettings),
+    outbound: Type.Optional(
+      Type.Object(
+        {
+          allow: Type.Array(Type.String({ description: 'A host, or host:port' }), {
+            maxItems: 1000,
+            description: 'Hosts that components may ask, and where their bytes are fetched from; none when absent',
+          }),
+          allowPrivateAddresses: Type.Optional(
+            Type.Boolean({ description: 'Whether these may be of this machine or its network; false when absent' }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    staleSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 86_400,
+        description: 'How long the chain may be out of sight until requests are refused; 60 when absent',
+      }),
+    ),
+    pollMilliseconds: Type.Optional(
+      Type.Integer({
+        minimum: 10,
+        maximum: 600_000,
+        description: 'How often the chain is looked at; 250 when absent for a local chain, else 2000',
+      }),
+    ),
+    cors: Type.Optional(Type.Boolean({ description: 'Whether browsers may call from any origin; true when absent' })),
+    trustedProxies: Type.Optional(
+      Type.Array(Type.String({ description: 'An address, or a network (10.0.0.0/8)' }), {
+        maxItems: 100,
+        description: 'Who is believed about addresses, in X-Forwarded-For',
+      }),
+    ),
+    management: Type.Optional(
+      Type.Object(
+        {
+          port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port of GET /metrics' }),
+          host: Type.Optional(Type.String({ description: 'Address of it; 127.0.0.1 when absent' })),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+type Settings = Static<typeof EngineSettings>
+
+export interface EngineConfig extends Chosen {
+  readonly port: number
+  readonly host: string | undefined
+  readonly baseUrl: string | undefined
+  readonly database: DatabaseConfig
+  readonly tls: { readonly key: string; readonly cert: string } | undefined
+  readonly identity: Identity
+  readonly componentDirectory: string
+  readonly configuration: ReadonlyMap<string, string>
+  readonly limits: Limits
+  readonly outbound: { readonly allow: readonly string[]; readonly allowPrivateAddresses: boolean }
+  readonly staleSeconds: number
+  readonly pollMilliseconds: number
+  readonly cors: boolean
+  readonly trustedProxies: readonly string[]
+  /** Absent: there are no metrics. */
+  readonly management: { readonly port: number; readonly host: string } | undefined
+}
+
+export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', componentDirectory: 'components' } as const
+
+/** The configuration, or every mistake in it with its path. */
+export function readEngineConfig(value: unknown, files: Files, now: Date): ReadResult<EngineConfig> {
+  const { mistakes: shapeMistakes, settings } = readShape(EngineSettings, value)
+  const where = readDatabase(settings.database, engineDefaults.databaseFile, files)
+  const secure = settings.tls && readKeyAndCertificates('tls', settings.tls, files, now)
+  const identity = settings.identity && readIdentityFile(settings.identity.keyFile, files)
+  const chosen = readChosen(settings)
+  const mistakes = [
+    ...shapeMistakes,
+    ...(settings.baseUrl === undefined ? [] : addressMistakes(settings.baseUrl)),
+    ...[where, secure, identity, chosen].flatMap((part) => (part && 'mistakes' in part ? part.mistakes : [])),
+    ...encryptionMistakes(settings),
+    ...hostMistakes(settings.outbound?.allow ?? []),
+    ...proxyMistakes({ trustedProxies: settings.trustedProxies ?? [] }).map((each) => each.replace('rateLimits.', '')),
+  ]
+  if ('mistakes' in where || (secure && 'mistakes' in secure) || 'mistakes' in chosen) return { mistakes }
+  if (identity === undefined || 'mistakes' in identity || mistakes.length > 0) return { mistakes }
+  return {
+    config: {
+      ...complete(settings as Settings),
+      ...chosen,
+      database: where.database,
+      tls: secure && { key: secure.keyPem, cert: secure.certificatePem },
+      identity,
+    },
+    warnings: [
+      ...where.warnings,
+      ...certificateWarnings('tls', secure?.chain ?? [], now),
+      ...exposureWarnings(settings),
+    ],
+  }
+}
+
+function complete(
+  settings: Settings,
+): Omit<EngineConfig, 'database' | 'tls' | 'identity' | 'chain' | 'contractFilter' | 'components'> {
+  const { management, outbound } = settings
+  return {
+    port: settings.port ?? engineDefaults.port,
+    host: settings.host,
+    baseUrl: settings.baseUrl,
+    componentDirectory: settings.componentDirectory ?? engineDefaults.componentDirectory,
+    configuration: new Map(Object.entries(settings.configuration ?? {})),
+    limits: limitsOf(settings.limits),
+    outbound: {
+      allow: (outbound?.allow ?? []).map((each) => each.toLowerCase()),
+      allowPrivateAddresses: outbound?.allowPrivateAddresses ?? false,
+    },
+    staleSeconds: settings.staleSeconds ?? 60,
+    pollMilliseconds: settings.pollMilliseconds ?? (settings.chain.type === 'local' ? 250 : 2000),
+    cors: settings.cors ?? true,
+    trustedProxies: settings.trustedProxies ?? [],
+    management: management && { port: management.port, host: management.host ?? '127.0.0.1' },
+  }
+}
+
+function readIdentityFile(path: string, files: Files): Identity | { readonly mistakes: readonly string[] } {
+  try {
+    return readIdentity(files.read(path))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const unread = code === 'ENOENT' ? 'there is no such file' : 'the file cannot be read'
+    return { mistakes: [`identity.keyFile: ${error instanceof MalformedError ? error.message : unread}`] }
+  }
+}
+
+function encryptionMistakes({ database: setting }: Partial<Settings>): string[] {
+  if (setting?.encryptionKeyFile === undefined) return []
+  return [
+    'database.encryptionKeyFile: an engine encrypts with a key that it derives from identity.keyFile; leave it out',
+  ]
+}
+
+function hostMistakes(allowed: readonly string[]): string[] {
+  return allowed.flatMap((each, index) => {
+    const isHost = /^[^/@?#]+$/.test(each) && URL.canParse(`https://${each}`)
+    return isHost ? [] : [`outbound.allow[${index}]: it must be a host such as api.example, or host:port`]
+  })
+}
+
+function exposureWarnings({ baseUrl }: Partial<Settings>): string[] {
+  if (baseUrl === undefined || isSecure(new URL(baseUrl))) return []
+  return ['baseUrl: http without TLS on a public host; what callers send can be read on the way']
+}

@@ -1,0 +1,30 @@
+/** What the engine is given of the outside world, and what its parts share. */
+import type { Account, Chain } from '../chain/chain.ts'
+import type { Runtime } from '../component/runtime.ts'
+import type { Effects } from '../http/effects.ts'
+import type { Address } from '../offchain/address.ts'
+import type { Bodies } from './body.ts'
+import type { EngineCollections } from './collections.ts'
+import type { CommitContext } from './commit.ts'
+import type { ComponentFiles } from './component-source.ts'
+import type { EngineConfig } from './config.ts'
+import type { Metrics } from './metrics.ts'
+import type { ResponseSigner } from './response-signer.ts'
+import type { Watcher } from './watcher.ts'
+
+export interface EngineEffects extends Effects<EngineCollections> {
+  readonly chain: Chain
+  readonly runtime: Runtime
+  readonly files: ComponentFiles
+}
+
+export interface EngineContext extends EngineEffects, CommitContext {
+  readonly config: EngineConfig
+  readonly account: Account
+  /** Its own address. */
+  readonly engine: Address
+  readonly metrics: Metrics
+  readonly watcher: Watcher
+  readonly bodies: Bodies
+  readonly signer: ResponseSigner
+}

@@ -1,0 +1,105 @@
+/** The execution engine, ready to listen: everything it needs comes in; a server comes out, and what runs beside it. */
+import type { App } from '../http/app-type.ts'
+import type { Task } from '../store/upkeep.ts'
+import { createEngineApp } from './app.ts'
+import { createBackground } from './background.ts'
+import { bodies } from './body.ts'
+import type { EngineConfig } from './config.ts'
+import type { EngineContext, EngineEffects } from './context.ts'
+import { kindOf } from './contract-entry.ts'
+import { createFences } from './fence.ts'
+import { storageIds } from './identity.ts'
+import { createMetrics, type Metrics, type Observed, observe } from './metrics.ts'
+import { createOutbox } from './outbox.ts'
+import { createResponseSigner } from './response-signer.ts'
+import { createTimerBook, forgetTimers } from './timer-book.ts'
+import { createWatcher } from './watcher.ts'
+
+export interface Engine {
+  /** Does not listen. */
+  readonly app: App
+  /** What it does by itself; to be run round after round. */
+  readonly tasks: readonly Task[]
+  readonly metrics: Metrics
+  /** When no hook and no timer runs any more; no more are started. */
+  stop(): Promise<void>
+  /** Resolves when what runs in the background has ended; more may be started. */
+  settled(): Promise<void>
+}
+
+/** The store in `effects` is encrypted already, with {@link storageEncryptionKey}. */
+export async function createEngine(config: EngineConfig, effects: EngineEffects): Promise<Engine> {
+  const context = await contextOf(config, effects)
+  const { store, watcher, outbox, timers, metrics, now } = context
+  const background = createBackground(context)
+  observe(metrics, () => observed(context))
+  await timers.load()
+  const app = await createEngineApp(context)
+  const everyMs = Math.min(config.pollMilliseconds, 250)
+  return {
+    app,
+    metrics,
+    tasks: [
+      { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.look },
+      { name: 'background', everyMs, run: () => Promise.resolve(background.round()) },
+      { name: 'outbox', everyMs, run: () => outbox.round(watcher.block()?.hash) },
+      {
+        name: 'purge',
+        everyMs: 60_000,
+        run: async () => {
+          await forgetTimers(store, timers, now())
+          await store.purge('spent_request', now())
+          await store.purge('failed_transaction', now())
+          await store.tidy?.()
+        },
+      },
+    ],
+    settled: background.settled,
+    stop: () => {
+      background.stop()
+      return background.settled()
+    },
+  }
+}
+
+async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<EngineContext> {
+  const { store, chain, now } = effects
+  const { identity, limits } = config
+  const account = chain.account(identity.privateKey)
+  const engine = account.address
+  const metrics = createMetrics(limits)
+  return {
+    ...effects,
+    config,
+    limits,
+    account,
+    engine,
+    metrics,
+    ids: storageIds(identity),
+    fences: createFences(store),
+    timers: createTimerBook(store),
+    outbox: createOutbox({ ...effects, account, metrics }),
+    watcher: createWatcher({ ...effects, engine, config, metrics }),
+    bodies: bodies(limits),
+    signer: await createResponseSigner(identity.privateKey, chain.id, engine, now),
+  }
+}
+
+function observed({ runtime, watcher, outbox, timers, fences, bodies: held, now }: EngineContext): Observed {
+  const entries = [...watcher.entries()]
+  const kinds = entries.map(kindOf)
+  const count = (kind: string): number => kinds.filter((each) => each === kind).length
+  return {
+    ...runtime.load(),
+    queued: entries.reduce((sum, { lane }) => sum + lane.queued(), 0),
+    outbox: outbox.state(now()),
+    chain: { block: watcher.block()?.number ?? 0, unseenSeconds: watcher.unseenSeconds() },
+    contracts: Object.fromEntries(
+      ['served', 'starting', 'failed', 'not-this-engine'].map((kind) => [kind, count(kind)]),
+    ),
+    deadHooks: entries.filter(({ hook }) => hook.dead).length,
+    timers: timers.scheduled(),
+    storage: fences.all().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),
+    bufferedBytes: held.held(),
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * The fence of a contract: a row whose version goes up with everything that a call changes. A call that saw one version may
+ * commit only while it stands. Kept in memory, so that a call which changes nothing asks the database for what it reads alone.
+ */
+import type { Address } from '../offchain/address.ts'
+import type { EngineStore } from './collections.ts'
+
+export interface Fence {
+  /** Undefined: there is no row yet. */
+  readonly version: number | undefined
+  /** Of all values of the contract, with their keys. */
+  readonly storageBytes: number
+}
+
+export interface Fences {
+  of(contract: Address): Promise<Fence>
+  /** Whether it is still the one, as far as this process knows. */
+  stands(contract: Address, fence: Fence): boolean
+  set(contract: Address, fence: Fence): void
+  /** Somebody else has moved it, or may have. */
+  forget(contract: Address): void
+  all(): readonly (readonly [Address, Fence])[]
+}
+
+export function createFences(store: EngineStore): Fences {
+  const known = new Map<Address, Fence>()
+  return {
+    of: async (contract) => {
+      const cached = known.get(contract)
+      if (cached !== undefined) return cached
+      const row = await store.get('component_state', contract)
+      const read: Fence = { version: row?.version, storageBytes: row?.value.storageBytes ?? 0 }
+      // What was set while this was read is newer.
+      const current = known.get(contract) ?? read
+      known.set(contract, current)
+      return current
+    },
+    stands: (contract, fence) => known.get(contract)?.version === fence.version,
+    set: (contract, fence) => known.set(contract, fence),
+    forget: (contract) => known.delete(contract),
+    all: () => [...known],
+  }
+}

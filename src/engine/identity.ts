@@ -1,0 +1,41 @@
+/** Who the engine is: a secp256k1 key, from which its address, its storage keys and the endorsement of its answers come. */
+import { createHmac, createPrivateKey, type KeyObject } from 'node:crypto'
+import { malformed } from '../codec/malformed.ts'
+import { deriveSecret } from '../keys/file-signer.ts'
+import type { Address } from '../offchain/address.ts'
+
+export interface Identity {
+  /** 32 bytes. */
+  readonly privateKey: Uint8Array
+  readonly key: KeyObject
+}
+
+/** The key of a PEM text. Throws a MalformedError that says what it is instead. */
+export function readIdentity(pem: string): Identity {
+  if (pem.includes('ENCRYPTED')) malformed('it is encrypted with a passphrase, which is not supported')
+  let key: KeyObject
+  try {
+    key = createPrivateKey(pem)
+  } catch {
+    return malformed('it holds no private key in PEM')
+  }
+  const kind = key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? 'unknown'
+  if (kind !== 'secp256k1') malformed(`it holds a key of type ${kind}; an engine signs transactions with secp256k1`)
+  const { d = '' } = key.export({ format: 'jwk' })
+  return { key, privateKey: Buffer.from(d, 'base64url') }
+}
+
+/** Encrypts what components store: whoever has the database alone can read nothing. */
+export function storageEncryptionKey({ key }: Identity): Uint8Array {
+  return deriveSecret(key, 'engine database').export()
+}
+
+/** Where a value is stored; who does not have the engine's key cannot tell by trying. */
+export function storageIds({ key }: Identity): (contract: Address, bucket: Uint8Array, name: Uint8Array) => string {
+  const secret = deriveSecret(key, 'engine storage ids')
+  return (contract, bucket, name) => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(bucket.length)
+    return createHmac('sha256', secret).update(contract).update(length).update(bucket).update(name).digest('base64url')
+  }
+}

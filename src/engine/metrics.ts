@@ -1,0 +1,101 @@
+/** What an operator watches: counters and gauges in the Prometheus text format. Labels are never what a caller may choose. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Limits } from './limits.ts'
+
+const PREFIX = 'vouchsafe_engine_'
+
+/** What the engine is asked for at each look at its metrics. */
+export interface Observed {
+  readonly running: number
+  readonly waiting: number
+  readonly workers: number
+  readonly queued: number
+  readonly outbox: { readonly count: number; readonly oldestSeconds: number }
+  readonly chain: { readonly block: number; readonly unseenSeconds: number }
+  /** By state: served, starting, failed, not-this-engine. */
+  readonly contracts: Readonly<Record<string, number>>
+  readonly deadHooks: number
+  readonly timers: number
+  readonly storage: readonly { readonly contract: string; readonly bytes: number }[]
+  readonly bufferedBytes: number
+}
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+export function createMetrics(limits: Limits) {
+  const registry = new Registry()
+  const registers = [registry]
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Counter({ name: `${PREFIX}${name}_total`, help, labelNames, registers })
+  const limit = new Gauge({ name: `${PREFIX}limit`, help: 'Limits as configured', labelNames: ['limit'], registers })
+  for (const [name, value] of Object.entries(limits)) limit.set({ limit: name }, value)
+  return {
+    calls: counter('calls', 'Calls of components, by how they ended', ['hook', 'outcome']),
+    seconds: new Histogram({
+      name: `${PREFIX}call_seconds`,
+      help: 'How long calls took, without their wait',
+      labelNames: ['hook'],
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
+      registers,
+    }),
+    answers: counter('http_answers', 'Answers to requests, by status and by error of the engine', ['status', 'error']),
+    refused: counter('refused', 'What a limit kept from happening', ['limit']),
+    conflicts: counter('conflicts', 'Calls that were run again, since another call was first'),
+    replays: counter('replays', 'Signed requests that had been accepted before'),
+    signed: counter('signed_requests', 'Signed requests that were accepted'),
+    transactions: counter('transactions', 'Transactions, by what became of them', ['outcome']),
+    outbound: counter('outbound_requests', 'Requests of components to other hosts', ['outcome']),
+    looks: counter('chain_looks', 'Looks at the chain', ['outcome']),
+    reorganisations: counter('reorganisations', 'Times that the chain took back a block that had been acted upon'),
+    registry,
+  }
+}
+
+/** Gauges that are read when somebody looks. */
+export function observe({ registry }: Metrics, observed: () => Observed): void {
+  const gauge = (name: string, help: string, read: (now: Observed) => number): void => {
+    new Gauge({
+      name: PREFIX + name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read(observed()))
+      },
+    })
+  }
+  gauge('running', 'Calls that run', ({ running }) => running)
+  gauge('waiting', 'Calls that wait for a worker', ({ waiting }) => waiting)
+  gauge('workers', 'Workers', ({ workers }) => workers)
+  gauge('queued', 'Calls that wait for their contract', ({ queued }) => queued)
+  gauge('outbox', 'Transactions that wait to be included', ({ outbox }) => outbox.count)
+  gauge('outbox_oldest_seconds', 'Age of the oldest of them', ({ outbox }) => outbox.oldestSeconds)
+  gauge('chain_block', 'The block that requests are answered at', ({ chain }) => chain.block)
+  gauge('chain_unseen_seconds', 'Since the last successful look at the chain', ({ chain }) => chain.unseenSeconds)
+  gauge('dead_hooks', 'Contracts whose state change hook was given up', ({ deadHooks }) => deadHooks)
+  gauge('timers', 'Timers that are scheduled', ({ timers }) => timers)
+  gauge('buffered_bytes', 'Bodies of requests in memory', ({ bufferedBytes }) => bufferedBytes)
+  labelled(registry, observed)
+}
+
+function labelled(registry: Registry, observed: () => Observed): void {
+  new Gauge({
+    name: `${PREFIX}contracts`,
+    help: 'Contracts, by how they stand',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [state, count] of Object.entries(observed().contracts)) this.set({ state }, count)
+    },
+  })
+  new Gauge({
+    name: `${PREFIX}storage_bytes`,
+    help: 'Stored values of a contract, with their keys',
+    labelNames: ['contract'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { contract, bytes } of observed().storage) this.set({ contract }, bytes)
+    },
+  })
+}

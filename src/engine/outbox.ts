@@ -1,0 +1,201 @@
+/**
+ * Transactions that components asked for. Each is a row from the moment that the call is committed. It is signed, and kept with
+ * its nonce and its bytes before anybody sees it; from then on the same bytes are sent, whatever happens in between, until
+ * the chain has them at the block that this engine looks at. Nonces are given out one after another.
+ */
+import type { Logger } from 'pino'
+import type { Account, SignedTransaction } from '../chain/chain.ts'
+import { ChainError } from '../chain/chain.ts'
+import type { Effects } from '../component/runtime.ts'
+import type { Address } from '../offchain/address.ts'
+import type { Change, DueRow } from '../store/store.ts'
+import { type EngineCollections, type EngineStore, FAR, type OutboxRow } from './collections.ts'
+import type { Metrics } from './metrics.ts'
+
+export interface Outbox {
+  /** The rows of transactions, for the batch of the call that asked for them. */
+  rows(contract: Address, transactions: Effects['transactions']): readonly Change<EngineCollections>[]
+  added(contract: Address, count: number): void
+  /** Of a contract, those that wait to be included. */
+  count(contract: Address): number
+  state(now: Date): { readonly count: number; readonly oldestSeconds: number }
+  /** One round: sends what is to be sent, and sees what became of the rest. `block` is the newest that was looked at. */
+  round(block: string | undefined): Promise<void>
+}
+
+export interface OutboxContext {
+  readonly store: EngineStore
+  readonly account: Account
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+type Row = DueRow<OutboxRow>
+type SignedRow = Row & { readonly value: { readonly signed: SignedTransaction } }
+
+/** Signed and not yet included. */
+const MOST_IN_FLIGHT = 16
+const SENT_AGAIN_AFTER_MS = 30_000
+const FAILURE_KEPT_MS = 30 * 86_400_000
+const MOST_ROWS = 10_000
+
+export function createOutbox(context: OutboxContext): Outbox {
+  const { store, now, random } = context
+  /** When this process sent it last. */
+  const sent = new Map<string, number>()
+  let waiting: readonly { readonly contract: Address; readonly createdAt: number }[] = []
+  let isDirty = true
+  let isBlocked = false
+  let lookedAt: string | undefined
+  let serial = 0
+  return {
+    rows: (contract, transactions) =>
+      transactions.map(({ payload, gas }) => {
+        const createdAt = now().getTime()
+        const order = `${String(createdAt).padStart(15, '0')}.${String(serial++ % 1e9).padStart(9, '0')}`
+        const id = `${order}.${Buffer.from(random(9)).toString('base64url')}`
+        const value = { contract, payload: Buffer.from(payload).toString('base64'), gas: String(gas), createdAt }
+        return { insert: 'outbox', id, value, dueAt: new Date(createdAt) }
+      }),
+    added: (contract, count) => {
+      if (count === 0) return
+      const createdAt = now().getTime()
+      waiting = [...waiting, ...Array.from({ length: count }, () => ({ contract, createdAt }))]
+      isDirty = true
+    },
+    count: (contract) => waiting.filter((each) => each.contract === contract).length,
+    state: (at) => {
+      const oldest = waiting.reduce((least, { createdAt }) => Math.min(least, createdAt), at.getTime())
+      return { count: waiting.length, oldestSeconds: (at.getTime() - oldest) / 1000 }
+    },
+    round: async (block) => {
+      if (!isDirty && (waiting.length === 0 || block === lookedAt)) return
+      isDirty = false
+      lookedAt = block
+      try {
+        const before = await rowsOf(store)
+        for (const row of before) if (isSigned(row)) await settle(context, row, sent)
+        if (await signQueued(context, await rowsOf(store), sent)) isDirty = true
+        isBlocked = false
+      } catch (error) {
+        isDirty = true
+        if (!(error instanceof ChainError)) throw error
+        const line = { event: 'outbox_waits', why: error.message }
+        // Said once, and not with every round.
+        if (!isBlocked) context.log.warn(line, 'the chain does not take transactions now')
+        isBlocked = true
+      } finally {
+        waiting = (await rowsOf(store)).map(({ value: { contract, createdAt } }) => ({ contract, createdAt }))
+      }
+    },
+  }
+}
+
+/** In the order in which they were asked for. */
+function rowsOf(store: EngineStore): Promise<readonly Row[]> {
+  return store.due('outbox', FAR, MOST_ROWS)
+}
+
+function isSigned(row: Row): row is SignedRow {
+  return row.value.signed !== undefined
+}
+
+/** What became of a transaction; sent once more, when that may help. */
+async function settle(context: OutboxContext, row: SignedRow, sent: Map<string, number>): Promise<void> {
+  const { account, store, log, metrics, now } = context
+  const { signed, contract } = row.value
+  const outcome = await account.outcome(signed)
+  const line = { contract, transaction: signed.hash }
+  if (outcome === 'pending') {
+    const at = sent.get(row.id)
+    if (at === undefined || now().getTime() - at > SENT_AGAIN_AFTER_MS) await submit(context, row, sent)
+    return
+  }
+  metrics.transactions.inc({ outcome })
+  sent.delete(row.id)
+  if (outcome === 'included') {
+    await store.commit([{ delete: 'outbox', id: row.id, version: row.version, erases: true }])
+    log.info({ event: 'transaction_included', ...line }, 'transaction included')
+  } else if (outcome === 'failed') {
+    await recordFailure(context, row, 'the contract refused it', signed.hash)
+  } else {
+    const { signed: _, ...value } = row.value
+    await store.commit([{ update: 'outbox', id: row.id, version: row.version, value }])
+    log.warn({ event: 'transaction_lost', ...line }, 'its nonce was used by another transaction; it is signed again')
+  }
+}
+
+async function submit({ account, log, now }: OutboxContext, row: SignedRow, sent: Map<string, number>): Promise<void> {
+  const { signed, contract } = row.value
+  try {
+    await account.submit(signed)
+    sent.set(row.id, now().getTime())
+  } catch (error) {
+    if (!(error instanceof ChainError) || !error.reverted) throw error
+    // A node that refuses it now: it is asked again, and what became of it is seen in the blocks.
+    sent.set(row.id, now().getTime())
+    log.warn(
+      { event: 'transaction_refused', contract, transaction: signed.hash, why: error.message },
+      'sent again later',
+    )
+  }
+}
+
+/** Signs and sends what has no nonce yet, one after another. Gives whether some of it has to wait for the rest. */
+async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Map<string, number>): Promise<boolean> {
+  const { account, store } = context
+  const queued = rows.filter((row) => !isSigned(row))
+  if (queued.length === 0) return false
+  const signedNonces = rows.filter(isSigned).map(({ value }) => value.signed.nonce)
+  let inFlight = signedNonces.length
+  let nonce = Math.max(await account.nextNonce(), ...signedNonces.map((each) => each + 1))
+  for (const row of queued) {
+    if (inFlight >= MOST_IN_FLIGHT) return false
+    const signed = await signOne(context, row, nonce, inFlight > 0)
+    if (signed === 'later') return false
+    if (signed === 'failed') continue
+    const value = { ...row.value, signed }
+    // Nobody has seen it yet. From here on it is this one, and no other.
+    if ((await store.commit([{ update: 'outbox', id: row.id, version: row.version, value }])) !== undefined) return true
+    await submit(context, { id: row.id, version: row.version + 1, value }, sent)
+    nonce++
+    inFlight++
+  }
+  return false
+}
+
+async function signOne(
+  context: OutboxContext,
+  row: Row,
+  nonce: number,
+  hasOthersBefore: boolean,
+): Promise<SignedTransaction | 'later' | 'failed'> {
+  const { contract, payload, gas } = row.value
+  try {
+    return await context.account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), nonce)
+  } catch (error) {
+    if (!(error instanceof ChainError) || !error.reverted) throw error
+    // It may depend on what is on its way.
+    if (hasOthersBefore) return 'later'
+    context.metrics.transactions.inc({ outcome: 'failed' })
+    await recordFailure(context, row, error.message)
+    return 'failed'
+  }
+}
+
+async function recordFailure(
+  { store, log, now }: OutboxContext,
+  { id, version, value: { contract } }: Row,
+  why: string,
+  hash?: string,
+): Promise<void> {
+  const at = now().getTime()
+  const value = { contract, why, at, ...(hash === undefined ? {} : { hash }) }
+  await store.commit([
+    { delete: 'outbox', id, version, erases: true },
+    { insert: 'failed_transaction', id, value, dueAt: new Date(at + FAILURE_KEPT_MS) },
+  ])
+  log.error({ event: 'transaction_failed', contract, transaction: hash, why }, 'it is not repeated')
+}

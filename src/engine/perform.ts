@@ -1,0 +1,132 @@
+/**
+ * One call of a component, from its place in the lane to what is on disk. What a call changes is committed as a whole, on
+ * condition that nothing else of its contract was changed while it ran; otherwise it is run again, and sees what is there now.
+ */
+import type { Block, OffChainContract } from '../chain/chain.ts'
+import type { Component, Effects, Hook, Outcome } from '../component/runtime.ts'
+import type { HttpResponseData } from '../offchain/http-data.ts'
+import { type Committed, commitCall, isWriting, type Seen } from './commit.ts'
+import type { EngineContext } from './context.ts'
+import type { Entry } from './contract-entry.ts'
+import { hostOf } from './host.ts'
+import type { LaneMode } from './lane.ts'
+import type { Limits } from './limits.ts'
+import type { Ended } from './timer-book.ts'
+
+/** A contract and its component at one block. */
+export interface CallTarget {
+  readonly entry: Entry
+  readonly contract: OffChainContract
+  readonly component: Component
+  readonly block: Block
+}
+
+export interface Asked {
+  readonly hook: Hook
+  readonly mode: LaneMode
+  /** Of a timer that ends with this call. */
+  readonly ended?: Ended
+  /** Whether nobody waits for it any more. */
+  readonly isAbandoned?: () => boolean
+}
+
+/** What came of a call. Only of the first kind is anything left. */
+export type Performed =
+  | {
+      readonly kind: 'done'
+      readonly response: HttpResponseData | undefined
+      readonly result: Uint8Array
+      readonly effects: Effects
+      readonly block: Block
+    }
+  | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'quota' | 'overloaded' | 'unavailable' }
+
+const MOST_RUNS = 10
+
+/** `target` is asked for when the call begins, since it may wait before. */
+export async function perform(
+  context: EngineContext,
+  entry: Entry,
+  target: () => CallTarget | undefined,
+  asked: Asked,
+): Promise<Performed> {
+  let mode = asked.mode
+  for (let runs = 0; runs < MOST_RUNS; runs++) {
+    const performed = await entry.lane.run(mode, () => runOnce(context, target, { ...asked, mode }), runs > 0)
+    if (performed === 'overloaded') {
+      context.metrics.refused.inc({ limit: 'queued' })
+      return { kind: 'overloaded' }
+    }
+    if (performed !== 'again') return performed
+    context.metrics.conflicts.inc()
+    mode = 'serial'
+  }
+  return { kind: 'overloaded' }
+}
+
+async function runOnce(
+  context: EngineContext,
+  targetNow: () => CallTarget | undefined,
+  asked: Asked,
+): Promise<Performed | 'again'> {
+  const target = targetNow()
+  if (target === undefined || asked.isAbandoned?.() === true) return { kind: 'unavailable' }
+  const { contract, block } = target
+  const fence = await context.fences.of(contract.address)
+  const seen: Seen = new Map()
+  const outcome = await run(context, target, asked.hook, seen)
+  if (outcome.kind !== 'done') return { kind: outcome.kind }
+  const { response, effects, result } = outcome
+  const finished = { contract: contract.address, fence, seen, effects, status: response?.status, ended: asked.ended }
+  if (asked.mode === 'shared' && isWriting(finished)) return 'again'
+  const committed = await commitCall(context, finished)
+  if (committed === 'conflict') return 'again'
+  if (committed !== 'committed') return refusedBy(context, target, committed)
+  return { kind: 'done', response, result, effects, block }
+}
+
+function refusedBy(
+  { metrics, log, limits }: EngineContext,
+  { contract: { address } }: CallTarget,
+  { quota }: Exclude<Committed, string>,
+): Performed {
+  metrics.refused.inc({ limit: quota })
+  log.warn(
+    { event: 'quota', contract: address, limit: quota, value: limits[quota as keyof Limits] },
+    'nothing was kept',
+  )
+  return { kind: 'quota' }
+}
+
+async function run(context: EngineContext, target: CallTarget, hook: Hook, seen: Seen): Promise<Outcome> {
+  const { runtime, chain, engine, limits, metrics, now, log } = context
+  const { component, contract, block } = target
+  const began = now().getTime()
+  const outcome = await runtime.run(
+    {
+      component,
+      hook,
+      contract: contract.address,
+      engine,
+      chain: { id: chain.id, addresses: chain.addresses },
+      block: { number: block.number, time: block.time },
+      state: contract.state,
+      now: now(),
+      deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
+    },
+    hostOf(context, target, seen),
+  )
+  metrics.calls.inc({ hook: hook.kind, outcome: outcome.kind })
+  metrics.seconds.observe({ hook: hook.kind }, (now().getTime() - began) / 1000)
+  const line = { contract: contract.address, hook: hook.kind }
+  if (outcome.kind === 'deadline') log.warn({ event: 'component_deadline', ...line }, 'the component took too long')
+  else {
+    if (outcome.kind !== 'done') {
+      const event = outcome.kind === 'trap' ? 'component_trap' : 'bad_component_response'
+      log.warn({ event, ...line, why: outcome.message }, 'nothing of this call was kept')
+    }
+    const lines = outcome.kind === 'done' ? outcome.effects.log : outcome.log
+    for (const text of lines) log.info({ event: 'component_log', ...line, text }, 'said by the component')
+  }
+  return outcome
+}

@@ -1,0 +1,88 @@
+/** Answers of the engine itself, never of a component: problem documents (RFC 9457), with the code in `x-engine-error` too. */
+
+interface Kind {
+  readonly status: number
+  readonly detail: string
+}
+
+/** Every code, its status, and what is said when nothing better is known. */
+export const problems = {
+  'bad-request': { status: 400, detail: 'this is not an HTTP request that can be read' },
+  'bad-address': {
+    status: 400,
+    detail: 'what stands after /offchain/ must be the address of a contract: 20 or 21 bytes in hexadecimal',
+  },
+  'unknown-contract': { status: 404, detail: 'this engine serves no contract with that address' },
+  'no-http-hook': { status: 404, detail: 'the off-chain component of this contract takes no requests' },
+  'not-found': { status: 404, detail: 'there is nothing here; components are at /offchain/<contract address>/<path>' },
+  'method-not-allowed': { status: 405, detail: 'this path takes GET and HEAD' },
+  'request-timeout': { status: 408, detail: 'the request did not arrive in time' },
+  'body-too-large': { status: 413, detail: 'the body of the request is too large' },
+  'target-too-long': { status: 414, detail: 'the target of the request is too long' },
+  'not-this-engine': { status: 421, detail: 'the contract does not list this engine; read its engines again' },
+  'too-many-requests': { status: 429, detail: 'too many requests from this address' },
+  'headers-too-large': { status: 431, detail: 'the header fields of the request are too large' },
+  'component-trap': { status: 500, detail: 'the component failed, and nothing of what it did was kept' },
+  'server-error': { status: 500, detail: 'something went wrong in this engine; the request id names it in the log' },
+  'bad-component-response': { status: 502, detail: 'the component answered with what is no HTTP response' },
+  'stale-chain': { status: 503, detail: 'this engine cannot see the chain at the moment' },
+  overloaded: { status: 503, detail: 'too much is asked of this engine at the moment' },
+  starting: { status: 503, detail: 'this engine is starting; try again in a moment' },
+  'component-unavailable': { status: 503, detail: 'this engine cannot run the component of the contract' },
+  deadline: { status: 504, detail: 'the component took too long, and nothing of what it did was kept' },
+} as const satisfies Record<string, Kind>
+
+/** RFC 9110 section 15, RFC 6585. */
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  413: 'Content Too Large',
+  414: 'URI Too Long',
+  421: 'Misdirected Request',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+}
+
+export type ProblemCode = keyof typeof problems
+
+export interface Problem {
+  readonly code: ProblemCode
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/** Seconds after which it may be better. */
+const RETRY: Partial<Record<ProblemCode, number>> = {
+  overloaded: 1,
+  starting: 1,
+  'stale-chain': 5,
+  'component-unavailable': 10,
+}
+
+export function problem(code: ProblemCode, { retryAfter = RETRY[code], detail }: Said = {}): Problem {
+  const { status, detail: standard } = problems[code]
+  const document = { type: 'about:blank', title: TITLES[status], status, detail: detail ?? standard, code }
+  return {
+    code,
+    status,
+    headers: {
+      'content-type': 'application/problem+json',
+      'x-engine-error': code,
+      'cache-control': 'no-store',
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    },
+    body: Buffer.from(JSON.stringify(document)),
+  }
+}
+
+interface Said {
+  readonly retryAfter?: number | undefined
+  readonly detail?: string
+}

@@ -1,0 +1,36 @@
+/** Signs answers of components: Ed25519, by a key that is made when the engine starts and that its identity endorses. */
+import { generateKeyPair, sign } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Address } from '../offchain/address.ts'
+import {
+  type Endorsement,
+  endorse,
+  type ResponseParts,
+  responseSignatureInput,
+  writeEngineSignature,
+} from '../offchain/response-signature.ts'
+
+export interface ResponseSigner {
+  readonly endorsement: Endorsement
+  /** The value of `x-engine-signature`. */
+  sign(parts: Omit<ResponseParts, 'chainId' | 'engine' | 'time'>): string
+}
+
+export async function createResponseSigner(
+  privateKey: Uint8Array,
+  chainId: string,
+  engine: Address,
+  now: () => Date,
+): Promise<ResponseSigner> {
+  const pair = await promisify(generateKeyPair)('ed25519')
+  // RFC 8410: the last 32 bytes are the key.
+  const publicKey = new Uint8Array(pair.publicKey.export({ type: 'spki', format: 'der' }).subarray(-32))
+  return {
+    endorsement: endorse({ chainId, engine, publicKey, issuedAt: now().getTime() }, privateKey),
+    sign: (parts) => {
+      const time = now().getTime()
+      const signature = sign(null, responseSignatureInput({ ...parts, chainId, engine, time }), pair.privateKey)
+      return writeEngineSignature({ publicKey, time, signature })
+    },
+  }
+}

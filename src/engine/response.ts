@@ -1,0 +1,81 @@
+/** What a component answers, as it goes out: held against HTTP, and without what is not the component's to say. */
+import { type Header, type HttpResponseData, headerValue } from '../offchain/http-data.ts'
+
+export interface WireResponse {
+  readonly status: number
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: Uint8Array
+}
+
+/** RFC 9110 sections 5.6.2 and 5.5: what Node writes without a change. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/** RFC 9110 section 7.6.1, and the length, which we say ourselves. */
+const OF_THE_CONNECTION = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['content-length', 'date', 'x-request-id'],
+])
+/** They bind everything at this host, where other contracts are too. */
+const OF_THE_HOST = new Set([
+  ...['set-cookie', 'clear-site-data', 'strict-transport-security', 'service-worker-allowed', 'alt-svc'],
+  ...['public-key-pins', 'expect-ct', 'nel', 'report-to', 'reporting-endpoints', 'origin-agent-cluster'],
+])
+
+/** The response in the form of the wire, or why it is none. `cors`: the engine says who may read it. */
+export function toWire(response: HttpResponseData, cors: boolean): WireResponse | string {
+  const { status, headers, body } = response
+  // Informational answers are followed by another one; a component has only this.
+  if (!Number.isInteger(status) || status < 200 || status > 599) return `status ${status} is none of a final response`
+  const broken = headers.find(({ name, values }) => !NAME.test(name) || !values.every((value) => VALUE.test(value)))
+  if (broken !== undefined) return `the header ${JSON.stringify(broken.name.slice(0, 60))} is none of HTTP`
+  const kept = headers.filter(({ name }) => !isOurs(name.toLowerCase(), connectionOptions(headers), cors))
+  return {
+    status,
+    headers: [
+      ...kept.flatMap(({ name, values }) => values.map((value) => [name.toLowerCase(), value.trim()] as const)),
+      ...(headerValue(response, 'cache-control') === undefined ? ([['cache-control', 'no-store']] as const) : []),
+    ],
+    // RFC 9110 sections 15.3.5 and 15.4.5.
+    body: status === 204 || status === 304 ? new Uint8Array() : body,
+  }
+}
+
+function isOurs(name: string, connection: ReadonlySet<string>, cors: boolean): boolean {
+  if (name.startsWith('x-engine-') || OF_THE_CONNECTION.has(name) || OF_THE_HOST.has(name)) return true
+  return connection.has(name) || (cors && name.startsWith('access-control-'))
+}
+
+/** Header fields that `connection` says are of the connection. */
+function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
+  const values = headers.filter(({ name }) => name.toLowerCase() === 'connection').flatMap(({ values: all }) => all)
+  return new Set(values.flatMap((value) => value.split(',')).map((option) => option.trim().toLowerCase()))
+}
+
+/** Header fields of a request for the component, in lower case and with all their values, without those of the connection. */
+export function requestHeaders(raw: readonly string[]): Header[] {
+  const all: Header[] = []
+  const known = new Map<string, string[]>()
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name, value] = [(raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '']
+    const values = known.get(name)
+    if (values) values.push(value)
+    else {
+      const first = [value]
+      known.set(name, first)
+      all.push({ name, values: first })
+    }
+  }
+  const connection = connectionOptions(all)
+  return all.filter(({ name }) => !HOP_BY_HOP.has(name) && !connection.has(name))
+}
+
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])

@@ -1,0 +1,396 @@
+import { createHash } from 'node:crypto'
+import { METHODS } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { CONTRACT, serving, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
+import { parseEngineSignature, verifyEndorsement, verifyResponse } from '../offchain/response-signature.ts'
+
+const open: TestEngine[] = []
+afterEach(async () => {
+  for (const { engine } of open.splice(0)) await engine.app.close()
+})
+const kept = async (made: Promise<TestEngine>): Promise<TestEngine> => {
+  const engine = await made
+  open.push(engine)
+  return engine
+}
+/** Answers with what it saw. */
+const echo = () =>
+  kept(
+    serving({
+      http: ({ call: { hook } }) => {
+        if (hook.kind !== 'http') throw new Error('no request')
+        const { method, uri, headers, body } = hook.request
+        const seen = { method, uri, headers, body: Buffer.from(body).toString('base64') }
+        return Promise.resolve(text(JSON.stringify(seen)))
+      },
+    }),
+  )
+
+async function listening({ engine }: TestEngine): Promise<number> {
+  await engine.app.listen({ port: 0, host: '127.0.0.1' })
+  return (engine.app.server.address() as AddressInfo).port
+}
+
+/** Everything that the server says to these bytes. */
+function raw(port: number, bytes: string | Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => void socket.write(bytes))
+    socket.on('data', (part) => {
+      answer += part.toString('latin1')
+    })
+    socket.on('close', () => resolve(answer))
+    socket.on('error', (error) => (answer === '' ? reject(error) : resolve(answer)))
+  })
+}
+
+describe('what the component sees', () => {
+  it.each([
+    ['', '/'],
+    ['/', '/'],
+    ['/shares/1', '/shares/1'],
+    ['?a=1', '/?a=1'],
+    ['/a?b=c&d=%20', '/a?b=c&d=%20'],
+    ['/%2e%2e/%zz/%', '/%2e%2e/%zz/%'],
+    ['/a//b/../c', '/a//b/../c'],
+    ['/trailing/', '/trailing/'],
+    [`/${'x'.repeat(2000)}`, `/${'x'.repeat(2000)}`],
+  ])('is the target after the address as it was sent: %s', async (sent, seen) => {
+    const port = await listening(await echo())
+    const answer = await raw(port, `GET /offchain/${CONTRACT}${sent} HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n`)
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ method: 'GET', uri: seen })
+  })
+
+  it.each([
+    ['lower case', CONTRACT],
+    ['upper case', CONTRACT.toUpperCase()],
+    ['20 bytes', CONTRACT.slice(2)],
+    ['0x', `0x${CONTRACT.slice(2)}`],
+  ])('is the same whatever the form of the address: %s', async (_, address) => {
+    const { engine } = await echo()
+    for (const prefix of ['offchain', 'executioncontainer']) {
+      const { statusCode, json } = await engine.app.inject(`/${prefix}/${address}/x`)
+      expect([statusCode, json().uri]).toEqual([200, '/x'])
+    }
+  })
+
+  it('has every method that the parser knows, and the body of each as it was given', async () => {
+    const port = await listening(await echo())
+    const methods = METHODS.filter((method) => !['CONNECT', 'OPTIONS', 'HEAD'].includes(method))
+    expect(methods.length).toBeGreaterThan(30)
+    for (const method of methods) {
+      const head = `${method} /offchain/${CONTRACT}/x HTTP/1.1\r\nHost: e\r\nConnection: close\r\nContent-Type: b/ad; ;;\r\n`
+      const answer = await raw(port, Buffer.from(`${head}Content-Length: 3\r\n\r\n\xff\x00a`, 'latin1'))
+      const seen = JSON.parse(answer.split('\r\n\r\n')[1] ?? '{}')
+      expect([method, seen.method, seen.body]).toEqual([method, method, '/wBh'])
+    }
+  })
+
+  it('has bodies that come in chunks, and headers with all their values', async () => {
+    const port = await listening(await echo())
+    const head = `POST /offchain/${CONTRACT}/x HTTP/1.1\r\nHost: e\r\nConnection: close\r\nX-A: 1\r\nx-a: 2\r\n`
+    const answer = await raw(port, `${head}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`)
+    const seen = JSON.parse(answer.split('\r\n\r\n')[1] ?? '{}')
+    expect(Buffer.from(seen.body, 'base64').toString()).toBe('abcde')
+    expect(seen.headers).toContainEqual({ name: 'x-a', values: ['1', '2'] })
+    expect(JSON.stringify(seen.headers)).not.toMatch(/transfer-encoding|connection/)
+  })
+
+  it('is GET for HEAD, which gets the head of the answer alone', async () => {
+    const port = await listening(await echo())
+    const answer = await raw(port, `HEAD /offchain/${CONTRACT}/x HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n`)
+    expect(answer).toMatch(/^HTTP\/1.1 200/)
+    expect(answer).toMatch(/content-length: [1-9]/)
+    expect(answer.split('\r\n\r\n')[1]).toBe('')
+  })
+})
+
+describe('what goes out', () => {
+  const answering = (response: object) => kept(serving({ http: () => Promise.resolve(response) }))
+  const header = (name: string, ...values: string[]) => ({ name, values })
+
+  it('is the answer of the component, with nothing invented but what the engine says', async () => {
+    const { engine, url } = await answering({
+      status: 418,
+      headers: [header('X-Own', 'a', 'b')],
+      body: Buffer.from([255]),
+    })
+    const { statusCode, headers, rawPayload } = await engine.app.inject(url)
+    expect([statusCode, headers['x-own'], rawPayload]).toEqual([418, ['a', 'b'], Buffer.from([255])])
+    expect(headers['content-type']).toBeUndefined()
+    expect(headers['cache-control']).toBe('no-store')
+    expect(headers['x-engine-block']).toBe('1')
+    expect(headers['x-engine-error']).toBeUndefined()
+  })
+
+  it('leaves out what is not the component’s to say', async () => {
+    const names = [
+      'X-Engine-Error',
+      'x-engine-signature',
+      'Connection',
+      'Transfer-Encoding',
+      'Content-Length',
+      'Set-Cookie',
+    ]
+    const all = [...names, 'Access-Control-Allow-Credentials', 'x-hop'].map((name) => header(name, 'x-hop'))
+    const { engine, url } = await answering({
+      headers: [...all, header('cache-control', 'max-age=5')],
+      body: Buffer.from('abc'),
+    })
+    const { headers, body } = await engine.app.inject(url)
+    expect(body).toBe('abc')
+    expect(headers).toMatchObject({
+      'content-length': '3',
+      'cache-control': 'max-age=5',
+      'access-control-allow-origin': '*',
+    })
+    expect(headers['x-engine-signature']).toMatch(/^ed25519 /)
+    for (const name of [
+      'x-engine-error',
+      'set-cookie',
+      'x-hop',
+      'access-control-allow-credentials',
+      'transfer-encoding',
+    ]) {
+      expect(headers[name]).toBeUndefined()
+    }
+  })
+
+  it.each([
+    ['status 99', { status: 99 }],
+    ['status 100', { status: 100 }],
+    ['status 600', { status: 600 }],
+    ['a header with a line break', { headers: [header('a', 'b\r\nx-engine-error: y')] }],
+    ['a name with a line break', { headers: [header('a\r\nb', 'c')] }],
+    ['a name with a colon', { headers: [header('a:', 'c')] }],
+    ['a name that is empty', { headers: [header('', 'c')] }],
+    ['a value beyond latin1', { headers: [header('a', '\u{1f600}')] }],
+    ['a value with NUL', { headers: [header('a', '\0')] }],
+  ])('is 502 for %s', async (_, response) => {
+    const { engine, url } = await answering(response)
+    const { statusCode, headers } = await engine.app.inject(url)
+    expect([statusCode, headers['x-engine-error']]).toEqual([502, 'bad-component-response'])
+  })
+
+  it('is signed, by a key that the engine endorses', async () => {
+    const { engine, url, chain } = await answering({
+      status: 201,
+      headers: [header('content-type', 'a/b')],
+      body: Buffer.from('abc'),
+    })
+    const digest = (data: string) => createHash('sha256').update(data).digest()
+    const { headers } = await engine.app.inject({
+      method: 'PUT',
+      url: `${url}/x?y`,
+      payload: 'body',
+      headers: { authorization: 'me' },
+    })
+    const signature = parseEngineSignature(String(headers['x-engine-signature']))
+    const request = { method: 'PUT', uri: '/x?y', authorization: 'me', bodyDigest: digest('body') }
+    const response = { status: 201, contentType: 'a/b', bodyDigest: digest('abc') }
+    const parts = { chainId: '31337', contract: CONTRACT, engine: `00${'e1'.repeat(20)}`, request, response, block: 1 }
+    if (signature === undefined) throw new Error('no signature')
+    expect(verifyResponse(parts, signature)).toBe(true)
+    expect(verifyResponse({ ...parts, block: 2 }, signature)).toBe(false)
+    const { endorsement, address } = (await engine.app.inject('/engine')).json()
+    expect(address).toBe(parts.engine)
+    // The address of the test's chain is not that of the key.
+    const identity = '007e5f4552091a69125d5dfcb7b8c2659029395bdf'
+    expect(endorsement.public_key).toBe(Buffer.from(signature.publicKey).toString('hex'))
+    expect(chain.id).toBe(parts.chainId)
+    expect(verifyEndorsement(endorsement, identity, chain)).toBeUndefined()
+  })
+})
+
+describe('the answers of the engine itself', () => {
+  const problemOf = async ({ engine }: TestEngine, url: string, method: 'GET' | 'POST' = 'GET') => {
+    const { statusCode, headers, json } = await engine.app.inject({ method, url })
+    expect(headers['content-type']).toBe('application/problem+json')
+    expect(headers['cache-control']).toBe('no-store')
+    expect(json()).toMatchObject({ status: statusCode, code: headers['x-engine-error'] })
+    return [statusCode, headers['x-engine-error']]
+  }
+
+  it.each(['', '/', '/xyz', '/1234/x', `/${'a'.repeat(44)}/x`, '/%30%30/x', '?x', `/0x${'a'.repeat(42)}`])(
+    '400 for an address that is none: %s',
+    async (address) => {
+      expect(await problemOf(await echo(), `/offchain${address}`)).toEqual([400, 'bad-address'])
+    },
+  )
+
+  it('404 for a contract that is not served, and where a component takes no requests', async () => {
+    expect(await problemOf(await echo(), `/offchain/${'ab'.repeat(20)}/x`)).toEqual([404, 'unknown-contract'])
+    const silent = await kept(serving({ stateChange: () => Promise.resolve() }))
+    expect(await problemOf(silent, silent.url)).toEqual([404, 'no-http-hook'])
+    expect(await problemOf(silent, '/offchains')).toEqual([404, 'not-found'])
+    expect(await problemOf(silent, '/engine', 'POST')).toEqual([405, 'method-not-allowed'])
+  })
+
+  it('421 when the contract does not list this engine', async () => {
+    const engine = await echo()
+    engine.chain.set({ address: CONTRACT, engines: [{ address: `00${'aa'.repeat(20)}`, endpoint: '' }] })
+    await engine.rounds()
+    expect(await problemOf(engine, engine.url)).toEqual([421, 'not-this-engine'])
+  })
+
+  it('500 for a trap, without a word of it; 502 and 504 for what else goes wrong', async () => {
+    let kind: 'bad-response' | 'deadline' | undefined
+    const engine = await kept(
+      serving({ http: () => (kind === undefined ? Promise.reject(new Error('secret words')) : Promise.resolve(kind)) }),
+    )
+    const { statusCode, body, headers } = await engine.engine.app.inject(engine.url)
+    expect([statusCode, headers['x-engine-error']]).toEqual([500, 'component-trap'])
+    expect(body).not.toContain('secret')
+    expect(engine.logLines.join('')).toContain('secret words')
+    kind = 'bad-response'
+    expect(await problemOf(engine, engine.url)).toEqual([502, 'bad-component-response'])
+    kind = 'deadline'
+    expect(await problemOf(engine, engine.url)).toEqual([504, 'deadline'])
+  })
+
+  it('503 before the first look, and when the chain was not seen for too long', async () => {
+    const fresh = await kept(startEngine())
+    expect(await problemOf(fresh, `/offchain/${CONTRACT}/`)).toEqual([503, 'starting'])
+    expect(await problemOf(fresh, '/health/ready')).toEqual([503, 'starting'])
+    const engine = await echo()
+    engine.chain.isDown = true
+    engine.clock.now = new Date(engine.clock.now.getTime() + 59_000)
+    await engine.rounds()
+    expect((await engine.engine.app.inject(engine.url)).statusCode).toBe(200)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 2000)
+    expect(await problemOf(engine, engine.url)).toEqual([503, 'stale-chain'])
+    expect(await problemOf(engine, '/health/ready')).toEqual([503, 'stale-chain'])
+    engine.chain.isDown = false
+    await engine.rounds()
+    expect((await engine.engine.app.inject(engine.url)).statusCode).toBe(200)
+  })
+
+  it('429 with Retry-After for one address that asks too much', async () => {
+    const settings = { limits: { requestsPerSecond: 2, requestBurst: 3 } }
+    const engine = await kept(serving({ http: () => Promise.resolve(text('')) }, { settings }))
+    const answers = []
+    for (let asked = 0; asked < 4; asked++) answers.push(await engine.engine.app.inject(engine.url))
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 429])
+    expect(answers[3]?.headers).toMatchObject({ 'retry-after': '1', 'x-engine-error': 'too-many-requests' })
+    engine.clock.now = new Date(engine.clock.now.getTime() + 500)
+    expect((await engine.engine.app.inject(engine.url)).statusCode).toBe(200)
+  })
+
+  it('414 and 431 as problems, up to what the parser itself refuses', async () => {
+    const port = await listening(await echo())
+    const start = `GET /offchain/${CONTRACT}`
+    for (const size of [9000, 60_000]) {
+      const long = await raw(port, `${start}/${'x'.repeat(size)} HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n`)
+      expect(long).toMatch(/^HTTP\/1.1 414 .*x-engine-error: target-too-long/is)
+    }
+    for (const size of [17_000, 60_000]) {
+      const large = await raw(
+        port,
+        `${start}/ HTTP/1.1\r\nHost: e\r\nConnection: close\r\nX: ${'x'.repeat(size)}\r\n\r\n`,
+      )
+      expect(large).toMatch(/^HTTP\/1.1 431 .*x-engine-error: headers-too-large/is)
+    }
+    expect(await raw(port, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*application\/problem\+json/is)
+  })
+
+  it('413 for a body that says it is too large, before any of it was read', async () => {
+    const engine = await echo()
+    const port = await listening(engine)
+    const before = engine.runtime.runs
+    const answer = await raw(
+      port,
+      `PUT /offchain/${CONTRACT}/ HTTP/1.1\r\nHost: e\r\nExpect: 100-continue\r\nContent-Length: 1099511627776\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 413 .*x-engine-error: body-too-large/is)
+    expect(engine.runtime.runs).toBe(before)
+  })
+
+  it('413 for chunks without an end, in memory that stays flat', async () => {
+    const port = await listening(await echo())
+    const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536), Buffer.from('\r\n')])
+    const before = process.memoryUsage().rss
+    const answer = await new Promise<string>((resolve) => {
+      let said = ''
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.write(`PUT /offchain/${CONTRACT}/ HTTP/1.1\r\nHost: e\r\nTransfer-Encoding: chunked\r\n\r\n`)
+        const more = (): void => {
+          while (socket.writable && socket.write(chunk));
+        }
+        socket.on('drain', more)
+        more()
+      })
+      socket.on('data', (part) => {
+        said += part.toString()
+      })
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve(said))
+    })
+    expect(answer).toMatch(/^HTTP\/1.1 413 /)
+    expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000)
+  })
+
+  it('asks for a body that it will take: 100 Continue', async () => {
+    const port = await listening(await echo())
+    const answer = await new Promise<string>((resolve) => {
+      let said = ''
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.write(
+          `PUT /offchain/${CONTRACT}/ HTTP/1.1\r\nHost: e\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n`,
+        )
+      })
+      socket.on('data', (part) => {
+        said += part.toString()
+        if (/^HTTP\/1.1 100 Continue\r\n\r\n$/.test(said)) socket.write('abc')
+      })
+      socket.on('close', () => resolve(said))
+    })
+    expect(answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/)
+  })
+})
+
+describe('browsers', () => {
+  const preflight = (method: string) => ({
+    'access-control-request-method': method,
+    'access-control-request-headers': 'authorization, x-own',
+    origin: 'https://app.example',
+  })
+
+  it('are answered by the engine, and may read what it says', async () => {
+    const { engine, url, runtime } = await echo()
+    const before = runtime.runs
+    const { statusCode, headers } = await engine.app.inject({ method: 'OPTIONS', url, headers: preflight('PUT') })
+    expect([statusCode, headers['access-control-allow-origin']]).toEqual([204, '*'])
+    expect(headers['access-control-allow-methods']).toContain('PUT')
+    expect(headers['access-control-allow-headers']).toContain('authorization')
+    expect(headers['access-control-allow-credentials']).toBeUndefined()
+    expect(runtime.runs).toBe(before)
+    const answered = await engine.app.inject(url)
+    expect(answered.headers['access-control-expose-headers']).toContain('X-Engine-Signature')
+  })
+
+  it('are the component’s own affair where the operator says so', async () => {
+    const headers = [{ name: 'Access-Control-Allow-Origin', values: ['https://one.example'] }]
+    const { engine, url } = await kept(
+      serving({ http: () => Promise.resolve({ status: 204, headers }) }, { settings: { cors: false } }),
+    )
+    const answer = await engine.app.inject({ method: 'OPTIONS', url, headers: preflight('PUT') })
+    expect([answer.statusCode, answer.headers['access-control-allow-origin']]).toEqual([204, 'https://one.example'])
+  })
+})
+
+describe('GET /engine', () => {
+  it('says who it is and what it serves', async () => {
+    const { engine } = await echo()
+    const { json } = await engine.app.inject('/engine')
+    expect(json()).toMatchObject({
+      chain: { id: '31337', addresses: 'evm' },
+      block: { number: 1 },
+      stale: false,
+      contracts: [{ address: CONTRACT, state: 'served', hooks: ['off_chain_on_http_request'] }],
+    })
+    expect((await engine.app.inject('/health/live')).statusCode).toBe(200)
+    expect((await engine.app.inject('/health/ready')).statusCode).toBe(200)
+    expect((await engine.app.inject('/openapi')).json().openapi).toBe('3.1.0')
+  })
+})

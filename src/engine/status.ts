@@ -1,0 +1,28 @@
+/** `GET /engine`: who this is, what it serves, and the key of its answers. Nothing that is not on the chain or for everybody. */
+import type { EngineContext } from './context.ts'
+import { type Entry, kindOf } from './contract-entry.ts'
+
+export function engineStatus({ chain, engine, watcher, signer, config }: EngineContext) {
+  const block = watcher.block()
+  return {
+    address: engine,
+    chain: { id: chain.id, addresses: chain.addresses },
+    block: block === undefined ? null : { number: block.number, hash: block.hash, time: block.time.toISOString() },
+    stale: block === undefined || watcher.unseenSeconds() > config.staleSeconds,
+    response_key: signer.endorsement.public_key,
+    endorsement: signer.endorsement,
+    contracts: [...watcher.entries()].map(contractStatus),
+  }
+}
+
+function contractStatus(entry: Entry) {
+  const { address, contract, state, hook } = entry
+  return {
+    address,
+    state: kindOf(entry),
+    component: contract.component?.sha256 ?? null,
+    hooks: state.kind === 'ready' ? state.hooks : [],
+    ...(state.kind === 'failed' ? { why: state.why } : {}),
+    state_change: hook.dead ? 'dead' : hook.pending || hook.running ? 'pending' : 'done',
+  }
+}

@@ -1,0 +1,30 @@
+/** Which contract a request is for, and the part of its target that the component sees. */
+import { orUndefined } from '../codec/malformed.ts'
+import { type Address, parseAddress } from '../offchain/address.ts'
+
+export interface Target {
+  /** Undefined: what stands in its place is none. */
+  readonly contract: Address | undefined
+  /** Everything after the address as it was sent: from its first slash, with the query, never decoded. */
+  readonly uri: string
+}
+
+/**
+ * Undefined unless the target is below `/offchain/`, or `/executioncontainer/`, which older documents of that interface say.
+ * RFC 9112 section 3.2: the path as it is, or the whole URL, as clients of a proxy send it.
+ */
+export function readTarget(raw: string): Target | undefined {
+  const path = raw.replace(/^https?:\/\/[^/?#]*/i, '')
+  const [, address = '', rest = ''] =
+    /^\/(?:offchain|executioncontainer)(?:\/([^/?]*)(.*)|(?=\?|$).*)$/s.exec(path) ?? []
+  if (!/^\/(?:offchain|executioncontainer)(?:[/?]|$)/.test(path)) return undefined
+  return {
+    contract: orUndefined(() => parseAddress(address)),
+    uri: rest.startsWith('/') ? rest : `/${rest}`,
+  }
+}
+
+/** For logs: the path alone, since a query may have anything in it. */
+export function routeOf(uri: string): string {
+  return uri.split('?', 1)[0] ?? ''
+}

@@ -1,0 +1,128 @@
+/** The timers of all contracts: rows of the store, and what is known of them in memory, since no other process has them. */
+import type { Effects, TimerState } from '../component/runtime.ts'
+import type { Address } from '../offchain/address.ts'
+import type { Change } from '../store/store.ts'
+import { type EngineCollections, type EngineStore, FAR, type TimerRow } from './collections.ts'
+
+/** How long it is told of a timer what became of it. */
+const REMEMBERED_MS = 24 * 3_600_000
+
+export interface TimerPlan {
+  readonly changes: readonly Change<EngineCollections>[]
+  /** To be called once the changes are on disk. */
+  readonly apply: () => void
+  /** Those of the contract that will be scheduled. */
+  readonly scheduled: number
+}
+
+/** What became of a timer that has run. */
+export interface Ended {
+  readonly id: number
+  readonly row: TimerRow
+}
+
+export interface TimerBook {
+  /** Reads them all anew. */
+  load(): Promise<void>
+  of(contract: Address): readonly TimerState[]
+  plan(contract: Address, effects: Effects['timers'], now: Date, ended?: Ended): TimerPlan
+  /** Those that are to run, longest due first. */
+  due(now: Date): readonly TimerRow[]
+  running(contract: Address, id: number, runs: boolean): void
+  get(contract: Address, id: number): TimerRow | undefined
+  scheduled(): number
+}
+
+interface Known {
+  readonly row: TimerRow
+  readonly version: number
+}
+
+const rowId = (contract: Address, id: number): string => `${contract}.${id}`
+
+export function createTimerBook(store: EngineStore): TimerBook {
+  const known = new Map<string, Known>()
+  const running = new Set<string>()
+  const ofContract = (contract: Address): TimerRow[] =>
+    [...known.values()].map(({ row }) => row).filter((row) => row.contract === contract)
+  return {
+    load: async () => {
+      const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)
+      known.clear()
+      for (const { id, version, value } of rows) known.set(id, { row: value, version })
+    },
+    of: (contract) =>
+      ofContract(contract).map(({ id, status }) => ({
+        id,
+        status: running.has(rowId(contract, id)) ? 'running' : status,
+      })),
+    plan: (contract, effects, now, ended) => {
+      const wanted = wantedRows(contract, effects, { known, now })
+      if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
+      const after = new Map(ofContract(contract).map((row) => [row.id, row]))
+      for (const [id, row] of wanted) after.set(id, row)
+      const changes = [...wanted.values()].map((row) => changeOf(row, known.get(rowId(contract, row.id))))
+      return {
+        changes,
+        scheduled: [...after.values()].filter(({ status }) => status === 'scheduled').length,
+        apply: () => {
+          for (const row of wanted.values()) {
+            const id = rowId(contract, row.id)
+            known.set(id, { row, version: (known.get(id)?.version ?? -1) + 1 })
+          }
+        },
+      }
+    },
+    due: (now) =>
+      [...known.entries()]
+        .filter(([id, { row }]) => row.status === 'scheduled' && row.at <= now.getTime() && !running.has(id))
+        .map(([, { row }]) => row)
+        .sort((one, other) => one.at - other.at),
+    running: (contract, id, runs) =>
+      void (runs ? running.add(rowId(contract, id)) : running.delete(rowId(contract, id))),
+    get: (contract, id) => known.get(rowId(contract, id))?.row,
+    scheduled: () => [...known.values()].filter(({ row }) => row.status === 'scheduled').length,
+  }
+}
+
+/** The last thing that was said of each timer. To cancel one that is not scheduled changes nothing. */
+function wantedRows(
+  contract: Address,
+  effects: Effects['timers'],
+  { known, now }: { readonly known: ReadonlyMap<string, Known>; readonly now: Date },
+): Map<number, TimerRow> {
+  const wanted = new Map<number, TimerRow>()
+  for (const effect of effects) {
+    const { id } = effect
+    const before = wanted.get(id) ?? known.get(rowId(contract, id))?.row
+    if ('cancel' in effect) {
+      if (before?.status === 'scheduled') wanted.set(id, over(before, 'cancelled', now))
+      continue
+    }
+    const payload = Buffer.from(effect.payload).toString('base64')
+    const at = Math.min(now.getTime() + Math.max(0, effect.delayMs), FAR.getTime())
+    wanted.set(id, { contract, id, payload, status: 'scheduled', at, attempts: 0 })
+  }
+  return wanted
+}
+
+/** A timer that will not run any more. */
+export function over(row: TimerRow, status: 'done' | 'cancelled' | 'failed', now: Date): TimerRow {
+  return { ...row, payload: '', status, at: now.getTime() + REMEMBERED_MS }
+}
+
+function changeOf(value: TimerRow, before: Known | undefined): Change<EngineCollections> {
+  const id = rowId(value.contract, value.id)
+  const dueAt = new Date(value.at)
+  if (before === undefined) return { insert: 'timer', id, value, dueAt }
+  return { update: 'timer', id, version: before.version, value, dueAt, erases: true }
+}
+
+/** Takes away what need not be told any more. */
+export async function forgetTimers(store: EngineStore, book: TimerBook, now: Date): Promise<void> {
+  const rows = await store.due('timer', now, 1000)
+  const old = rows.filter(({ value }) => value.status !== 'scheduled')
+  if (old.length === 0) return
+  await store.commit(old.map(({ id, version }) => ({ delete: 'timer', id, version }) as const))
+  await book.load()
+}

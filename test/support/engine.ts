@@ -1,0 +1,338 @@
+/**
+ * An execution engine in this process, without a socket: a real store on disk with real encryption, a clock the test holds, a chain
+ * in memory and a runtime whose components are functions of the test. Both stand at the ports, in the place of other processes.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { pino } from 'pino'
+import {
+  type Block,
+  type Chain,
+  ChainError,
+  type OffChainContract,
+  type SignedTransaction,
+  type TransactionOutcome,
+} from '../../src/chain/chain.ts'
+import {
+  type Call,
+  ComponentError,
+  type Effects,
+  type Host,
+  type Outcome,
+  type Runtime,
+} from '../../src/component/runtime.ts'
+import { type EngineCollections, engineMigrations, engineSecrets } from '../../src/engine/collections.ts'
+import { type EngineConfig, readEngineConfig } from '../../src/engine/config.ts'
+import { createEngine, type Engine } from '../../src/engine/engine.ts'
+import { storageEncryptionKey } from '../../src/engine/identity.ts'
+import type { Outbound } from '../../src/http/outbound.ts'
+import type { HttpResponseData } from '../../src/offchain/http-data.ts'
+import { encrypted, encryptionKey } from '../../src/store/encrypted.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openTestStore } from './store.ts'
+
+/** secp256k1, SEC 1 in PKCS #8: the private key is 1. Of tests alone. */
+export const IDENTITY_PEM = `-----BEGIN PRIVATE KEY-----
+${Buffer.from('303e020100301006072a8648ce3d020106052b8104000a042730250201010420' + '01'.padStart(64, '0'), 'hex').toString('base64')}
+-----END PRIVATE KEY-----
+`
+export const ENGINE = `00${'e1'.repeat(20)}`
+export const CONTRACT = `00${'c1'.repeat(20)}`
+
+// A chain --------------------------------------------------------------------
+
+export interface TestChain extends Chain {
+  /** What the contract says from the next block on. */
+  set(contract: Partial<OffChainContract> & { readonly address: string }): void
+  remove(address: string): void
+  mine(changed?: readonly string[]): void
+  /** Takes back so many blocks; others stand in their place. */
+  reorganise(depth: number): void
+  isDown: boolean
+  /** Transactions that were submitted, each as often as it was. */
+  readonly submitted: SignedTransaction[]
+  readonly outcomes: Map<string, TransactionOutcome>
+  /** Why the contract refuses what is to be signed; undefined when it does not. */
+  refuses: (payload: Uint8Array) => string | undefined
+  /** Before a transaction is taken. */
+  onSubmit: () => Promise<void>
+  nonce: number
+}
+
+export function testChain(clock: { readonly now: Date }): TestChain {
+  const contracts = new Map<string, OffChainContract>()
+  let blocks: { block: Block; changed: readonly string[] }[] = []
+  let forks = 0
+  const block = (number: number): Block => ({
+    number,
+    hash: `0x${createHash('sha256').update(`${forks}/${number}`).digest('hex')}`,
+    time: clock.now,
+  })
+  const up = (): void => {
+    if (chain.isDown) throw new ChainError('the node does not answer')
+  }
+  const asked = <T>(answer: () => T): Promise<T> =>
+    new Promise((resolve) => {
+      up()
+      resolve(answer())
+    })
+  const chain: TestChain = {
+    id: '31337',
+    addresses: 'evm',
+    isDown: false,
+    submitted: [],
+    outcomes: new Map(),
+    refuses: () => undefined,
+    onSubmit: () => Promise.resolve(),
+    nonce: 0,
+    set: (contract) => {
+      const before = contracts.get(contract.address)
+      const engines = [{ address: ENGINE, endpoint: '' }]
+      contracts.set(contract.address, {
+        engines,
+        component: undefined,
+        state: new Uint8Array(),
+        ...before,
+        ...contract,
+      })
+      chain.mine([contract.address])
+    },
+    remove: (address) => {
+      contracts.delete(address)
+      chain.mine([address])
+    },
+    mine: (changed = []) => void blocks.push({ block: block(blocks.length), changed }),
+    reorganise: (depth) => {
+      forks++
+      blocks = blocks.slice(0, -depth)
+      for (let more = 0; more <= depth; more++) chain.mine()
+    },
+    head: () => asked(() => (blocks.at(-1) as { block: Block }).block),
+    has: (wanted) => asked(() => blocks[wanted.number]?.block.hash === wanted.hash),
+    contracts: () => asked(() => [...contracts.keys()]),
+    contract: (address) => asked(() => contracts.get(address)),
+    read: (_address, input) => asked(() => input),
+    changed: (addresses, from, to) =>
+      asked(() => {
+        const some = blocks.slice(from.number + 1, to.number + 1).flatMap((each) => each.changed)
+        return addresses.filter((address) => some.includes(address))
+      }),
+    account: () => ({
+      address: ENGINE,
+      nextNonce: () => asked(() => chain.nonce),
+      sign: (to, payload, gas, nonce) =>
+        asked(() => {
+          const why = chain.refuses(payload)
+          if (why !== undefined) throw new ChainError(why, true)
+          const raw = `${to} ${Buffer.from(payload).toString('hex')} ${gas} ${nonce} ${randomBytes(4).toString('hex')}`
+          return { hash: createHash('sha256').update(raw).digest('hex'), nonce, raw }
+        }),
+      submit: async (transaction) => {
+        up()
+        await chain.onSubmit()
+        chain.submitted.push(transaction)
+        chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
+      },
+      outcome: ({ hash }) => asked(() => chain.outcomes.get(hash) ?? 'pending'),
+    }),
+  }
+  chain.mine()
+  return chain
+}
+
+// A runtime ------------------------------------------------------------------
+
+/** What a component of a test may do in a call. Storage that it set itself it does not see. */
+export interface Hands {
+  readonly call: Call
+  readonly host: Host
+  get(key: string): Promise<string | undefined>
+  set(key: string, value: string | undefined): void
+  transact(payload: string): void
+  timer(id: number, delayMs: number, payload?: string): void
+  cancel(id: number): void
+  /** As operation 0x80 does: whether the request with that id is accepted. */
+  authenticate(id: string, unlessRefused?: boolean): Promise<boolean>
+}
+
+export interface Script {
+  readonly http?: (hands: Hands) => Promise<Partial<HttpResponseData> | Outcome['kind']>
+  readonly stateChange?: (hands: Hands) => Promise<unknown>
+  readonly timer?: (hands: Hands, id: number, payload: string) => Promise<unknown>
+}
+
+export interface TestRuntime extends Runtime {
+  /** The component's SHA-256; `name` is its bytes. */
+  add(name: string, script: Script): { readonly sha256: string; readonly bytes: Uint8Array }
+  runs: number
+}
+
+export const text = (value: string): Partial<HttpResponseData> => ({ body: Buffer.from(value) })
+
+export function testRuntime(clock: { readonly now: Date }): TestRuntime {
+  const scripts = new Map<string, Script>()
+  const runtime: TestRuntime = {
+    runs: 0,
+    add: (name, script) => {
+      const bytes = Buffer.from(name)
+      const sha256 = createHash('sha256').update(bytes).digest('hex')
+      scripts.set(sha256, script)
+      return { sha256, bytes }
+    },
+    describe: ({ sha256 }) => {
+      const script = scripts.get(sha256)
+      if (script === undefined) return Promise.reject(new ComponentError('it is no component'))
+      const names = {
+        http: 'off_chain_on_http_request',
+        stateChange: 'off_chain_on_state_change',
+        timer: 'off_chain_thread_1',
+      }
+      const hooks = Object.keys(script).map((name) => names[name as keyof Script])
+      return Promise.resolve({ kind: 'wasm', hooks })
+    },
+    run: async (call, host) => {
+      runtime.runs++
+      const script = scripts.get(call.component.sha256) as Script
+      const effects = { storage: [], transactions: [], timers: [], spent: [], log: [], reads: 0 } as Mutable<Effects>
+      const hands = handsOf(call, host, effects, clock)
+      try {
+        const { hook } = call
+        const answer = hook.kind === 'http' ? await script.http?.(hands) : undefined
+        if (hook.kind === 'state-change') await script.stateChange?.(hands)
+        if (hook.kind === 'timer') await script.timer?.(hands, hook.id, Buffer.from(hook.payload).toString())
+        if (answer === 'deadline') return { kind: 'deadline' }
+        if (answer === 'bad-response') return { kind: 'bad-response', message: 'bad', log: [] }
+        const response = { status: 200, headers: [], body: new Uint8Array(), ...(answer as object) }
+        return { kind: 'done', response, result: new Uint8Array(), effects }
+      } catch (error) {
+        return { kind: 'trap', message: (error as Error).message, log: [] }
+      }
+    },
+    load: () => ({ running: 0, waiting: 0, workers: 0 }),
+    close: () => Promise.resolve(),
+  }
+  return runtime
+}
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] extends readonly (infer Item)[] ? Item[] : T[Name] }
+
+const BUCKET = Buffer.from('B')
+
+function handsOf(call: Call, host: Host, effects: Mutable<Effects>, clock: { readonly now: Date }): Hands {
+  return {
+    call,
+    host,
+    get: async (key) => {
+      effects.reads++
+      const value = await host.load(BUCKET, Buffer.from(key))
+      return value && Buffer.from(value).toString()
+    },
+    set: (key, value) => {
+      const change = {
+        bucket: BUCKET,
+        key: Buffer.from(key),
+        value: value === undefined ? undefined : Buffer.from(value),
+      }
+      effects.storage.push(change)
+    },
+    transact: (payload) => effects.transactions.push({ payload: Buffer.from(payload), gas: 0n }),
+    timer: (id, delayMs, payload = '') => effects.timers.push({ id, delayMs, payload: Buffer.from(payload) }),
+    cancel: (id) => effects.timers.push({ id, cancel: true }),
+    authenticate: async (id, unlessRefused = false) => {
+      if (await host.spent(id)) return false
+      effects.spent.push({ id, until: new Date(clock.now.getTime() + 60_000), unlessRefused })
+      return true
+    },
+  }
+}
+
+// An engine ------------------------------------------------------------------
+
+export interface TestEngine {
+  readonly engine: Engine
+  readonly chain: TestChain
+  readonly runtime: TestRuntime
+  readonly store: Store<EngineCollections>
+  readonly clock: { now: Date }
+  readonly logLines: readonly string[]
+  readonly files: Map<string, Uint8Array>
+  readonly url: string
+  /** Rounds of everything that it does by itself, until nothing is left to be done. */
+  rounds(count?: number): Promise<void>
+  task(name: string): Promise<void>
+  /** Another process on the same database, chain and components; this one is as if it had been killed. */
+  restart(): Promise<TestEngine>
+}
+
+export interface TestEngineOptions {
+  readonly settings?: Record<string, unknown>
+  readonly outbound?: Outbound
+  readonly store?: Store<EngineCollections>
+  readonly from?: TestEngine
+}
+
+export function engineConfig(settings: Record<string, unknown> = {}): EngineConfig {
+  const value = {
+    identity: { keyFile: 'engine.key' },
+    chain: { type: 'local', directory: 'chain' },
+    limits: { requestsPerSecond: 1_000_000, requestBurst: 1_000_000 },
+    ...settings,
+  }
+  const read = readEngineConfig(value, { read: () => IDENTITY_PEM, list: () => [] }, new Date())
+  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  return read.config
+}
+
+export async function startEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
+  const { from, settings } = options
+  const clock = from?.clock ?? { now: new Date('2026-01-01T00:00:00Z') }
+  const [chain, runtime] = [from?.chain ?? testChain(clock), from?.runtime ?? testRuntime(clock)]
+  const config = engineConfig(settings)
+  const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
+  const keys = [encryptionKey(storageEncryptionKey(config.identity))]
+  const store = await encrypted(plain, {
+    keys,
+    collections: engineSecrets,
+    random: randomBytes,
+    now: clock.now,
+    keptMs: 0,
+  })
+  const files = from?.files ?? new Map<string, Uint8Array>()
+  const logLines: string[] = []
+  const engine = await createEngine(config, {
+    store,
+    chain,
+    runtime,
+    outbound: options.outbound ?? (() => Promise.reject(new Error('nobody is to be asked'))),
+    now: () => clock.now,
+    random: randomBytes,
+    log: pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) }),
+    files: {
+      read: (sha256) => Promise.resolve(files.get(sha256)),
+      keep: (sha256, bytes) => Promise.resolve(void files.set(sha256, bytes)),
+    },
+  })
+  const task = async (name: string): Promise<void> => engine.tasks.find((each) => each.name === name)?.run()
+  const started: TestEngine = {
+    ...{ engine, chain, runtime, store: plain, clock, logLines, files, task },
+    url: `/offchain/${CONTRACT}`,
+    rounds: async (count = 3) => {
+      for (let round = 0; round < count; round++) {
+        for (const name of ['chain', 'background']) await task(name)
+        await engine.settled()
+        await task('outbox')
+      }
+    },
+    restart: () => startEngine({ ...options, from: started }),
+  }
+  return started
+}
+
+/** An engine that serves one contract with this component. */
+export async function serving(script: Script, options: TestEngineOptions = {}): Promise<TestEngine> {
+  const started = await startEngine(options)
+  const { sha256, bytes } = started.runtime.add('first', script)
+  started.files.set(sha256, bytes)
+  started.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
+  await started.rounds()
+  return started
+}
