@@ -2,9 +2,9 @@
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['dist/**', '**/node_modules/**', '.ci/**', 'coverage/**'] },
+  { ignores: ['dist/**', '**/node_modules/**', '.ci/**', 'coverage/**', 'components/**/assembly/**'] },
   {
-    files: ['src/**/*.ts', 'sdk/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'build/**/*.ts'],
+    files: ['src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'build/**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -14,8 +14,8 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.ts', 'sdk/**/*.ts'],
-    ignores: ['**/*.test.ts', '**/*.contract.ts'],
+    files: ['src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts'],
+    ignores: ['**/*.test.ts', '**/*.contract.ts', 'components/test/**'],
     rules: {
       'max-lines': ['error', { max: 300 }],
       'max-lines-per-function': ['error', { max: 40, skipComments: true, skipBlankLines: true }],

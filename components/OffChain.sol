@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-pragma solidity ^0.8.20;
+pragma solidity ^0.8.24;
 
-/// A node that runs the off-chain component of a contract. `endpoint` is where it answers, as in
-/// https://engine.example, or empty.
+/// An execution engine that runs the component of a contract, and where clients reach it.
 struct Engine {
     address engine;
     string endpoint;
 }
 
-/// What a contract says so that execution engines run its off-chain component. Any event that the contract emits in a
-/// block wakes its components; what changes without one is not noticed.
+/// What a contract with an off-chain component says of itself. An engine asks this, and so does every client.
+/// Whatever event the contract emits wakes its component in each engine.
 interface OffChain {
-    /// Who runs the component, in an order that the contract may give a meaning.
+    /// The engines that run the component.
     function engines() external view returns (Engine[] memory);
 
-    /// The SHA-256 of the component's bytes, and where they may be fetched (empty: engines have them already).
-    /// 32 bytes of zero: it has none.
+    /// SHA-256 of the component's bytes, and where they may be fetched.
     function component() external view returns (bytes32 sha256, string memory uri);
 }

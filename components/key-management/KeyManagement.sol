@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity ^0.8.24;
+
+import {Engine} from "../OffChain.sol";
+import {EngineList} from "../EngineList.sol";
+
+/// Signing keys that no engine has: each has a share, and a threshold of them signs together (FROST, Ed25519).
+/// The contract carries the messages of the key generation between the engines, and says who may sign what.
+///
+/// The life of a key: createKey by its owner; publishCommitments, then publishShares, then confirm by each engine;
+/// from then on it signs, as its policy says, until the owner disables it. An engine that finds another at fault
+/// complains instead, and the key has failed for good: all engines are needed to make a key, a threshold to use it.
+contract KeyManagement is EngineList {
+    enum Status {
+        Unknown,
+        Commitments,
+        Shares,
+        Confirmation,
+        Active,
+        Failed,
+        Disabled
+    }
+
+    /// Who may have what signed.
+    struct Policy {
+        /// Accounts that may ask the engines to sign.
+        address[] signers;
+        /// The last second in which they may, in seconds since 1970; 0 for no end.
+        uint64 notAfter;
+        /// How many signature shares each engine gives in a day (UTC); 0 for no limit.
+        uint32 sharesPerDay;
+        /// What every message must begin with.
+        bytes prefix;
+    }
+
+    struct Key {
+        address owner;
+        uint8 threshold;
+        Status status;
+        /// How many engines have done what the status asks of each.
+        uint8 done;
+        address accuser;
+        address accused;
+        bytes32 publicKey;
+        /// Where it stands among the pending.
+        uint256 place;
+        string reason;
+        Policy policy;
+        bytes[] commitments;
+        mapping(uint256 => bytes[]) shares;
+        bool[] confirmed;
+    }
+
+    mapping(uint128 => Key) private keys;
+    uint128[] private pendingKeys;
+
+    event KeyCreated(uint128 indexed id, address indexed owner, uint8 threshold);
+    event CommitmentsPublished(uint128 indexed id, address indexed engine);
+    event SharesPublished(uint128 indexed id, address indexed engine);
+    event Confirmed(uint128 indexed id, address indexed engine);
+    event KeyActive(uint128 indexed id, bytes32 publicKey);
+    event KeyFailed(uint128 indexed id, address indexed accuser, address indexed accused, string reason);
+    event PolicyChanged(uint128 indexed id);
+    event KeyDisabled(uint128 indexed id);
+
+    constructor(Engine[] memory engines, bytes32 componentSha256, string memory componentUri)
+        EngineList(engines, componentSha256, componentUri)
+    {
+        require(engines.length > 1, "a threshold key needs 2 engines or more");
+    }
+
+    /// Asks the engines to make a key, which belongs to the sender.
+    /// @param threshold how many engines it takes to sign: from 2 to all
+    function createKey(uint128 id, uint8 threshold, Policy calldata policy_) external {
+        Key storage key_ = keys[id];
+        require(key_.status == Status.Unknown, "the id is in use");
+        require(threshold > 1 && threshold <= engineCount(), "the threshold is not between 2 and the number of engines");
+        key_.owner = msg.sender;
+        key_.threshold = threshold;
+        key_.status = Status.Commitments;
+        key_.commitments = new bytes[](engineCount());
+        key_.confirmed = new bool[](engineCount());
+        key_.place = pendingKeys.length;
+        pendingKeys.push(id);
+        store(key_, policy_);
+        emit KeyCreated(id, msg.sender, threshold);
+    }
+
+    /// Round 1 of an engine: the X25519 key that shares for it are to be encrypted to (32 bytes), the commitments to
+    /// its polynomial (32 each) and its proof of knowledge (64). The same again changes nothing.
+    function publishCommitments(uint128 id, bytes calldata package) external {
+        uint256 index = callingEngine();
+        Key storage key_ = known(id);
+        bytes storage published = key_.commitments[index];
+        if (published.length > 0) {
+            require(keccak256(published) == keccak256(package), "this engine has published other commitments");
+            return;
+        }
+        require(key_.status == Status.Commitments, "the key does not wait for commitments");
+        require(package.length == 96 + 32 * uint256(key_.threshold), "the package has the wrong length");
+        key_.commitments[index] = package;
+        advance(key_, Status.Shares);
+        emit CommitmentsPublished(id, msg.sender);
+    }
+
+    /// Round 2 of an engine: for each engine its share, encrypted to it (48 bytes); nothing for itself.
+    /// The same again changes nothing.
+    function publishShares(uint128 id, bytes[] calldata encrypted) external {
+        uint256 index = callingEngine();
+        Key storage key_ = known(id);
+        bytes[] storage published = key_.shares[index];
+        if (published.length > 0) {
+            require(
+                keccak256(abi.encode(published)) == keccak256(abi.encode(encrypted)),
+                "this engine has published other shares"
+            );
+            return;
+        }
+        require(key_.status == Status.Shares, "the key does not wait for shares");
+        require(encrypted.length == engineCount(), "one share for each engine is needed");
+        for (uint256 i = 0; i < encrypted.length; i++) {
+            require(encrypted[i].length == (i == index ? 0 : 48), "a share has the wrong length");
+            published.push(encrypted[i]);
+        }
+        advance(key_, Status.Confirmation);
+        emit SharesPublished(id, msg.sender);
+    }
+
+    /// The sending engine has its share of the key, whose public half is this. The last one makes the key usable; one
+    /// that differs from the others makes it fail.
+    function confirm(uint128 id, bytes32 publicKey) external {
+        uint256 index = callingEngine();
+        Key storage key_ = known(id);
+        if (key_.confirmed[index]) {
+            require(key_.publicKey == publicKey, "this engine has confirmed another public key");
+            return;
+        }
+        require(key_.status == Status.Confirmation, "the key does not wait for confirmations");
+        require(publicKey != 0, "there is no public key");
+        if (key_.publicKey != 0 && key_.publicKey != publicKey) {
+            fail(id, address(0), "the engines do not agree on the public key");
+            return;
+        }
+        key_.publicKey = publicKey;
+        key_.confirmed[index] = true;
+        advance(key_, Status.Active);
+        emit Confirmed(id, msg.sender);
+        if (key_.status == Status.Active) {
+            leavePending(key_);
+            emit KeyActive(id, publicKey);
+        }
+    }
+
+    /// The sending engine finds that another, or itself, cannot go on. The key has failed, and who said so is recorded;
+    /// nobody judges who is right.
+    function complain(uint128 id, address accused, string calldata reason) external {
+        callingEngine();
+        Status status = known(id).status;
+        require(
+            status == Status.Commitments || status == Status.Shares || status == Status.Confirmation,
+            "the key is not being made"
+        );
+        require(bytes(reason).length <= 200, "a reason has 200 bytes at most");
+        fail(id, accused, reason);
+    }
+
+    /// Holds from the block that it is in.
+    function setPolicy(uint128 id, Policy calldata policy_) external {
+        store(owned(id), policy_);
+        emit PolicyChanged(id);
+    }
+
+    /// For good: the engines make no more signatures with it, and forget their shares.
+    function disable(uint128 id) external {
+        Key storage key_ = owned(id);
+        if (key_.status != Status.Active) leavePending(key_);
+        key_.status = Status.Disabled;
+        emit KeyDisabled(id);
+    }
+
+    /// All zero when there is no such key.
+    function key(uint128 id)
+        external
+        view
+        returns (
+            address owner,
+            uint8 threshold,
+            Status status,
+            bytes32 publicKey,
+            address accuser,
+            address accused,
+            string memory reason
+        )
+    {
+        Key storage key_ = keys[id];
+        bool usable = key_.status == Status.Active || key_.status == Status.Disabled;
+        return (
+            key_.owner,
+            key_.threshold,
+            key_.status,
+            usable ? key_.publicKey : bytes32(0),
+            key_.accuser,
+            key_.accused,
+            key_.reason
+        );
+    }
+
+    function policy(uint128 id)
+        external
+        view
+        returns (address[] memory signers, uint64 notAfter, uint32 sharesPerDay, bytes memory prefix)
+    {
+        Policy storage policy_ = keys[id].policy;
+        return (policy_.signers, policy_.notAfter, policy_.sharesPerDay, policy_.prefix);
+    }
+
+    /// What each engine published in round 1; empty for those that have not.
+    function commitments(uint128 id) external view returns (bytes[] memory) {
+        return keys[id].commitments;
+    }
+
+    /// What each engine encrypted to one of them in round 2; empty for those that have not.
+    function sharesFor(uint128 id, uint256 engine) external view returns (bytes[] memory encrypted) {
+        encrypted = new bytes[](engineCount());
+        for (uint256 i = 0; i < encrypted.length; i++) {
+            bytes[] storage published = keys[id].shares[i];
+            if (engine < published.length) encrypted[i] = published[engine];
+        }
+    }
+
+    /// Which engines have confirmed.
+    function confirmations(uint128 id) external view returns (bool[] memory) {
+        return keys[id].confirmed;
+    }
+
+    /// The keys that are being made, in no order.
+    function pending() external view returns (uint128[] memory) {
+        return pendingKeys;
+    }
+
+    function known(uint128 id) private view returns (Key storage key_) {
+        key_ = keys[id];
+        require(key_.status != Status.Unknown, "there is no such key");
+    }
+
+    function owned(uint128 id) private view returns (Key storage key_) {
+        key_ = known(id);
+        require(key_.owner == msg.sender, "the sender is not the owner");
+        require(key_.status != Status.Failed && key_.status != Status.Disabled, "the key has failed or is disabled");
+    }
+
+    function advance(Key storage key_, Status next) private {
+        key_.done++;
+        if (key_.done < engineCount()) return;
+        key_.done = 0;
+        key_.status = next;
+    }
+
+    function fail(uint128 id, address accused, string memory reason) private {
+        Key storage key_ = keys[id];
+        key_.status = Status.Failed;
+        key_.accuser = msg.sender;
+        key_.accused = accused;
+        key_.reason = reason;
+        leavePending(key_);
+        emit KeyFailed(id, msg.sender, accused, reason);
+    }
+
+    function leavePending(Key storage key_) private {
+        uint128 last = pendingKeys[pendingKeys.length - 1];
+        pendingKeys[key_.place] = last;
+        keys[last].place = key_.place;
+        pendingKeys.pop();
+    }
+
+    function store(Key storage key_, Policy calldata policy_) private {
+        require(policy_.signers.length <= 64, "a policy has 64 signers at most");
+        require(policy_.prefix.length <= 256, "a prefix has 256 bytes at most");
+        key_.policy = policy_;
+    }
+}

@@ -1,0 +1,57 @@
+/** What the component asks of its contract, SecretSharing.sol, and tells it. */
+import { answer, callData, uint } from '../abi.ts'
+import type { Context } from '../guest.ts'
+
+/** The first four bytes of the Keccak-256 of each signature. */
+export const selectors = {
+  'engines()': 'cc6497a3',
+  'sharing(uint128)': '8bbdedea',
+  'deletionQueue()': '689ad49f',
+  'registerShared(uint128)': '5d83e926',
+  'registerDeleted(uint128)': '64d3e959',
+} as const
+
+export interface Sharing {
+  readonly owner: string
+  readonly commitments: readonly Uint8Array[]
+  /** Which engines hold their share, by what they told the contract. */
+  readonly uploaded: readonly boolean[]
+  /** The last moment of the download window, in milliseconds since 1970; 0 when nobody asked for one. */
+  readonly downloadDeadline: number
+  readonly deleting: boolean
+}
+
+const NOBODY = '00'.repeat(21)
+
+/** Undefined when there is no such sharing at this block. */
+export function sharingOf(id: bigint, context: Context): Sharing | undefined {
+  const found = answer(context.read(callData(selectors['sharing(uint128)'], uint(id))))
+  if (found.address(0) === NOBODY) return undefined
+  return {
+    owner: found.address(0),
+    commitments: found.list(2, (items, at) => items.word(at)),
+    uploaded: found.list(3, (items, at) => items.flag(at)),
+    downloadDeadline: found.number(4) * 1000,
+    deleting: found.flag(5),
+  }
+}
+
+/** Where this engine stands in the list of the contract. An engine that is not in it cannot run this component. */
+export function ownIndex(context: Context): number {
+  const found = answer(context.read(callData(selectors['engines()'])))
+  const index = found.list(0, (items, at) => items.tuple(at).address(0)).indexOf(context.engine)
+  if (index < 0) throw new Error('this engine is none of those that the contract names')
+  return index
+}
+
+export function deletionQueue(context: Context): readonly bigint[] {
+  return answer(context.read(callData(selectors['deletionQueue()']))).list(0, (items, at) => items.uint(at))
+}
+
+export function registerShared(id: bigint, context: Context): void {
+  context.transact(callData(selectors['registerShared(uint128)'], uint(id)))
+}
+
+export function registerDeleted(id: bigint, context: Context): void {
+  context.transact(callData(selectors['registerDeleted(uint128)'], uint(id)))
+}

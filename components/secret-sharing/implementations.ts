@@ -1,0 +1,26 @@
+/** The ways in which the component is written, and what runs each in a test. */
+import type { device, Run } from '../test/device.ts'
+import { inProcess } from '../test/in-process.ts'
+import { http, stateChange } from './shares.ts'
+
+export interface Implementation {
+  readonly language: string
+  readonly start: () => Promise<{
+    readonly run: Run
+    readonly authorize?: Parameters<typeof device>[3]
+    readonly stop: () => Promise<void>
+  }>
+}
+
+const resend = (_: Uint8Array, context: Parameters<typeof stateChange>[0]): void => stateChange(context)
+
+export const implementations: readonly Implementation[] = [
+  {
+    language: 'TypeScript, without a sandbox',
+    start: () =>
+      Promise.resolve({
+        run: inProcess({ http, stateChange, timers: { 1: resend } }),
+        stop: () => Promise.resolve(),
+      }),
+  },
+]

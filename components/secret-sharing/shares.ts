@@ -1,0 +1,84 @@
+/**
+ * Secret sharing: an engine keeps one share of each secret. `PUT /shares/{id}` brings it and `GET /shares/{id}` fetches it, both
+ * signed by the owner that the contract names; a share must be what the owner committed to, and is given out only in the window
+ * that the owner opened there. Whatever the contract is to delete is forgotten.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { equal } from '../abi.ts'
+import type { Context, Request, Response } from '../guest.ts'
+import { deletionQueue, ownIndex, registerDeleted, type Sharing, sharingOf } from './contract.ts'
+import { announce, announceAgain, toBytes } from './unconfirmed.ts'
+
+const BUCKET = 'SHARES'
+/** A share begins with as many random bytes as nobody can guess. */
+const SMALLEST_SHARE = 32
+/** Of one run: an engine sends so many transactions at most, and leaves the rest for the next. */
+const DELETED_AT_ONCE = 8
+
+/** Every answer but a share has an empty body, or an object with `error`. */
+export function http(request: Request, context: Context): Response {
+  const text = /^\/shares\/([^/?]+)$/.exec(request.uri)?.[1]
+  if (text === undefined) return error(404, 'Invalid URL')
+  if (request.method !== 'PUT' && request.method !== 'GET') return error(405, 'Invalid method')
+  const id = parseId(text)
+  if (id === undefined) return error(400, 'Malformed request')
+  const sharing = sharingOf(id, context)
+  if (sharing === undefined || sharing.deleting) return error(404, 'Unknown sharing')
+  if (context.authenticate([sharing.owner]) === undefined) return error(401, 'Unauthorized')
+  return request.method === 'PUT' ? upload(id, sharing, request.body, context) : download(id, sharing, context)
+}
+
+/** Brings the engine to where the contract is, from wherever it was. */
+export function stateChange(context: Context): void {
+  const index = ownIndex(context)
+  let sent = 0
+  for (const id of deletionQueue(context)) {
+    if (sent === DELETED_AT_ONCE) break
+    if (sharingOf(id, context)?.uploaded[index] !== true) continue
+    context.storage(BUCKET).delete(key(id))
+    registerDeleted(id, context)
+    sent++
+  }
+  announceAgain(context)
+}
+
+/** The decimal digits of a number below 2^128, in the one way to write it. */
+export function parseId(text: string): bigint | undefined {
+  if (!/^(0|[1-9][0-9]{0,38})$/.test(text)) return undefined
+  const id = BigInt(text)
+  return id < 1n << 128n ? id : undefined
+}
+
+function upload(id: bigint, sharing: Sharing, share: Uint8Array, context: Context): Response {
+  const index = ownIndex(context)
+  if (share.length < SMALLEST_SHARE) return error(400, 'Malformed request')
+  const stored = context.storage(BUCKET).get(key(id))
+  if (stored && !equal(stored, share)) return error(409, 'Already stored')
+  const commitment = sharing.commitments[index]
+  if (commitment === undefined || !equal(sha256(share), commitment)) {
+    return error(401, "User uploaded data doesn't match commitment")
+  }
+  if (!stored) context.storage(BUCKET).set(key(id), share)
+  if (sharing.uploaded[index] !== true) announce(id, context)
+  return { status: 201 }
+}
+
+function download(id: bigint, sharing: Sharing, context: Context): Response {
+  // Whichever clock is ahead closes the window: the engine's, or that of the block which it answers from.
+  const now = Math.max(context.now().getTime(), context.block.time.getTime())
+  if (now > sharing.downloadDeadline) {
+    return error(400, 'Download not requested, or download deadline has been passed')
+  }
+  const share = context.storage(BUCKET).get(key(id))
+  if (share === undefined) return error(404, 'Unknown sharing')
+  return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: share }
+}
+
+function key(id: bigint): Uint8Array {
+  return toBytes(id, 16)
+}
+
+function error(status: number, sentence: string): Response {
+  const headers = { 'content-type': 'application/json' }
+  return { status, headers, body: `{ "error": "${sentence}" }` }
+}

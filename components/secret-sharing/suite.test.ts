@@ -1,0 +1,293 @@
+/** The secret sharing component, however it is written, and on whatever chain. */
+import { createHash, randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { chains } from '../test/chains.ts'
+import { type Device, device } from '../test/device.ts'
+import { type DeployedContract, deploy, type JsonRpc, party } from '../test/evm.ts'
+import { implementations } from './implementations.ts'
+
+const engines = [party(), party(), party()] as const
+const [owner, stranger] = [party(), party()]
+const list = engines.map(({ address }) => ({ engine: address, endpoint: '' }))
+const RESEND = 60_000
+
+const hash = (share: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(share).digest())
+const share = (size = 48): Uint8Array => new Uint8Array(randomBytes(size))
+const failure = (sentence: string): string => `{ "error": "${sentence}" }`
+
+const cases = implementations.flatMap((one) => chains.map((chain) => ({ ...one, chain })))
+
+describe.each(cases)('the secret sharing component in $language on $chain.name', ({ start, chain }) => {
+  let rpc: JsonRpc
+  const stops: (() => Promise<void>)[] = []
+  let contract: DeployedContract
+  let devices: readonly Device[]
+  let lastId = 0n
+
+  beforeAll(async () => {
+    const running = await chain.start()
+    const { run, stop, authorize } = await start()
+    stops.push(running.stop, stop)
+    rpc = running.rpc
+    const made = { engines: list, componentSha256: new Uint8Array(32), componentUri: '' }
+    contract = await deploy(rpc, 'SecretSharing', made)
+    devices = engines.map((engine) => device(run, contract, engine, authorize))
+  }, 120_000)
+  afterAll(() => Promise.all(stops.map((stop) => stop())))
+  beforeEach(() => {
+    for (const one of devices) {
+      one.sent.length = 0
+      one.failed.length = 0
+      one.ahead = 0
+      one.offline = false
+    }
+  })
+
+  const one = (index = 0): Device => devices[index] as Device
+  const registered = async (shares = [share(), share(), share()], id = ++lastId) => {
+    await contract.send(owner, 'registerSharing', { id, threshold: 2, commitments: shares.map(hash) })
+    return { id, shares, uri: `/shares/${id}` }
+  }
+  const uploaded = async () => {
+    const sharing = await registered()
+    for (const [index, body] of sharing.shares.entries()) {
+      expect(await one(index).http('PUT', sharing.uri, { body, as: owner })).toMatchObject({ status: 201 })
+    }
+    return sharing
+  }
+  const stateOf = async (id: bigint) => (await contract.ask('sharing', id)) as { uploaded: boolean[]; downloadDeadline: bigint }
+
+  it('stores a share, says so to the contract, and gives it back in the window', async () => {
+    const { id, shares, uri } = await uploaded()
+    expect((await stateOf(id)).uploaded).toEqual([true, true, true])
+    await contract.send(owner, 'requestDownload', id)
+    for (const index of [0, 1, 2]) {
+      const answer = await one(index).http('GET', uri, { as: owner })
+      expect(answer).toMatchObject({ status: 200, body: shares[index] })
+    }
+  })
+
+  it('answers an upload with 201 and nothing else', async () => {
+    const { shares, uri } = await registered()
+    expect(await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })).toMatchObject({
+      status: 201,
+      text: '',
+      headers: {},
+    })
+  })
+
+  it.each([
+    ['/'],
+    [''],
+    ['/shares'],
+    ['/shares/'],
+    ['/shares/1/2'],
+    ['/shares/1/'],
+    ['/Shares/1'],
+    ['//shares/1'],
+    ['/shares/1?download=1'],
+    ['/other/1'],
+  ])('answers 404 for %s, which is no path of its own', async (uri) => {
+    for (const method of ['GET', 'PUT', 'PATCH']) {
+      const answer = await one().http(method, uri, { as: owner })
+      expect(answer).toMatchObject({ status: 404, text: failure('Invalid URL') })
+    }
+  })
+
+  it.each([['POST'], ['DELETE'], ['PATCH'], ['get']])('answers 405 for %s', async (method) => {
+    const { uri } = await registered()
+    expect(await one().http(method, uri, { as: owner })).toMatchObject({ status: 405, text: failure('Invalid method') })
+  })
+
+  it.each([
+    ['a word', 'secret'],
+    ['a sign', '+1'],
+    ['a minus', '-1'],
+    ['a leading zero', '01'],
+    ['hexadecimal', '0x1'],
+    ['a fraction', '1.0'],
+    ['an escape', '%31'],
+    ['other digits', '١'],
+    ['2^128', String(2n ** 128n)],
+    ['more than 2^128', '9'.repeat(39)],
+    ['very many digits', '1'.repeat(5000)],
+  ])('answers 400 for an id that is %s', async (_, id) => {
+    const answer = await one().http('GET', `/shares/${id}`, { as: owner })
+    expect(answer).toMatchObject({ status: 400, text: failure('Malformed request') })
+  })
+
+  it.each([[2n ** 128n - 1n], [0n], [2n ** 64n]])('knows the sharing %s', async (id) => {
+    const { uri, shares } = await registered(undefined, id)
+    expect(await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })).toMatchObject({ status: 201 })
+  })
+
+  it('answers 404 for a sharing that nobody registered, whoever asks', async () => {
+    const answer = { status: 404, text: failure('Unknown sharing') }
+    expect(await one().http('GET', '/shares/4711', { as: owner })).toMatchObject(answer)
+    expect(await one().http('PUT', '/shares/4711', { body: share() })).toMatchObject(answer)
+  })
+
+  it('answers 401 for whoever is not the owner, and for nobody', async () => {
+    const { uri, shares } = await registered()
+    const answer = { status: 401, text: failure('Unauthorized') }
+    for (const method of ['GET', 'PUT']) {
+      const body = method === 'PUT' ? (shares[0] as Uint8Array) : ''
+      expect(await one().http(method, uri, { body, as: stranger })).toMatchObject(answer)
+      expect(await one().http(method, uri, { body })).toMatchObject(answer)
+    }
+  })
+
+  it('asks who it is before it looks at the share', async () => {
+    const { uri } = await registered()
+    expect(await one().http('PUT', uri, { body: 'short', as: stranger })).toMatchObject({ status: 401 })
+  })
+
+  it('answers 400 for a share of less than 32 bytes, before it compares commitments', async () => {
+    const short = share(31)
+    const { uri } = await registered([short, share(), share()])
+    const answer = { status: 400, text: failure('Malformed request') }
+    expect(await one().http('PUT', uri, { body: short, as: owner })).toMatchObject(answer)
+    expect(await one().http('PUT', uri, { body: '', as: owner })).toMatchObject(answer)
+  })
+
+  it('takes a share of 32 bytes, and one of many', async () => {
+    for (const size of [32, 55, 56, 63, 64, 65, 119, 120, 100_000]) {
+      const body = share(size)
+      const { uri } = await registered([body, share(), share()])
+      expect(await one().http('PUT', uri, { body, as: owner })).toMatchObject({ status: 201 })
+    }
+  })
+
+  it('answers 401 for a share that is not what was committed to, also when it is that of another engine', async () => {
+    const { uri, shares, id } = await registered()
+    const answer = { status: 401, text: failure("User uploaded data doesn't match commitment") }
+    expect(await one().http('PUT', uri, { body: share(), as: owner })).toMatchObject(answer)
+    expect(await one(0).http('PUT', uri, { body: shares[1] as Uint8Array, as: owner })).toMatchObject(answer)
+    expect((await stateOf(id)).uploaded).toEqual([false, false, false])
+    expect(one().sent).toEqual([])
+  })
+
+  it('answers the same upload as it did the first, and tells the contract no more', async () => {
+    const { uri, shares } = await registered()
+    const put = () => one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    expect(await put()).toMatchObject({ status: 201, text: '' })
+    expect(await put()).toMatchObject({ status: 201, text: '' })
+    expect(one().sent).toHaveLength(1)
+  })
+
+  it('tells the contract again when a repeated upload finds that it does not know', async () => {
+    const { uri, shares, id } = await registered()
+    one().offline = true
+    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    one().offline = false
+    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    expect((await stateOf(id)).uploaded).toEqual([true, false, false])
+  })
+
+  it('answers 409 for another upload under the same id', async () => {
+    const { uri, shares } = await registered()
+    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    const answer = await one().http('PUT', uri, { body: share(), as: owner })
+    expect(answer).toMatchObject({ status: 409, text: failure('Already stored') })
+  })
+
+  it('answers 400 for a download outside the window, by whichever clock is ahead', async () => {
+    const { uri, id } = await uploaded()
+    const sentence = 'Download not requested, or download deadline has been passed'
+    const answer = { status: 400, text: failure(sentence) }
+    expect(await one().http('GET', uri, { as: owner })).toMatchObject(answer)
+    await contract.send(owner, 'requestDownload', id)
+    const { downloadDeadline } = await stateOf(id)
+    const left = Number(downloadDeadline) * 1000 - Date.now()
+    one().ahead = left - 10_000
+    expect(await one().http('GET', uri, { as: owner })).toMatchObject({ status: 200 })
+    one().ahead = left + 1000
+    expect(await one().http('GET', uri, { as: owner })).toMatchObject(answer)
+    await contract.send(owner, 'requestDownload', id)
+    one().ahead = 0
+    expect(await one().http('GET', uri, { as: owner })).toMatchObject({ status: 200 })
+  })
+
+  it('forgets what is to be deleted, and says so', async () => {
+    const { id, uri } = await uploaded()
+    await contract.send(owner, 'requestDownload', id)
+    await contract.send(owner, 'deleteSharing', id)
+    expect(await one().http('GET', uri, { as: owner })).toMatchObject({ status: 404, text: failure('Unknown sharing') })
+    const name = `SHARES/${id.toString(16).padStart(32, '0')}`
+    expect(one().storage.has(name)).toBe(true)
+    for (const each of devices) await each.stateChange()
+    for (const each of devices) expect(each.storage.has(name)).toBe(false)
+    expect(await contract.ask('deletionQueue')).toEqual([])
+    for (const each of devices) expect(each.failed).toEqual([])
+  })
+
+  it('says once that a share is gone, and again when nobody heard it', async () => {
+    const { id } = await uploaded()
+    await contract.send(owner, 'deleteSharing', id)
+    one().sent.length = 0
+    one().offline = true
+    await one().stateChange()
+    one().offline = false
+    await one().stateChange()
+    await one().stateChange()
+    expect(one().sent).toHaveLength(2)
+    expect((await stateOf(id)).uploaded).toEqual([false, true, true])
+    for (const each of devices) await each.stateChange()
+  })
+
+  it('takes no share for a sharing that is being deleted', async () => {
+    const { id, uri, shares } = await uploaded()
+    await contract.send(owner, 'deleteSharing', id)
+    const answer = await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    expect(answer).toMatchObject({ status: 404, text: failure('Unknown sharing') })
+    for (const each of devices) await each.stateChange()
+  })
+
+  it('deletes a few of many at a time, and all of them in the end', async () => {
+    const ids = []
+    for (let n = 0; n < 10; n++) {
+      const shares = [share(), share(), share()]
+      const { id } = await registered(shares)
+      for (const engine of engines) await contract.send(engine, 'registerShared', id)
+      await contract.send(owner, 'deleteSharing', id)
+      ids.push(id)
+    }
+    await one().stateChange()
+    expect(one().sent).toHaveLength(8)
+    for (const each of devices) await each.stateChange()
+    for (const each of devices) await each.stateChange()
+    expect(await contract.ask('deletionQueue')).toEqual([])
+  }, 60_000)
+
+  it('tells the contract of a stored share once more, a minute after a transaction was lost', async () => {
+    for (const each of devices) each.ahead = 10 * RESEND
+    for (const each of devices) while (each.timers.has(1)) await each.timer(1)
+    const { uri, shares, id } = await registered()
+    one().offline = true
+    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    one().offline = false
+    expect(one().timers.get(1)).toBe(RESEND)
+    await one().timer(1)
+    expect((await stateOf(id)).uploaded).toEqual([false, false, false])
+    one().ahead += RESEND + 1000
+    await one().timer(1)
+    expect((await stateOf(id)).uploaded).toEqual([true, false, false])
+    expect(one().timers.get(1)).toBe(RESEND)
+    one().ahead += RESEND + 1000
+    await one().timer(1)
+    expect(one().timers.has(1)).toBe(false)
+    expect(one().sent).toHaveLength(2)
+  })
+
+  it('looks after a lost transaction on a change of the contract too', async () => {
+    for (const each of devices) each.ahead = 20 * RESEND
+    for (const each of devices) while (each.timers.has(1)) await each.timer(1)
+    const { uri, shares, id } = await registered()
+    one().offline = true
+    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    one().offline = false
+    one().ahead += 2 * RESEND
+    await one().stateChange()
+    expect((await stateOf(id)).uploaded).toEqual([true, false, false])
+  })
+})

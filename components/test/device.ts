@@ -1,0 +1,126 @@
+/** An engine as small as a test needs it: one contract, one component, storage in memory; it does what a call asks for. */
+import { randomUUID } from 'node:crypto'
+import type { Call, Hook, Host, Outcome } from '../../src/component/runtime.ts'
+import type { DeployedContract, Party } from './evm.ts'
+
+export type Run = (call: Omit<Call, 'component'>, host: Host, seed: string) => Promise<Outcome>
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  readonly text: string
+}
+
+export interface Device {
+  readonly party: Party
+  /** By bucket and key: text, a slash, hexadecimal. */
+  readonly storage: Map<string, Uint8Array>
+  /** Timers that are set, and in how many milliseconds. */
+  readonly timers: Map<number, number>
+  /** Transactions that the contract refused, and why. */
+  readonly failed: string[]
+  readonly sent: Uint8Array[]
+  /** When true, transactions are lost on their way. */
+  offline: boolean
+  /** Added to the clock. */
+  ahead: number
+  readonly http: (method: string, uri: string, options?: { body?: Uint8Array | string; as?: Party }) => Promise<Answer>
+  readonly stateChange: () => Promise<void>
+  readonly timer: (id: number) => Promise<void>
+}
+
+export function device(run: Run, contract: DeployedContract, party: Party, authorize = unsigned): Device {
+  const self: Device = {
+    party,
+    storage: new Map(),
+    timers: new Map(),
+    failed: [],
+    sent: [],
+    offline: false,
+    ahead: 0,
+    http: async (method, uri, { body = '', as } = {}) => {
+      const content = typeof body === 'string' ? new TextEncoder().encode(body) : body
+      const request = { method, uri, body: content, headers: [] }
+      const headers = as ? authorize({ ...request, from: as, engine: party.address, contract: contract.address }) : []
+      const outcome = await call({ kind: 'http', request: { ...request, headers } })
+      if (!outcome.response) throw new Error('the component gave no response')
+      const { status, headers: given, body: answer } = outcome.response
+      const named = Object.fromEntries(given.map(({ name, values }) => [name, values.join(', ')]))
+      return { status, headers: named, body: answer, text: new TextDecoder().decode(answer) }
+    },
+    stateChange: async () => void (await call({ kind: 'state-change' })),
+    timer: async (id) => {
+      self.timers.delete(id)
+      await call({ kind: 'timer', id, payload: new Uint8Array() })
+    },
+  }
+  const call = async (hook: Hook): Promise<Extract<Outcome, { kind: 'done' }>> => {
+    const outcome = await run(await callOf(hook, contract, self), hostOf(contract, self), randomUUID())
+    if (outcome.kind !== 'done') throw new Error('message' in outcome ? outcome.message : outcome.kind)
+    await apply(outcome, contract, self)
+    return outcome
+  }
+  return self
+}
+
+export interface Signing {
+  readonly method: string
+  readonly uri: string
+  readonly body: Uint8Array
+  readonly from: Party
+  readonly engine: string
+  readonly contract: string
+}
+
+/** For components that run without their sandbox: nobody checks it. */
+function unsigned({ from }: Signing): readonly { name: string; values: string[] }[] {
+  return [{ name: 'x-signer', values: [`00${from.address.slice(2)}`] }]
+}
+
+async function callOf(hook: Hook, contract: DeployedContract, self: Device): Promise<Omit<Call, 'component'>> {
+  const { rpc, address } = contract
+  const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as { number: string; timestamp: string }
+  return {
+    hook,
+    contract: `00${address.slice(2).toLowerCase()}`,
+    engine: `00${self.party.address.slice(2)}`,
+    chain: { id: String(Number(await rpc('eth_chainId', []))), addresses: 'evm' },
+    block: { number: Number(block.number), time: new Date(Number(block.timestamp) * 1000) },
+    state: new Uint8Array(),
+    now: new Date(Date.now() + self.ahead),
+    deadlineMs: 30_000,
+  }
+}
+
+function hostOf(contract: DeployedContract, self: Device): Host {
+  return {
+    load: (bucket, key) => Promise.resolve(self.storage.get(nameOf(bucket, key))),
+    readContract: (input) => contract.askRaw(input),
+    send: () => Promise.reject(new Error('nothing is called out here')),
+    configuration: () => undefined,
+    timers: () => Promise.resolve([]),
+    spent: () => Promise.resolve(false),
+  }
+}
+
+async function apply({ effects }: Extract<Outcome, { kind: 'done' }>, contract: DeployedContract, self: Device) {
+  for (const { bucket, key, value } of effects.storage) {
+    if (value) self.storage.set(nameOf(bucket, key), value)
+    else self.storage.delete(nameOf(bucket, key))
+  }
+  for (const timer of effects.timers) {
+    if ('cancel' in timer) self.timers.delete(timer.id)
+    else self.timers.set(timer.id, timer.delayMs)
+  }
+  for (const { payload } of effects.transactions) {
+    self.sent.push(payload)
+    if (self.offline) continue
+    await contract.sendRaw(self.party, payload).catch((error: unknown) => self.failed.push(String(error)))
+  }
+}
+
+function nameOf(bucket: Uint8Array, key: Uint8Array): string {
+  return `${Buffer.from(bucket).toString()}/${Buffer.from(key).toString('hex')}`
+}
+

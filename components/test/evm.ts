@@ -1,0 +1,94 @@
+/** What tests do on an EVM chain, whichever answers: make contracts, send transactions, ask. */
+import { randomBytes } from 'node:crypto'
+import { addr, Transaction } from 'micro-eth-signer'
+import { createContract, deployContract } from 'micro-eth-signer/abi.js'
+import { type CompiledContract, contracts } from './compile.ts'
+
+export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>
+
+/** Somebody with a key. Gas costs nothing on the chains of these tests. */
+export interface Party {
+  readonly key: Uint8Array
+  /** 0x and 40 hexadecimal characters, in lower case. */
+  readonly address: string
+}
+
+export function party(): Party {
+  const key = new Uint8Array(randomBytes(32))
+  return { key, address: addr.fromPrivateKey(key).toLowerCase() }
+}
+
+export interface DeployedContract {
+  readonly address: string
+  readonly rpc: JsonRpc
+  /** A transaction of this method. Rejects with the reason of the contract when it refuses. */
+  readonly send: (from: Party, method: string, args?: unknown) => Promise<void>
+  /** Of these bytes. */
+  readonly sendRaw: (from: Party, data: Uint8Array) => Promise<void>
+  readonly ask: (method: string, args?: unknown) => Promise<unknown>
+  readonly askRaw: (data: Uint8Array) => Promise<Uint8Array>
+}
+
+/** `name` is that of a contract of `components/`. */
+export async function deploy(rpc: JsonRpc, name: string, args: unknown, from = party()): Promise<DeployedContract> {
+  const compiled = contracts()[name]
+  if (compiled === undefined) throw new Error(`there is no contract ${name}`)
+  const hash = await submit(rpc, from, '0x', deployContract(compiled.abi, `0x${compiled.bytecode}`, args))
+  const receipt = await receiptOf(rpc, hash)
+  return deployed(rpc, receipt.contractAddress ?? '', compiled)
+}
+
+function deployed(rpc: JsonRpc, address: string, { abi }: CompiledContract): DeployedContract {
+  const methods = createContract(abi)
+  const method = (name: string) => {
+    const found = methods[name]
+    if (found === undefined) throw new Error(`the contract has no method ${name}`)
+    return found
+  }
+  const askRaw = async (data: Uint8Array): Promise<Uint8Array> =>
+    bytes((await rpc('eth_call', [{ to: address, data: hex(data) }, 'latest'])) as string)
+  const sendRaw = async (from: Party, data: Uint8Array): Promise<void> => {
+    // Asked first, since a receipt does not tell why.
+    await rpc('eth_call', [{ from: from.address, to: address, data: hex(data) }, 'latest'])
+    await receiptOf(rpc, await submit(rpc, from, address, hex(data)))
+  }
+  return {
+    address,
+    rpc,
+    askRaw,
+    sendRaw,
+    send: (from, name, args) => sendRaw(from, method(name).encodeInput(args)),
+    ask: async (name, args) => method(name).decodeOutput(await askRaw(method(name).encodeInput(args))),
+  }
+}
+
+async function submit(rpc: JsonRpc, from: Party, to: string, data: string): Promise<string> {
+  const nonce = BigInt((await rpc('eth_getTransactionCount', [from.address, 'latest'])) as string)
+  const chainId = BigInt((await rpc('eth_chainId', [])) as string)
+  const fields = { type: 'legacy', to, nonce, value: 0n, gasLimit: 10_000_000n, gasPrice: 0n, data, chainId } as const
+  return (await rpc('eth_sendRawTransaction', [
+    Transaction.prepare(fields).signBy(from.key).toHex(true),
+  ])) as string
+}
+
+interface Receipt {
+  readonly status: string
+  readonly contractAddress: string | null
+}
+
+async function receiptOf(rpc: JsonRpc, hash: string): Promise<Receipt> {
+  for (;;) {
+    const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as Receipt | null
+    if (receipt?.status === '0x0') throw new Error(`transaction ${hash} failed`)
+    if (receipt) return receipt
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+export function hex(data: Uint8Array): string {
+  return `0x${Buffer.from(data).toString('hex')}`
+}
+
+export function bytes(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text.replace(/^0x/, ''), 'hex'))
+}

@@ -1,0 +1,40 @@
+/** The body of an answer, and no more of it than was wanted. */
+
+/** Undefined when it is longer than `maxBytes`; nothing more is read then. Rejects when `signal` ends it. */
+export async function readBounded(
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader()
+  if (reader === undefined) return new Uint8Array()
+  const stop = (): void => void reader.cancel().catch(() => undefined)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      length += part.value.length
+      if (length > maxBytes) {
+        stop()
+        return undefined
+      }
+      chunks.push(part.value)
+    }
+    // A reader that was cancelled says that it is done.
+    signal.throwIfAborted()
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+  return joined(chunks, length)
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}

@@ -1,0 +1,131 @@
+/** One request to one engine: signed for it, bounded in time and size, never redirected; and its answer, with who signed it. */
+import type { Engine } from '../../src/chain/chain.ts'
+import { type Address, evmAddress } from '../../src/offchain/address.ts'
+import type { Recipient } from '../../src/offchain/authentication/signed-request.ts'
+import type { HttpRequestData } from '../../src/offchain/http-data.ts'
+import { readBounded } from './bounded.ts'
+import { EngineError } from './errors.ts'
+import { type ResponseKeys, whoSigned } from './response-keys.ts'
+import type { Moment, RequestSigner } from './signers.ts'
+
+export interface EngineRequest {
+  readonly method: string
+  /** What stands after the contract's address: from its slash on, with its query. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  /** Without one the request is not signed. */
+  readonly signer?: RequestSigner
+}
+
+export interface EngineAnswer {
+  readonly engine: Engine
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Uint8Array
+  /** By which block the engine answered; undefined when it does not say. */
+  readonly block: number | undefined
+  /** Whether this engine can be held to its answer. A wrong signature is an error. */
+  readonly signed: boolean
+}
+
+export interface CallLimits {
+  /** For each engine, its whole answer included. */
+  readonly deadlineMs: number
+  readonly maxBytes: number
+  readonly requireSignature: boolean
+}
+
+/** Where a request goes, and how. */
+export interface CallContext {
+  readonly fetch: typeof fetch
+  readonly now: () => Date
+  readonly random: Moment['random']
+  readonly keys: ResponseKeys
+  readonly limits: CallLimits
+  readonly contract: Address
+  readonly chain: Recipient['chain']
+}
+
+/** Rejects with an {@link EngineError}, and with the reason of `signal` when that ends it. */
+export async function callEngine(
+  context: CallContext,
+  engine: Engine,
+  asked: EngineRequest,
+  signal?: AbortSignal,
+): Promise<EngineAnswer> {
+  if (engine.endpoint === '') throw new EngineError(engine, 'no-endpoint')
+  const { url, uri } = target(context, engine, asked.path)
+  const recipient = { engine: engine.address, contract: context.contract, chain: context.chain }
+  const headers = new Headers({ ...asked.headers })
+  const request = requestOf(asked, uri, headers)
+  const { signer } = asked
+  const moment = { now: context.now(), random: context.random }
+  if (signer !== undefined) headers.set('authorization', await signer.authorize(request, recipient, moment))
+  const deadline = AbortSignal.timeout(context.limits.deadlineMs)
+  const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
+  const answer = await exchange(context, engine, new Request(url, initOf(asked, headers, until)), until).catch(
+    (error: unknown) => {
+      if (error instanceof EngineError) throw error
+      signal?.throwIfAborted()
+      throw deadline.aborted ? new EngineError(engine, 'deadline') : unreachable(engine, error)
+    },
+  )
+  const signedBy = { ...recipient, authorization: headers.get('authorization') ?? '' }
+  const signed = await whoSigned(context, { engine, request, recipient: signedBy, answer, until })
+  // What an engine says for itself is an error in any case, and not signed.
+  const isProblem = answer.headers.has('x-engine-error')
+  if (!signed && !isProblem && context.limits.requireSignature) throw new EngineError(engine, 'no-signature')
+  return { ...answer, signed }
+}
+
+function initOf({ method, body }: EngineRequest, headers: Headers, signal: AbortSignal): RequestInit {
+  // A copy with a buffer of its own, which is what fetch takes.
+  const sent = body === undefined ? {} : { body: new Uint8Array(body) }
+  return { method, headers, signal, redirect: 'manual', credentials: 'omit', cache: 'no-store', ...sent }
+}
+
+function requestOf({ method, body }: EngineRequest, uri: string, headers: Headers): HttpRequestData {
+  const list = [...headers].map(([name, value]) => ({ name, values: [value] }))
+  return { method, uri, headers: list, body: body ?? new Uint8Array() }
+}
+
+/** The target as it will be sent, so that just that is signed. */
+function target({ contract, chain }: CallContext, { endpoint }: Engine, path: string): { url: URL; uri: string } {
+  const base = `${endpoint}/offchain/${chain.addresses === 'evm' ? evmAddress(contract) : contract}`
+  const [url, prefix] = [new URL(base + path), new URL(base).pathname]
+  if (!path.startsWith('/') || !url.pathname.startsWith(`${prefix}/`) || url.hash !== '') {
+    throw new TypeError('a path begins with a slash, stays below its contract and has no fragment')
+  }
+  return { url, uri: `${url.pathname}${url.search}`.slice(prefix.length) }
+}
+
+type Unsigned = Omit<EngineAnswer, 'signed'>
+
+async function exchange(
+  { fetch, limits }: CallContext,
+  engine: Engine,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Unsigned> {
+  const response = await fetch(request)
+  if (
+    response.type === 'opaqueredirect' ||
+    (response.status >= 300 && response.status < 400 && response.status !== 304)
+  ) {
+    await response.body?.cancel()
+    throw new EngineError(engine, 'redirected')
+  }
+  const body = await readBounded(response, limits.maxBytes, signal)
+  if (body === undefined) throw new EngineError(engine, 'answer-too-large')
+  const { status, headers } = response
+  const block = /^\d{1,15}$/.exec(headers.get('x-engine-block') ?? '')?.[0]
+  return { engine, status, headers, body, block: block === undefined ? undefined : Number(block) }
+}
+
+/** With the code of the system's error alone: its text may have more in it than we want to repeat. */
+function unreachable(engine: Engine, error: unknown): EngineError {
+  const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
+  const known = typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code)
+  return new EngineError(engine, 'unreachable', known ? { message: `it could not be reached (${code})` } : {})
+}

@@ -1,0 +1,347 @@
+/** The client with three engines over HTTP, on a local chain, of which some misbehave. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { behave, forgetDeleted, type Misbehaviour, startEngines, type TestEngines } from '../../test/support/engines.ts'
+import { downloadSecret } from './download.ts'
+import { type EngineClient, engineClient } from './engine-client.ts'
+import { type EngineError, SharingError } from './errors.ts'
+import { deleteSecret, parseSharingId, type SecretSharing, sharingStatus } from './secret-sharing.ts'
+import { keySigner } from './signers.ts'
+import { accountTransactor } from './transactor.ts'
+import { prepareUpload, type Upload, upload } from './upload.ts'
+
+const random = (bytes: number): Uint8Array => new Uint8Array(randomBytes(bytes))
+const now = () => new Date()
+/** A tenth of the time. */
+const wait = (ms: number) => setTimeout(ms / 10)
+const secret = new TextEncoder().encode('the combination is 12-34-56')
+
+let world: TestEngines
+let client: EngineClient
+let owner: SecretSharing
+
+beforeAll(async () => {
+  world = await startEngines(3)
+}, 60_000)
+afterAll(() => world.stop())
+beforeEach(() => {
+  for (const engine of world.engines) behave(engine, 'none')
+  client = clientWith()
+  owner = somebody()
+})
+
+function clientWith(options: Partial<Parameters<typeof engineClient>[0]> = {}): EngineClient {
+  const { chain, contract } = world
+  return engineClient({ chain, contract, fetch, now, random, wait, deadlineMs: 1000, ...options })
+}
+
+function somebody(key = random(32).with(0, 1), profile?: 'secp256k1'): SecretSharing {
+  const transactor = accountTransactor(world.chain, key, { now, wait })
+  return { client, signer: keySigner(key, 'evm', profile), transactor, patienceMs: 3000 }
+}
+
+async function shared(by = owner): Promise<bigint> {
+  const prepared = await prepareUpload(by, { secret, threshold: 2 })
+  const { complete } = await upload(by, prepared)
+  expect(complete).toBe(true)
+  return BigInt(prepared.id)
+}
+
+const caught = (promise: Promise<unknown>): Promise<SharingError> =>
+  promise.then(
+    () => expect.unreachable('it did not reject'),
+    (error: unknown) => {
+      if (error instanceof SharingError) return error
+      throw error
+    },
+  )
+const codes = (errors: readonly EngineError[]) => errors.map(({ engine, code }) => [engine.address, code])
+
+describe('a shared secret', () => {
+  it('comes back, and each engine was sent a request of its own', async () => {
+    const id = await shared()
+    expect(new Set(world.engines.map(({ requests }) => requests[0]?.authorization)).size).toBe(3)
+    const status = await sharingStatus(client, id)
+    expect(status?.uploaded).toEqual([true, true, true])
+    expect(await downloadSecret(owner, { id, askAll: true })).toEqual({ secret, errors: [] })
+  })
+
+  it('comes back with the signatures of existing clients, too', async () => {
+    const id = await shared(somebody(undefined, 'secp256k1'))
+    expect(world.engines[0]?.requests[0]?.authorization).toMatch(/^secp256k1 /)
+    expect((await sharingStatus(client, id))?.threshold).toBe(2)
+  })
+
+  it('comes back by XOR, where every engine is needed', async () => {
+    const prepared = await prepareUpload(owner, { secret, threshold: 3, scheme: 'xor' })
+    await upload(owner, prepared)
+    const { secret: got } = await downloadSecret(owner, { id: BigInt(prepared.id), scheme: 'xor' })
+    expect(got).toEqual(secret)
+  })
+
+  it('may be empty', async () => {
+    const prepared = await prepareUpload(owner, { secret: new Uint8Array(), threshold: 2 })
+    await upload(owner, prepared)
+    expect((await downloadSecret(owner, { id: BigInt(prepared.id) })).secret).toHaveLength(0)
+  })
+
+  it('is forgotten by all', async () => {
+    const id = await shared()
+    const gone = deleteSecret(owner, id)
+    while ((await sharingStatus(client, id))?.deleting !== true) await setTimeout(5)
+    expect((await caught(downloadSecret(owner, { id }))).code).toBe('being-deleted')
+    await forgetDeleted(world, id)
+    expect(await gone).toEqual({ gone: true })
+    expect(await sharingStatus(client, id)).toBeUndefined()
+    expect((await caught(downloadSecret(owner, { id }))).code).toBe('unknown-sharing')
+  })
+
+  it('is the owner’s alone', async () => {
+    const id = await shared()
+    expect((await caught(downloadSecret(somebody(), { id }))).code).toBe('not-owner')
+    expect((await caught(deleteSecret(somebody(), id))).code).toBe('not-owner')
+  })
+
+  it('keeps its id to itself', async () => {
+    const id = await shared()
+    const other = await prepareUpload(owner, { secret, threshold: 2, id })
+    expect((await caught(upload(owner, other))).code).toBe('id-in-use')
+    expect((await caught(upload(somebody(), other))).code).toBe('id-in-use')
+  })
+})
+
+/** What the client says of an engine that does this while a secret is downloaded, when it is asked at all. */
+const faults: readonly (readonly [Misbehaviour, string])[] = [
+  ['wrong-share', 'wrong-share'],
+  ['share-of-another', 'wrong-share'],
+  ['slow', 'deadline'],
+  ['breaks-off', 'unreachable'],
+  ['endless', 'answer-too-large'],
+  ['redirects', 'redirected'],
+  ['not-this-engine', 'engine-refused'],
+  ['unknown-contract', 'engine-refused'],
+  ['trap', 'engine-refused'],
+  ['refuses', 'component-refused'],
+  ['echoes', 'engine-refused'],
+  ['wrong-signature', 'bad-signature'],
+  ['malformed-signature', 'bad-signature'],
+  ['foreign-key', 'bad-signature'],
+]
+
+describe('an engine', () => {
+  let id: bigint
+  let mine: SecretSharing
+  beforeAll(async () => {
+    client = clientWith()
+    mine = somebody()
+    id = await shared(mine)
+  })
+  beforeEach(() => {
+    mine = { ...mine, client, patienceMs: 1000 }
+  })
+
+  it.each(faults)('that does this is named, and not needed: %s', async (behaviour, code) => {
+    for (const bad of world.engines) {
+      behave(bad, behaviour)
+      const { secret: got, errors } = await downloadSecret(mine, { id, askAll: true })
+      expect(got).toEqual(secret)
+      expect(codes(errors)).toEqual([[bad.address, code]])
+      expect(errors[0]?.message).toContain(bad.endpoint)
+      behave(bad, 'none')
+      if (!['wrong-share', 'share-of-another', 'foreign-key'].includes(behaviour)) break
+    }
+  })
+
+  it.each(faults.slice(0, 5))(
+    'makes it fail with another that does this, and both are named: %s',
+    async (behaviour, code) => {
+      const [first, second] = world.engines
+      behave(first, behaviour)
+      behave(second, behaviour)
+      const error = await caught(downloadSecret(mine, { id }))
+      expect(error.code).toBe('too-few-shares')
+      expect(new Set(codes(error.engines).map((each) => each.join(' ')))).toEqual(
+        new Set([`${first?.address} ${code}`, `${second?.address} ${code}`]),
+      )
+    },
+  )
+
+  it('that is slow is not waited for', async () => {
+    behave(world.engines[0], 'slow')
+    const before = performance.now()
+    expect((await downloadSecret(mine, { id })).secret).toEqual(secret)
+    expect(performance.now() - before).toBeLessThan(900)
+  })
+
+  it.each<Misbehaviour>(['behind', 'overloaded-once'])('is asked again, signed anew: %s', async (behaviour) => {
+    const [engine] = world.engines
+    behave(engine, behaviour)
+    expect((await downloadSecret(mine, { id, askAll: true })).errors).toEqual([])
+    const sent = engine?.requests.map(({ authorization }) => authorization) ?? []
+    expect(sent.length).toBeGreaterThan(1)
+    expect(new Set(sent).size).toBe(sent.length)
+  })
+
+  it('need not sign its answers, unless that was asked for', async () => {
+    const [engine] = world.engines
+    behave(engine, 'unsigned')
+    expect((await downloadSecret(mine, { id, askAll: true })).errors).toEqual([])
+    const strict = { ...mine, client: clientWith({ requireSignature: true }) }
+    expect(codes((await downloadSecret(strict, { id, askAll: true })).errors)).toEqual([
+      [engine?.address, 'no-signature'],
+    ])
+  })
+
+  it('tells in its answer whether it was signed', async () => {
+    const engine = (await client.engines()).engines[0]
+    if (engine === undefined) throw new Error('no engine')
+    const request = { method: 'GET', path: `/shares/${id}`, signer: mine.signer }
+    expect(await client.call(engine, request)).toMatchObject({ signed: true })
+    behave(world.engines[0], 'unsigned')
+    expect(await client.call(engine, request)).toMatchObject({ signed: false })
+  })
+})
+
+describe('an upload that was interrupted', () => {
+  it('goes on with what is missing, and nothing else', async () => {
+    behave(world.engines[1], 'breaks-off')
+    const prepared = await prepareUpload(owner, { secret, threshold: 2 })
+    const first = await upload(owner, prepared)
+    expect(first.complete).toBe(false)
+    expect(first.engines.map(({ uploaded, error }) => [uploaded, error?.code])).toEqual([
+      [true, undefined],
+      [false, 'unreachable'],
+      [true, undefined],
+    ])
+    const id = BigInt(prepared.id)
+    expect((await caught(downloadSecret(owner, { id }))).code).toBe('incomplete-upload')
+    for (const engine of world.engines) behave(engine, 'none')
+    const stored = JSON.parse(JSON.stringify(prepared)) as Upload
+    expect((await upload(owner, stored)).complete).toBe(true)
+    expect(world.engines.map(({ requests }) => requests.length)).toEqual([0, 1, 0])
+    expect((await downloadSecret(owner, { id })).secret).toEqual(secret)
+  })
+
+  it('says of an engine that took its share, and did not tell the chain, that it is missing', async () => {
+    behave(world.engines[2], 'forgets')
+    const patient = { ...owner, patienceMs: 300 }
+    const outcome = await upload(patient, await prepareUpload(owner, { secret, threshold: 2 }))
+    expect(outcome.complete).toBe(false)
+    expect(outcome.engines.map(({ uploaded, error }) => [uploaded, error])).toEqual([
+      [true, undefined],
+      [true, undefined],
+      [false, undefined],
+    ])
+  })
+
+  it('waits for an engine that has not seen the contract register it', async () => {
+    behave(world.engines[0], 'behind')
+    expect((await upload(owner, await prepareUpload(owner, { secret, threshold: 2 }))).complete).toBe(true)
+  })
+
+  it('is for the engines that it was made for', async () => {
+    const prepared = await prepareUpload(owner, { secret, threshold: 2 })
+    const others = { ...prepared, engines: prepared.engines.toReversed() }
+    expect((await caught(upload(owner, others))).code).toBe('bad-request')
+    expect((await caught(upload(owner, { ...prepared, chain: '1' }))).code).toBe('bad-request')
+  })
+})
+
+describe('the list of engines', () => {
+  it('is read once, and again when it is old or an engine says that it is', async () => {
+    let reads = 0
+    let time = Date.now()
+    const chain = {
+      ...world.chain,
+      contract: (...of: Parameters<typeof world.chain.contract>) => {
+        reads++
+        return world.chain.contract(...of)
+      },
+    }
+    const counting = clientWith({ chain, now: () => new Date(time), engineListMs: 1000 })
+    const { engines } = await counting.engines()
+    await counting.engines()
+    expect(reads).toBe(1)
+    time += 1001
+    await counting.engines()
+    expect(reads).toBe(2)
+    behave(world.engines[0], 'not-this-engine')
+    const [engine] = engines
+    if (engine === undefined) throw new Error('no engine')
+    await expect(counting.call(engine, { method: 'GET', path: '/' })).rejects.toMatchObject({ status: 421 })
+    await counting.engines()
+    expect(reads).toBe(3)
+  })
+
+  it('is that of a contract which has one', async () => {
+    const nowhere = clientWith({ contract: `00${'12'.repeat(20)}` })
+    expect((await caught(nowhere.engines())).code).toBe('unknown-contract')
+  })
+
+  it('may come from an extractor', async () => {
+    const engines = [{ address: `00${'ab'.repeat(20)}`, endpoint: '' }]
+    const extracting = clientWith({ extract: () => Promise.resolve(engines) })
+    expect((await extracting.engines()).engines).toEqual(engines)
+    const { errors } = await extracting.callAll({ method: 'GET', path: '/' })
+    expect(errors.map(({ code }) => code)).toEqual(['no-endpoint'])
+  })
+})
+
+describe('a request', () => {
+  it.each(['shares/1', '/../x', '/a#b'])('does not leave its contract: %s', async (path) => {
+    const engine = (await client.engines()).engines[0]
+    if (engine === undefined) throw new Error('no engine')
+    await expect(client.call(engine, { method: 'GET', path })).rejects.toThrow(TypeError)
+  })
+
+  it('is signed as it is sent, whatever is in its query', async () => {
+    const id = await shared()
+    const engine = (await client.engines()).engines[0]
+    if (engine === undefined) throw new Error('no engine')
+    const request = { method: 'GET', path: `/shares/${id}?q=ä b&c=%20|'"<>`, signer: owner.signer }
+    // This component knows no queries; but the answer is signed for the target that we believe to have sent.
+    expect(await client.call(engine, request)).toMatchObject({ status: 404, signed: true })
+  })
+})
+
+describe('the id of a sharing', () => {
+  it.each(['', '-1', '01', '1.0', '0x1', '340282366920938463463374607431768211456', ' 1'])('is not %j', (text) => {
+    expect(() => parseSharingId(text)).toThrow(SharingError)
+  })
+})
+
+describe('nothing that is thrown', () => {
+  it('has a share in it, whatever the engines do', async () => {
+    const behaviours = fc.constantFrom<Misbehaviour>(
+      'echoes',
+      'wrong-share',
+      'share-of-another',
+      'refuses',
+      'trap',
+      'breaks-off',
+      'wrong-signature',
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.tuple(behaviours, behaviours, behaviours), fc.boolean(), async (chosen, isUpload) => {
+        for (const engine of world.engines) behave(engine, 'none')
+        const impatient = { ...owner, patienceMs: 0 }
+        const prepared = await prepareUpload(owner, { secret, threshold: 2 })
+        if (!isUpload) await upload(owner, prepared)
+        for (const [at, behaviour] of chosen.entries()) behave(world.engines[at], behaviour)
+        const thrown = isUpload
+          ? (await upload(impatient, prepared)).engines
+          : await downloadSecret(impatient, { id: BigInt(prepared.id) }).catch((error: unknown) => error)
+        const text = `${inspect(thrown, { depth: 10, showHidden: true })} ${JSON.stringify(thrown)}`
+        for (const share of prepared.shares) {
+          for (const form of ['hex', 'base64', 'base64url', 'latin1'] as const) {
+            expect(text).not.toContain(Buffer.from(share, 'hex').subarray(0, 24).toString(form))
+          }
+        }
+      }),
+      { numRuns: 15 },
+    )
+  }, 60_000)
+})

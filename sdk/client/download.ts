@@ -1,0 +1,71 @@
+/** Getting a secret back: the owner asks on the chain, fetches shares from the engines, and believes none that is not the one committed to. */
+import { bytesToHex } from '@noble/hashes/utils.js'
+import type { Engine } from '../../src/chain/chain.ts'
+import { EngineError, SharingError } from './errors.ts'
+import { fanOut } from './fan-out.ts'
+import { askUntil } from './retries.ts'
+import {
+  ownSharing,
+  PATIENCE_MS,
+  refuseUnlessUploaded,
+  type SecretSharing,
+  type SharingState,
+} from './secret-sharing.ts'
+import { combineShares, commitmentOf, type Scheme, type Share } from './shares.ts'
+import { sharingMethods } from './sharing-contract.ts'
+
+export interface Download {
+  readonly id: bigint
+  /** As it was shared; `shamir` unless given. */
+  readonly scheme?: Scheme
+  /** Asks every engine, so that each that gives a wrong share is found; otherwise no longer than until there are enough. */
+  readonly askAll?: boolean
+}
+
+export interface Downloaded {
+  readonly secret: Uint8Array
+  /** What engines did wrong that were not needed; `wrong-share` names one that gave another share than it took. */
+  readonly errors: readonly EngineError[]
+}
+
+/**
+ * Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`, `incomplete-upload`; or `too-few-shares`,
+ * whose `engines` say what each did.
+ */
+export async function downloadSecret(context: SecretSharing, wanted: Download): Promise<Downloaded> {
+  const { id, scheme = 'shamir', askAll = false } = wanted
+  const { client, transactor } = context
+  refuseUnlessUploaded(await ownSharing(context, id))
+  await transactor.send(client.contract, sharingMethods.requestDownload(id))
+  const sharing = await ownSharing(context, id)
+  const { threshold, engines } = sharing
+  const enough = askAll ? engines.length : threshold
+  const { answers, errors } = await fanOut(engines, enough, (engine, signal, index) =>
+    fetchShare(context, { id, sharing, engine, index }, signal),
+  )
+  if (answers.length < threshold) {
+    const said = errors.map(({ message }) => message).join('; ')
+    const message = `${threshold} shares are needed, and ${answers.length} came: ${said}`
+    throw new SharingError('too-few-shares', message, errors)
+  }
+  return { secret: await combineShares(answers, threshold, scheme), errors }
+}
+
+interface Wanted {
+  readonly id: bigint
+  readonly sharing: SharingState
+  readonly engine: Engine
+  readonly index: number
+}
+
+async function fetchShare(context: SecretSharing, wanted: Wanted, signal: AbortSignal): Promise<Share> {
+  const { client, signer, patienceMs = PATIENCE_MS } = context
+  const { id, sharing, engine, index } = wanted
+  const request = { method: 'GET', path: `/shares/${id}`, signer }
+  const { body } = await askUntil(client, engine, request, { block: sharing.block.number, patienceMs, signal })
+  const commitment = sharing.commitments[index]
+  if (commitment === undefined || bytesToHex(commitmentOf(body)) !== bytesToHex(commitment)) {
+    throw new EngineError(engine, 'wrong-share')
+  }
+  return { index, bytes: body }
+}

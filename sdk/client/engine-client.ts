@@ -1,0 +1,96 @@
+/**
+ * The client of an application that uses the engines of one contract: all of them, or as many as are needed. Nothing here is
+ * logged, and the outside world is passed in.
+ */
+import type { Engine } from '../../src/chain/chain.ts'
+import type { Address } from '../../src/offchain/address.ts'
+import { type CallContext, type CallLimits, callEngine, type EngineAnswer, type EngineRequest } from './call.ts'
+import { type ChainReader, type EngineList, type EngineListOptions, engineList } from './engines.ts'
+import { EngineError } from './errors.ts'
+import { type FanOut, fanOut } from './fan-out.ts'
+
+export interface EngineClientOptions extends Partial<CallLimits>, Pick<EngineListOptions, 'extract'> {
+  readonly chain: ChainReader
+  readonly contract: Address
+  readonly fetch: typeof fetch
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  /** Resolves after so many milliseconds. */
+  readonly wait: (ms: number) => Promise<void>
+  /** For how long the list of engines is believed; a minute unless given. */
+  readonly engineListMs?: number
+}
+
+export interface EngineClient {
+  readonly chain: ChainReader
+  readonly contract: Address
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly wait: (ms: number) => Promise<void>
+  engines(): Promise<EngineList>
+  /** One request to one engine. Rejects with an {@link EngineError} when there is no answer, or the engine itself refuses; what the component says is an answer. */
+  call(engine: Engine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
+  /**
+   * The same request to many engines at once, signed for each: until `enough` of them answered below 300, all unless given.
+   * The others are then let go. Never rejects for what engines do.
+   */
+  callAll(
+    request: EngineRequest,
+    choice?: { readonly among?: readonly Engine[]; readonly enough?: number },
+  ): Promise<FanOut<EngineAnswer>>
+}
+
+const DEADLINE_MS = 10_000
+const MAX_BYTES = 1_048_576 + 65_536
+const ENGINE_LIST_MS = 60_000
+
+export function engineClient(options: EngineClientOptions): EngineClient {
+  const { chain, contract, fetch, now, random, wait, extract } = options
+  const { deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, requireSignature = false } = options
+  const list = engineList({ chain, contract, now, ttlMs: options.engineListMs ?? ENGINE_LIST_MS, extract })
+  const limits = { deadlineMs, maxBytes, requireSignature }
+  const context: CallContext = { fetch, now, random, keys: new Map(), limits, contract, chain }
+  const call: EngineClient['call'] = async (engine, request, signal) => {
+    try {
+      return unlessRefused(await callEngine(context, engine, request, signal))
+    } catch (error) {
+      if (error instanceof EngineError && isOldNews(error)) list.invalidate()
+      throw error
+    }
+  }
+  const callAll: EngineClient['callAll'] = async (request, choice = {}) => {
+    const among = choice.among ?? (await list.list()).engines
+    const one = async (engine: Engine, signal: AbortSignal): Promise<EngineAnswer> => {
+      const answer = await call(engine, request, signal)
+      if (answer.status >= 300) throw componentRefused(answer)
+      return answer
+    }
+    return fanOut(among, choice.enough ?? among.length, one)
+  }
+  return { chain, contract, now, random, wait, engines: () => list.list(), call, callAll }
+}
+
+/** The codes that an engine may give; any other is not repeated. */
+const PROBLEMS = new Set([
+  ...['bad-request', 'bad-address', 'unknown-contract', 'no-http-hook', 'not-found', 'method-not-allowed'],
+  ...['request-timeout', 'body-too-large', 'target-too-long', 'not-this-engine', 'too-many-requests'],
+  ...['headers-too-large', 'component-trap', 'server-error', 'bad-component-response', 'stale-chain'],
+  ...['overloaded', 'starting', 'component-unavailable', 'deadline'],
+])
+
+function unlessRefused(answer: EngineAnswer): EngineAnswer {
+  const said = answer.headers.get('x-engine-error')
+  if (said === null) return answer
+  const { engine, status } = answer
+  const problem = PROBLEMS.has(said) ? said : 'unknown'
+  throw new EngineError(engine, 'engine-refused', { status, problem, message: `it refused: ${problem} (${status})` })
+}
+
+export function componentRefused({ engine, status }: EngineAnswer): EngineError {
+  return new EngineError(engine, 'component-refused', { status, message: `its component refused (${status})` })
+}
+
+/** Whether another list of engines may help: it serves the contract no more, or somebody else answers at its URL. */
+function isOldNews({ code, status, problem }: EngineError): boolean {
+  return code === 'bad-signature' || status === 421 || (status === 404 && problem === 'unknown-contract')
+}

@@ -1,0 +1,67 @@
+/**
+ * The engines of a contract, as its state lists them: read from the chain, and kept for a while. Whoever learns from an engine
+ * that the list is old says so by `invalidate`.
+ */
+import type { Block, Chain, Engine, OffChainContract } from '../../src/chain/chain.ts'
+import type { Address } from '../../src/offchain/address.ts'
+import { SharingError } from './errors.ts'
+
+/** As much of a chain as a client reads. */
+export type ChainReader = Pick<Chain, 'id' | 'addresses' | 'head' | 'contract' | 'read'>
+
+export interface EngineListOptions {
+  readonly chain: ChainReader
+  readonly contract: Address
+  readonly now: () => Date
+  /** For how long a list is believed. */
+  readonly ttlMs: number
+  /** For contracts whose state is no documented interface: finds the engines in it. */
+  readonly extract?:
+    | ((contract: OffChainContract, chain: ChainReader, block: Block) => Promise<readonly Engine[]>)
+    | undefined
+}
+
+export interface EngineList {
+  readonly engines: readonly Engine[]
+  /** When the contract said so. */
+  readonly block: Block
+}
+
+export interface Engines {
+  /** Rejects with a ChainError when the chain cannot be asked, and with a {@link SharingError} when the contract lists no engines. */
+  list(): Promise<EngineList>
+  invalidate(): void
+}
+
+export function engineList({ chain, contract, now, ttlMs, extract }: EngineListOptions): Engines {
+  let kept: { readonly until: number; readonly list: Promise<EngineList> } | undefined
+  const read = async (): Promise<EngineList> => {
+    const block = await chain.head()
+    const found = await chain.contract(contract, block)
+    if (found === undefined) refuse('there is no contract with an off-chain component at this address')
+    const engines = extract === undefined ? found.engines : await extract(found, chain, block)
+    if (engines === undefined)
+      refuse('its state does not say in a documented way what its engines are: give an extractor')
+    return { engines, block }
+  }
+  return {
+    list: () => {
+      if (kept !== undefined && now().getTime() < kept.until) return kept.list
+      const list = read()
+      const mine = { until: now().getTime() + ttlMs, list }
+      kept = mine
+      // What failed is not kept.
+      list.catch(() => {
+        if (kept === mine) kept = undefined
+      })
+      return list
+    },
+    invalidate: () => {
+      kept = undefined
+    },
+  }
+}
+
+function refuse(message: string): never {
+  throw new SharingError('unknown-contract', message)
+}

@@ -1,0 +1,90 @@
+/**
+ * What goes wrong between a client and its engines. Messages name the engine and never have anything of a body in them: an
+ * engine that fails may answer with the share that it was given.
+ */
+import type { Engine } from '../../src/chain/chain.ts'
+import { evmAddress } from '../../src/offchain/address.ts'
+
+export type EngineErrorCode =
+  /** There was no connection, or it broke. */
+  | 'unreachable'
+  | 'deadline'
+  | 'redirected'
+  | 'answer-too-large'
+  /** `x-engine-signature` is wrong, or its key is not this engine's. */
+  | 'bad-signature'
+  /** It had to be signed. */
+  | 'no-signature'
+  /** The engine itself refused: {@link EngineError.problem} says why. */
+  | 'engine-refused'
+  /** The component answered with a status that was not hoped for. */
+  | 'component-refused'
+  | 'wrong-share'
+  /** The contract names no URL for it. */
+  | 'no-endpoint'
+
+export class EngineError extends Error {
+  override readonly name = 'EngineError'
+  readonly engine: Engine
+  readonly code: EngineErrorCode
+  readonly status: number | undefined
+  /** The code of `x-engine-error`. */
+  readonly problem: string | undefined
+
+  constructor(engine: Engine, code: EngineErrorCode, said: EngineErrorDetails = {}) {
+    super(`engine ${nameOf(engine)}: ${said.message ?? MESSAGES[code]}`)
+    this.engine = engine
+    this.code = code
+    this.status = said.status
+    this.problem = said.problem
+  }
+}
+
+export interface EngineErrorDetails {
+  readonly message?: string
+  readonly status?: number
+  readonly problem?: string
+}
+
+const MESSAGES: Readonly<Record<EngineErrorCode, string>> = {
+  unreachable: 'it could not be reached',
+  deadline: 'it did not answer in time',
+  redirected: 'it sent us elsewhere, which a signed request does not follow',
+  'answer-too-large': 'its answer is too large',
+  'bad-signature': 'the signature of its answer is wrong',
+  'no-signature': 'its answer is not signed',
+  'engine-refused': 'it refused',
+  'component-refused': 'its component refused',
+  'wrong-share': 'the share that it gave is not the one that was committed to on the chain',
+  'no-endpoint': 'the contract names no URL for it',
+}
+
+function nameOf({ address, endpoint }: Engine): string {
+  const name = address.startsWith('00') ? evmAddress(address) : address
+  return endpoint === '' ? name : `${name} at ${endpoint}`
+}
+
+export type SharingErrorCode =
+  | 'bad-request'
+  | 'unknown-contract'
+  | 'unknown-sharing'
+  | 'id-in-use'
+  | 'not-owner'
+  | 'incomplete-upload'
+  | 'being-deleted'
+  | 'too-few-shares'
+  | 'mixed-shares'
+  | 'refused-by-chain'
+  | 'timeout'
+
+/** About a sharing as a whole. `engines` has what each engine did wrong, where engines are the reason. */
+export class SharingError extends Error {
+  override readonly name = 'SharingError'
+  readonly code: SharingErrorCode
+  readonly engines: readonly EngineError[]
+  constructor(code: SharingErrorCode, message: string, engines: readonly EngineError[] = []) {
+    super(message)
+    this.code = code
+    this.engines = engines
+  }
+}

@@ -1,0 +1,44 @@
+/** The same thing asked of many engines at once, until enough of them have given it. */
+import type { Engine } from '../../src/chain/chain.ts'
+import { EngineError } from './errors.ts'
+
+export interface FanOut<T> {
+  /** Of the engines that did, in the order in which they came. */
+  readonly answers: readonly T[]
+  readonly errors: readonly EngineError[]
+}
+
+/**
+ * Asks all at once; as soon as `enough` have answered the others are let go, and are in neither list. `ask` rejects with an
+ * {@link EngineError} for what an engine does; with anything else this rejects too.
+ */
+export async function fanOut<T>(
+  engines: readonly Engine[],
+  enough: number,
+  ask: (engine: Engine, signal: AbortSignal, index: number) => Promise<T>,
+): Promise<FanOut<T>> {
+  const stop = new AbortController()
+  const answers: T[] = []
+  const errors: EngineError[] = []
+  const one = async (engine: Engine, index: number): Promise<void> => {
+    try {
+      const answer = await ask(engine, stop.signal, index)
+      if (stop.signal.aborted) return
+      answers.push(answer)
+      if (answers.length >= enough) stop.abort()
+    } catch (error) {
+      if (stop.signal.aborted) return
+      if (!(error instanceof EngineError)) {
+        stop.abort()
+        throw error
+      }
+      errors.push(error)
+    }
+  }
+  const ended = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
+  const all = Promise.all(engines.map(one))
+  // Who does not listen to the signal is not waited for.
+  await Promise.race([all, ended])
+  if (answers.length < enough) await all
+  return { answers: [...answers], errors: [...errors] }
+}

@@ -1,0 +1,84 @@
+/** By which keys engines sign their answers: each shows an endorsement by the identity that the contract lists. */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import type { Engine } from '../../src/chain/chain.ts'
+import { memberOf, parseJson } from '../../src/codec/json.ts'
+import { orUndefined } from '../../src/codec/malformed.ts'
+import type { Recipient } from '../../src/offchain/authentication/signed-request.ts'
+import type { HttpRequestData } from '../../src/offchain/http-data.ts'
+import { parseEngineSignature, verifyEndorsement, verifyResponse } from '../../src/offchain/response-signature.ts'
+import { readBounded } from './bounded.ts'
+import type { CallContext, EngineAnswer } from './call.ts'
+import { EngineError } from './errors.ts'
+
+/** Keys that were seen to be an engine's: its address and the key, in hexadecimal. */
+export type ResponseKeys = Map<string, string>
+
+const MAX_DOCUMENT_BYTES = 65_536
+
+interface Signed {
+  readonly engine: Engine
+  readonly request: HttpRequestData
+  readonly recipient: Recipient & { readonly authorization: string }
+  readonly answer: Omit<EngineAnswer, 'signed'>
+  readonly until: AbortSignal
+}
+
+/** Whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something else was signed. */
+export async function whoSigned(context: CallContext, signed: Signed): Promise<boolean> {
+  const { engine, request, recipient, answer } = signed
+  const header = answer.headers.get('x-engine-signature')
+  if (header === null) return false
+  const signature = parseEngineSignature(header)
+  const parts = {
+    chainId: recipient.chain.id,
+    contract: recipient.contract,
+    engine: engine.address,
+    request: {
+      method: request.method,
+      uri: request.uri,
+      authorization: recipient.authorization,
+      bodyDigest: sha256(request.body),
+    },
+    response: {
+      status: answer.status,
+      contentType: answer.headers.get('content-type') ?? '',
+      bodyDigest: sha256(answer.body),
+    },
+    block: answer.block ?? 0,
+  }
+  if (signature === undefined || answer.block === undefined || !verifyResponse(parts, signature)) {
+    throw new EngineError(engine, 'bad-signature')
+  }
+  const key = bytesToHex(signature.publicKey)
+  if (context.keys.get(engine.address) === key) return true
+  if ((await endorsedKey(context, signed)) !== key) {
+    const message = 'its answer is signed by a key that this engine did not endorse'
+    throw new EngineError(engine, 'bad-signature', { message })
+  }
+  context.keys.set(engine.address, key)
+  return true
+}
+
+/** The key that the engine shows, when its identity endorsed it. */
+async function endorsedKey({ fetch, chain }: CallContext, { engine, until }: Signed): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${engine.endpoint}/engine`, {
+      redirect: 'manual',
+      signal: until,
+      credentials: 'omit',
+    })
+    const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)
+    const text = new TextDecoder().decode(document)
+    const shown = memberOf(
+      orUndefined(() => parseJson(text)),
+      'endorsement',
+    )
+    const [key, at, by] = ['public_key', 'issued_at', 'signature'].map((name) => memberOf(shown, name))
+    if (typeof key !== 'string' || typeof at !== 'number' || typeof by !== 'string') return undefined
+    const endorsement = { public_key: key, issued_at: at, signature: by }
+    return verifyEndorsement(endorsement, engine.address, chain) === undefined ? undefined : key
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Secrets that the engines of a contract keep together: each has a share, of which fewer than the threshold say nothing. What an
+ * application does with one: prepare and upload, download, delete, ask how it stands. Shares are in nothing that is thrown here.
+ */
+import type { Block, Engine } from '../../src/chain/chain.ts'
+import type { EngineClient } from './engine-client.ts'
+import { SharingError } from './errors.ts'
+import { readSharing, type Sharing, sharingMethods } from './sharing-contract.ts'
+import type { RequestSigner } from './signers.ts'
+import type { Transactor } from './transactor.ts'
+
+export interface SecretSharing {
+  readonly client: EngineClient
+  /** The owner of the secrets, as engines know him. */
+  readonly signer: RequestSigner
+  /** The same, as the chain does. */
+  readonly transactor: Transactor
+  /** For how long engines may be behind the chain, or busy, before they are given up; half a minute unless given. */
+  readonly patienceMs?: number
+}
+
+/** A sharing with the engines that it is about. */
+export interface SharingState extends Sharing {
+  readonly engines: readonly Engine[]
+  readonly block: Block
+}
+
+const MAX_ID = (1n << 128n) - 1n
+export const POLL_MS = 250
+export const PATIENCE_MS = 30_000
+
+/** The id of a text: a decimal number of 128 bits. Throws a {@link SharingError} otherwise. */
+export function parseSharingId(text: string): bigint {
+  const id = /^(0|[1-9]\d{0,38})$/.test(text) ? BigInt(text) : -1n
+  return id >= 0n && id <= MAX_ID ? id : bad('the id of a sharing is a decimal number below 2^128')
+}
+
+/** How a sharing stands, by the newest block. Undefined when there is none of that id. */
+export async function sharingStatus(client: EngineClient, id: bigint): Promise<SharingState | undefined> {
+  const [block, { engines }] = await Promise.all([client.chain.head(), client.engines()])
+  const sharing = await readSharing(client.chain, client.contract, id, block)
+  if (sharing === undefined) return undefined
+  if (sharing.commitments.length !== engines.length) {
+    throw new SharingError('mixed-shares', 'the contract has other engines now than when the secret was shared')
+  }
+  return { ...sharing, engines, block }
+}
+
+/** As {@link sharingStatus}, of one's own. Rejects with `unknown-sharing`, `not-owner` or `being-deleted`. */
+export async function ownSharing({ client, transactor }: SecretSharing, id: bigint): Promise<SharingState> {
+  const sharing = await sharingStatus(client, id)
+  if (sharing === undefined) throw new SharingError('unknown-sharing', `there is no sharing ${id} in this contract`)
+  if (sharing.owner !== transactor.address) {
+    throw new SharingError('not-owner', `sharing ${id} belongs to somebody else: only its owner can do that`)
+  }
+  if (sharing.deleting) throw new SharingError('being-deleted', `sharing ${id} is being deleted`)
+  return sharing
+}
+
+/** Rejects with `incomplete-upload` unless every engine holds its share. */
+export function refuseUnlessUploaded(sharing: SharingState): void {
+  const missing = sharing.engines.filter((_, at) => sharing.uploaded[at] !== true)
+  if (missing.length === 0) return
+  const named = missing.map(({ address, endpoint }) => endpoint || address).join(', ')
+  throw new SharingError('incomplete-upload', `not every engine holds its share yet; still missing: ${named}`)
+}
+
+/**
+ * Asks all engines to forget a secret, and waits until they have. `gone` is false when some have not within the time that the
+ * caller is patient for; they do when they can be reached again.
+ */
+export async function deleteSecret(context: SecretSharing, id: bigint): Promise<{ readonly gone: boolean }> {
+  const { client, transactor, patienceMs = PATIENCE_MS } = context
+  const sharing = await sharingStatus(client, id)
+  if (sharing?.deleting !== true || sharing.owner !== transactor.address) {
+    refuseUnlessUploaded(await ownSharing(context, id))
+    await transactor.send(client.contract, sharingMethods.deleteSharing(id))
+  }
+  const end = client.now().getTime() + patienceMs
+  while ((await sharingStatus(client, id)) !== undefined) {
+    if (client.now().getTime() >= end) return { gone: false }
+    await client.wait(POLL_MS)
+  }
+  return { gone: true }
+}
+
+export function bad(message: string): never {
+  throw new SharingError('bad-request', message)
+}

@@ -1,0 +1,107 @@
+/**
+ * Secrets and their shares, in the format of existing clients of off-chain components: 32 random bytes before the secret, so that
+ * nobody can try secrets against a commitment; then Shamir over GF(2^8) byte by byte, the share of the engine at place i being the
+ * value at x = i + 1, without x; or, where all shares are needed, as many random shares and what XOR makes of them and the secret.
+ *
+ * Every value of a polynomial here, at 0 or elsewhere, is interpolated by shamir-secret-sharing: f(x) at x = k is g(0) of
+ * g(x) = f(x + k), and in GF(2^8) x + k is x XOR k.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { concatBytes } from '@noble/hashes/utils.js'
+import { combine } from 'shamir-secret-sharing'
+import { SharingError } from './errors.ts'
+
+export type Scheme = 'shamir' | 'xor'
+
+export interface Split {
+  readonly scheme: Scheme
+  /** How many shares there are. */
+  readonly shares: number
+  /** How many of them give the secret back. With XOR, all. */
+  readonly threshold: number
+  readonly random: (bytes: number) => Uint8Array
+}
+
+/** The share of one engine: `index` is the engine's place in the contract's list, from 0. */
+export interface Share {
+  readonly index: number
+  readonly bytes: Uint8Array
+}
+
+const PREFIX_BYTES = 32
+const MAX_SHARES = 255
+/** What engines take as a body unless they are told otherwise. */
+export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
+
+/** In the order of the engines. Rejects with a {@link SharingError} `bad-request` for a threshold or a size that cannot be. */
+export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uint8Array[]> {
+  const { shares, threshold, scheme, random } = split
+  if (secret.length > MAX_SECRET_BYTES) bad(`a secret has ${MAX_SECRET_BYTES} bytes at most`)
+  if (!Number.isInteger(shares) || shares < 2 || shares > MAX_SHARES) bad('a secret is shared among 2 to 255 engines')
+  if (!Number.isInteger(threshold) || threshold < 2 || threshold > shares) {
+    bad(`the threshold is a number from 2 to that of the engines, which is ${shares}`)
+  }
+  if (scheme === 'xor' && threshold !== shares)
+    bad('with XOR every share is needed: the threshold is the number of engines')
+  const hidden = concatBytes(random(PREFIX_BYTES), secret)
+  return scheme === 'xor' ? splitXor(hidden, split) : splitShamir(hidden, split)
+}
+
+/** The secret again. Rejects with a {@link SharingError} for too few shares, two of one engine, or such as do not belong together. */
+export async function combineShares(shares: readonly Share[], threshold: number, scheme: Scheme): Promise<Uint8Array> {
+  if (new Set(shares.map(({ index }) => index)).size !== shares.length) mixed('two shares are of one engine')
+  if (shares.length < threshold || threshold < 2) {
+    throw new SharingError('too-few-shares', `${threshold} shares are needed, and there are ${shares.length}`)
+  }
+  const used = shares.slice(0, threshold)
+  const length = used[0]?.bytes.length ?? 0
+  if (used.some(({ bytes }) => bytes.length !== length)) mixed('the shares are of different lengths')
+  if (length < PREFIX_BYTES) mixed('the shares are shorter than those of any secret')
+  const hidden = scheme === 'xor' ? xor(used.map(({ bytes }) => bytes)) : await valueAt(0, used.map(pointOf))
+  return hidden.slice(PREFIX_BYTES)
+}
+
+/** What the contract keeps of a share. */
+export function commitmentOf(share: Uint8Array): Uint8Array {
+  return sha256(share)
+}
+
+interface Point {
+  readonly x: number
+  readonly y: Uint8Array
+}
+
+function pointOf({ index, bytes }: Share): Point {
+  return { x: index + 1, y: bytes }
+}
+
+/** So many random shares as say nothing of the secret; they and the secret say what the others are. */
+async function splitShamir(hidden: Uint8Array, { shares, threshold, random }: Split): Promise<Uint8Array[]> {
+  const drawn = Array.from({ length: threshold - 1 }, () => Uint8Array.from(random(hidden.length)))
+  const known = [{ x: 0, y: hidden }, ...drawn.map((bytes, index) => pointOf({ index, bytes }))]
+  const rest: Uint8Array[] = []
+  for (let x = threshold; x <= shares; x++) rest.push(await valueAt(x, known))
+  return [...drawn, ...rest]
+}
+
+function valueAt(x: number, points: readonly Point[]): Promise<Uint8Array> {
+  return combine(points.map((point) => concatBytes(point.y, Uint8Array.of(point.x ^ x))))
+}
+
+function splitXor(hidden: Uint8Array, { shares, random }: Split): Uint8Array[] {
+  const drawn = Array.from({ length: shares - 1 }, () => Uint8Array.from(random(hidden.length)))
+  return [...drawn, xor([hidden, ...drawn])]
+}
+
+function xor(all: readonly Uint8Array[]): Uint8Array {
+  const [first = new Uint8Array(), ...others] = all
+  return first.map((byte, at) => others.reduce((sum, other) => sum ^ (other[at] ?? 0), byte))
+}
+
+function bad(message: string): never {
+  throw new SharingError('bad-request', message)
+}
+
+function mixed(message: string): never {
+  throw new SharingError('mixed-shares', message)
+}

@@ -1,0 +1,81 @@
+/** The contract of secret sharing on an EVM (components/secret-sharing/SecretSharing.sol): what a client asks and tells it. */
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { concatBytes } from '@noble/hashes/utils.js'
+import { type Block, ChainError } from '../../src/chain/chain.ts'
+import { abiReader } from '../../src/chain/evm/abi-reader.ts'
+import { malformed, within } from '../../src/codec/malformed.ts'
+import type { Address } from '../../src/offchain/address.ts'
+import type { ChainReader } from './engines.ts'
+import { SharingError } from './errors.ts'
+
+/** As the contract has it. Arrays are in the order of its engines. */
+export interface Sharing {
+  readonly owner: Address
+  readonly threshold: number
+  /** SHA-256 of each share. */
+  readonly commitments: readonly Uint8Array[]
+  /** Which engines say on the chain that they hold their share. */
+  readonly uploaded: readonly boolean[]
+  /** Until then shares are given out; undefined when nobody asked for them. */
+  readonly downloadDeadline: Date | undefined
+  readonly deleting: boolean
+}
+
+const MAX_ENGINES = 255
+
+/** The payloads of its methods. `id` has 128 bits. */
+export const sharingMethods = {
+  registerSharing: (id: bigint, threshold: number, commitments: readonly Uint8Array[]): Uint8Array =>
+    concatBytes(
+      selector('registerSharing(uint128,uint8,bytes32[])'),
+      ...[id, BigInt(threshold), 0x60n, BigInt(commitments.length)].map(word),
+      ...commitments,
+    ),
+  requestDownload: (id: bigint): Uint8Array => concatBytes(selector('requestDownload(uint128)'), word(id)),
+  deleteSharing: (id: bigint): Uint8Array => concatBytes(selector('deleteSharing(uint128)'), word(id)),
+  sharing: (id: bigint): Uint8Array => concatBytes(selector('sharing(uint128)'), word(id)),
+} as const
+
+/** Undefined when there is none. Rejects with a ChainError when the chain cannot be asked, or a {@link SharingError} when that is no such contract. */
+export async function readSharing(
+  chain: ChainReader,
+  contract: Address,
+  id: bigint,
+  block: Block,
+): Promise<Sharing | undefined> {
+  const answer = await chain.read(contract, sharingMethods.sharing(id), block).catch((error: unknown) => {
+    throw error instanceof ChainError && error.reverted ? notOne() : error
+  })
+  // Nothing at all is what an address without that method may answer.
+  if (answer.length === 0) throw notOne()
+  return within('what the contract says of a sharing', () => parseSharing(answer))
+}
+
+function parseSharing(answer: Uint8Array): Sharing | undefined {
+  const from = abiReader(answer)
+  const owner = from.address(0)
+  if (/^0+$/.test(owner)) return undefined
+  const [commitments, uploaded] = [from.array(2, MAX_ENGINES), from.array(3, MAX_ENGINES)]
+  if (commitments.length !== uploaded.length) malformed('it has another number of commitments than of engines')
+  const deadline = from.number(4)
+  return {
+    owner,
+    threshold: from.number(1),
+    commitments: Array.from({ length: commitments.length }, (_, at) => Uint8Array.from(commitments.elements.word(at))),
+    uploaded: Array.from({ length: uploaded.length }, (_, at) => uploaded.elements.number(at) !== 0),
+    downloadDeadline: deadline === 0 ? undefined : new Date(deadline * 1000),
+    deleting: from.number(5) !== 0,
+  }
+}
+
+function notOne(): SharingError {
+  return new SharingError('unknown-contract', 'the contract at this address is none of secret sharing')
+}
+
+function selector(signature: string): Uint8Array {
+  return keccak_256(new TextEncoder().encode(signature)).subarray(0, 4)
+}
+
+function word(value: bigint): Uint8Array {
+  return Uint8Array.from(value.toString(16).padStart(64, '0').match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
+}

@@ -1,0 +1,80 @@
+/** Who sends transactions to the contract: an account whose key the application holds, or a wallet. */
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { type Account, type Chain, ChainError } from '../../src/chain/chain.ts'
+import { isObject, own } from '../../src/codec/json.ts'
+import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
+import { SharingError } from './errors.ts'
+import type { Eip1193Provider } from './signers.ts'
+
+export interface Transactor {
+  readonly address: Address
+  /** Resolves when it is included. Rejects with a {@link SharingError} `refused-by-chain` or `timeout`. */
+  send(to: Address, payload: Uint8Array): Promise<void>
+}
+
+export interface Patience {
+  readonly now: () => Date
+  readonly wait: (ms: number) => Promise<void>
+  /** For how long a transaction may take; two minutes unless given. */
+  readonly patienceMs?: number
+}
+
+const PATIENCE_MS = 120_000
+const POLL_MS = 200
+
+export function accountTransactor(chain: Pick<Chain, 'account'>, key: Uint8Array, patience: Patience): Transactor {
+  const account = chain.account(key)
+  return {
+    address: account.address,
+    send: async (to, payload) => {
+      const transaction = await signedBy(account, to, payload)
+      await account.submit(transaction)
+      await eventually(patience, async () => {
+        const outcome = await account.outcome(transaction)
+        if (outcome === 'failed' || outcome === 'lost')
+          refused(`the transaction was ${outcome === 'lost' ? 'replaced by another one' : 'refused by the contract'}`)
+        return outcome === 'included'
+      })
+    },
+  }
+}
+
+async function signedBy(account: Account, to: Address, payload: Uint8Array) {
+  try {
+    return await account.sign(to, payload, 0n, await account.nextNonce())
+  } catch (error) {
+    if (error instanceof ChainError && error.reverted) refused(error.message)
+    throw error
+  }
+}
+
+/** `account` is one of those that the wallet gives by `eth_requestAccounts`. */
+export function walletTransactor(provider: Eip1193Provider, account: string, patience: Patience): Transactor {
+  const address = parseAddress(account)
+  return {
+    address,
+    send: async (to, payload) => {
+      const call = { from: evmAddress(address), to: evmAddress(to), data: `0x${bytesToHex(payload)}` }
+      const hash = await provider.request({ method: 'eth_sendTransaction', params: [call] })
+      await eventually(patience, async () => {
+        const receipt = await provider.request({ method: 'eth_getTransactionReceipt', params: [hash] })
+        if (!isObject(receipt)) return false
+        if (own(receipt, 'status') !== '0x1') refused('the transaction was refused by the contract')
+        return true
+      })
+    },
+  }
+}
+
+async function eventually({ now, wait, patienceMs }: Patience, isDone: () => Promise<boolean>): Promise<void> {
+  const end = now().getTime() + (patienceMs ?? PATIENCE_MS)
+  while (!(await isDone())) {
+    if (now().getTime() >= end)
+      throw new SharingError('timeout', 'the transaction was sent, and was not included in time')
+    await wait(POLL_MS)
+  }
+}
+
+function refused(message: string): never {
+  throw new SharingError('refused-by-chain', message)
+}

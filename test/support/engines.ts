@@ -1,0 +1,332 @@
+/**
+ * Small engines of secret sharing in this process, over HTTP, on a local chain: they do what an engine and the component would,
+ * and each can be told to misbehave in one way.
+ */
+import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { deploy } from '../../components/test/evm.ts'
+import { readSharing } from '../../sdk/client/sharing-contract.ts'
+import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import type { Account } from '../../src/chain/chain.ts'
+import { chainIdOf, type EvmChain, evmChain } from '../../src/chain/evm/evm.ts'
+import type { JsonRpc } from '../../src/chain/json-rpc.ts'
+import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
+import { authenticate } from '../../src/offchain/authentication/authenticate.ts'
+import {
+  type Endorsement,
+  endorse,
+  responseSignatureInput,
+  writeEngineSignature,
+} from '../../src/offchain/response-signature.ts'
+
+/** What an engine does wrong. */
+export type Misbehaviour =
+  | 'none'
+  /** Gives another share than it took. */
+  | 'wrong-share'
+  /** Gives the share of another engine. */
+  | 'share-of-another'
+  /** Answers, after the client has lost patience. */
+  | 'slow'
+  | 'breaks-off'
+  /** A body without end. */
+  | 'endless'
+  | 'redirects'
+  | 'not-this-engine'
+  | 'unknown-contract'
+  | 'trap'
+  | 'overloaded-once'
+  /** Answers by a block that knows nothing of it, the first two times. */
+  | 'behind'
+  | 'refuses'
+  /** Puts what it was sent, and what it keeps, into its refusal, its headers and its problem code. */
+  | 'echoes'
+  /** Signs something else. */
+  | 'wrong-signature'
+  /** Signs with a key that its identity did not endorse. */
+  | 'foreign-key'
+  | 'malformed-signature'
+  | 'unsigned'
+  /** Says that it took the share, and never tells the chain. */
+  | 'forgets'
+
+export interface TestEngine {
+  readonly address: Address
+  readonly key: Uint8Array
+  readonly endpoint: string
+  behaviour: Misbehaviour
+  /** Shares by id. */
+  readonly shares: Map<string, Uint8Array>
+  /** Method and uri of each request to the contract, and its authorization. */
+  readonly requests: { readonly target: string; readonly authorization: string }[]
+}
+
+export interface TestEngines {
+  readonly chain: EvmChain
+  readonly rpc: JsonRpc
+  readonly directory: string
+  readonly contract: Address
+  readonly engines: readonly TestEngine[]
+  stop(): Promise<void>
+}
+
+interface Running extends TestEngine {
+  readonly server: Server
+  readonly signing: KeyObject
+  readonly endorsement: Endorsement
+  readonly account: Account
+  /** Requests since its behaviour was set to what it is. */
+  patience: number
+}
+
+export async function startEngines(count: number): Promise<TestEngines> {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-engines-'))
+  const rpc = await localJsonRpc(blockFiles(directory), () => new Date())
+  const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
+  const world: { contract: Address; chain: EvmChain; engines: Running[] } = { contract: '', chain, engines: [] }
+  for (let at = 0; at < count; at++) world.engines.push(await startEngine(world))
+  const engines = world.engines.map(({ address, endpoint }) => ({ engine: evmAddress(address), endpoint }))
+  const args = { engines, componentSha256: new Uint8Array(32).fill(1), componentUri: '' }
+  world.contract = parseAddress((await deploy(rpc, 'SecretSharing', args)).address)
+  return {
+    ...{ chain, rpc, directory, contract: world.contract, engines: world.engines },
+    stop: async () => {
+      for (const { server } of world.engines) server.closeAllConnections()
+      await Promise.all(world.engines.map(({ server }) => new Promise((resolve) => server.close(resolve))))
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+type World = { contract: Address; chain: EvmChain; engines: Running[] }
+
+async function startEngine(world: World): Promise<Running> {
+  const key = new Uint8Array(randomBytes(32)).with(0, 1)
+  const account = world.chain.account(key)
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const raw = new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }).subarray(-32))
+  const endorsed = { chainId: world.chain.id, engine: account.address, publicKey: raw, issuedAt: Date.now() }
+  const server = createServer((request, response) => {
+    serve(world, engine, request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const engine: Running = {
+    ...{ server, endpoint, key, account, address: account.address, signing: privateKey, patience: 0 },
+    ...{ behaviour: 'none', shares: new Map(), requests: [], endorsement: endorse(endorsed, key) },
+  }
+  return engine
+}
+
+interface Said {
+  status: number
+  body: Uint8Array
+  headers: Record<string, string>
+}
+
+async function serve(
+  world: World,
+  engine: Running,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  const body = new Uint8Array(Buffer.concat(chunks))
+  if (incoming.url === '/engine') {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ address: evmAddress(engine.address), endorsement: engine.endorsement }))
+    return
+  }
+  const uri = (incoming.url ?? '').replace(/^\/offchain\/[^/]+/, '')
+  const method = incoming.method ?? ''
+  const authorization = incoming.headers.authorization ?? ''
+  engine.requests.push({ target: `${method} ${uri}`, authorization })
+  const asked = { method, uri, body, authorization, contentType: incoming.headers['content-type'] ?? '' }
+  if (await misbehaves(engine, response)) return
+  const head = await world.chain.head()
+  const said = changed(engine, asked, await answerOf(world, engine, asked), world)
+  const block = isBehind(engine) ? 0 : head.number
+  response.writeHead(said.status, {
+    ...said.headers,
+    'x-engine-block': String(block),
+    ...signatureOf(world, engine, { asked, said, block }),
+  })
+  response.end(said.body)
+}
+
+interface Asked {
+  readonly method: string
+  readonly uri: string
+  readonly body: Uint8Array
+  readonly authorization: string
+  readonly contentType: string
+}
+
+/** Whether it has answered already, in a way that is no answer. */
+async function misbehaves(engine: Running, response: ServerResponse): Promise<boolean> {
+  const problem = (status: number, code: string): true => {
+    response.writeHead(status, { 'x-engine-error': code, 'content-type': 'application/problem+json' })
+    response.end(JSON.stringify({ status, code }))
+    return true
+  }
+  switch (engine.behaviour) {
+    case 'slow':
+      await wait(3000, undefined, { ref: false })
+      return false
+    case 'breaks-off':
+      response.destroy()
+      return true
+    case 'endless':
+      response.writeHead(200)
+      while (!response.destroyed) {
+        if (!response.write(Buffer.alloc(65_536))) await wait(1)
+      }
+      return true
+    case 'redirects':
+      response.writeHead(307, { location: 'http://127.0.0.1:9/' }).end()
+      return true
+    case 'not-this-engine':
+      return problem(421, 'not-this-engine')
+    case 'unknown-contract':
+      return problem(404, 'unknown-contract')
+    case 'trap':
+      return problem(500, 'component-trap')
+    case 'overloaded-once':
+      engine.patience += 1
+      return engine.patience === 1 && problem(503, 'overloaded')
+    default:
+      return false
+  }
+}
+
+function isBehind(engine: Running): boolean {
+  return engine.behaviour === 'behind' && engine.patience++ < 2
+}
+
+function changed(engine: Running, asked: Asked, said: Said, world: World): Said {
+  const isShare = asked.method === 'GET' && said.status === 200
+  if (engine.behaviour === 'behind' && engine.patience < 2) return refusal(404, 'Unknown sharing')
+  if (engine.behaviour === 'refuses') return refusal(401, 'Unauthorized')
+  if (engine.behaviour === 'wrong-share' && isShare) return { ...said, body: said.body.map((byte) => byte ^ 1) }
+  if (engine.behaviour === 'share-of-another' && isShare) {
+    const other = world.engines.find(({ address }) => address !== engine.address)
+    return { ...said, body: other?.shares.get(asked.uri.slice('/shares/'.length)) ?? said.body }
+  }
+  if (engine.behaviour === 'echoes') {
+    const share = asked.body.length > 0 ? asked.body : said.body
+    const hex = Buffer.from(share).toString('hex').slice(0, 4000)
+    const headers = { 'x-engine-error': hex, 'content-type': 'text/plain' }
+    return { status: 500, body: Buffer.from(`${hex} ${Buffer.from(share).toString('base64')}`), headers }
+  }
+  return said
+}
+
+function refusal(status: number, error: string): Said {
+  return { status, body: Buffer.from(`{ "error": "${error}" }`), headers: {} }
+}
+
+/** What the component does: the table of secret sharing. */
+async function answerOf(world: World, engine: Running, asked: Asked): Promise<Said> {
+  const id = /^\/shares\/(\d+)$/.exec(asked.uri)?.[1]
+  if (id === undefined) return refusal(404, 'Invalid URL')
+  const { chain, contract } = world
+  const sharing = await readSharing(chain, contract, BigInt(id), await chain.head())
+  if (sharing === undefined) return refusal(404, 'Unknown sharing')
+  const headers = [
+    { name: 'authorization', values: [asked.authorization] },
+    ...(asked.contentType === '' ? [] : [{ name: 'content-type', values: [asked.contentType] }]),
+  ]
+  const request = { method: asked.method, uri: asked.uri, headers, body: asked.body }
+  const input = { engine: engine.address, contract, chain, request, now: new Date(), addresses: [sharing.owner] }
+  if (authenticate(input) === undefined) return refusal(401, 'Unauthorized')
+  if (asked.method === 'GET') {
+    const share = engine.shares.get(id)
+    if (share === undefined || (sharing.downloadDeadline ?? new Date(0)) < new Date()) {
+      return refusal(400, 'Download not requested, or download deadline has been passed')
+    }
+    return { status: 200, body: share, headers: { 'content-type': 'application/octet-stream' } }
+  }
+  const commitment = sharing.commitments[world.engines.findIndex(({ address }) => address === engine.address)]
+  if (digest(asked.body).toString('hex') !== Buffer.from(commitment ?? []).toString('hex')) {
+    return refusal(401, "User uploaded data doesn't match commitment")
+  }
+  engine.shares.set(id, asked.body)
+  if (engine.behaviour !== 'forgets') await tell(world, engine, 'registerShared(uint128)', BigInt(id))
+  return { status: 201, body: new Uint8Array(), headers: {} }
+}
+
+/** Sends a transaction that has an id alone. */
+async function tell({ chain, contract }: World, { account }: Running, method: string, id: bigint): Promise<void> {
+  const { keccak_256 } = await import('@noble/hashes/sha3.js')
+  const selector = Buffer.from(keccak_256(Buffer.from(method))).subarray(0, 4)
+  const payload = Buffer.concat([selector, Buffer.from(id.toString(16).padStart(64, '0'), 'hex')])
+  await account.submit(await account.sign(contract, payload, 0n, await account.nextNonce()))
+  await chain.head()
+}
+
+/** Every engine forgets what is being deleted, as their components do when the state has changed. */
+export async function forgetDeleted({ chain, contract, engines }: TestEngines, id: bigint): Promise<void> {
+  for (const engine of engines as readonly Running[]) {
+    engine.shares.delete(id.toString())
+    await tell({ chain, contract, engines: [] }, engine, 'registerDeleted(uint128)', id)
+  }
+}
+
+interface Exchanged {
+  readonly asked: Asked
+  readonly said: Said
+  readonly block: number
+}
+
+function signatureOf(world: World, engine: Running, { asked, said, block }: Exchanged): Record<string, string> {
+  const { behaviour } = engine
+  if (behaviour === 'unsigned') return {}
+  if (behaviour === 'malformed-signature') return { 'x-engine-signature': 'ed25519 00' }
+  const time = Date.now()
+  const input = responseSignatureInput({
+    ...{ chainId: world.chain.id, contract: world.contract, engine: engine.address, block, time },
+    request: {
+      method: asked.method,
+      uri: asked.uri,
+      authorization: asked.authorization,
+      bodyDigest: digest(asked.body),
+    },
+    response: {
+      status: behaviour === 'wrong-signature' ? 299 : said.status,
+      contentType: said.headers['content-type'] ?? '',
+      bodyDigest: digest(said.body),
+    },
+  })
+  const foreign = behaviour === 'foreign-key'
+  const key = foreign ? generateKeyPairSync('ed25519').privateKey : engine.signing
+  const publicKey = foreign ? publicOf(key) : new Uint8Array(Buffer.from(engine.endorsement.public_key, 'hex'))
+  const signature = new Uint8Array(sign(null, input, key))
+  return { 'x-engine-signature': writeEngineSignature({ publicKey, time, signature }) }
+}
+
+function publicOf(key: KeyObject): Uint8Array {
+  const { x = '' } = createPrivateKey({
+    key: key.export({ format: 'der', type: 'pkcs8' }),
+    format: 'der',
+    type: 'pkcs8',
+  }).export({ format: 'jwk' })
+  return new Uint8Array(Buffer.from(x, 'base64url'))
+}
+
+function digest(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest()
+}
+
+/** As if it had just been started with this behaviour. */
+export function behave(engine: TestEngine | undefined, behaviour: Misbehaviour): void {
+  if (engine === undefined) throw new Error('there is no such engine')
+  Object.assign(engine, { behaviour, patience: 0 })
+  engine.requests.length = 0
+}
