@@ -25,6 +25,8 @@ await build({
   // if `http/app.ts` did not tell it how to check and to write.
   external: [
     ...['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
+    // Native code again, which recovers keys faster where it is installed.
+    'secp256k1/bindings.js',
     ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
   ],
   logLevel: 'warning',

@@ -1,0 +1,51 @@
+/**
+ * Who signed a request, of those that a component would believe. A component asks by operation 0x80; what is then done with the
+ * answer is its own affair. Whether the request was used before is the engine's to say: `id` is what it remembers until `until`.
+ */
+import type { Address } from '../address.ts'
+import type { HttpRequestData } from '../http-data.ts'
+import { readOffchainV2 } from './offchain-v2.ts'
+import { accountOf, recover } from './recover.ts'
+import { readSecp256k1 } from './secp256k1.ts'
+import { onlyValue, type Profile, type Recipient } from './signed-request.ts'
+
+export interface AuthenticationInput extends Recipient {
+  readonly request: HttpRequestData
+  /** The engine's clock. */
+  readonly now: Date
+  /** Those that may have signed, in their canonical form. */
+  readonly addresses: readonly Address[]
+}
+
+export interface Authenticated {
+  /** One of those that were asked about. */
+  readonly address: Address
+  /** SHA-256 of the signed message in hexadecimal. Never of the signature, which could be written in another way. */
+  readonly id: string
+  /** Until then it is to be remembered; after that its time refuses it. */
+  readonly until: Date
+  readonly profile: ProfileName
+}
+
+export type ProfileName = 'secp256k1' | 'offchain-v2'
+
+const profiles: Readonly<Record<ProfileName, Profile>> = { secp256k1: readSecp256k1, 'offchain-v2': readOffchainV2 }
+
+/**
+ * Undefined unless the request has exactly one `authorization`, of a known profile, for this engine, contract and chain, of the
+ * right time, whose signature is that of one of `addresses`. Never throws for what is in the request.
+ */
+export function authenticate(input: AuthenticationInput): Authenticated | undefined {
+  const [, name = '', parameters = ''] =
+    /^([a-z0-9-]+) (.*)$/s.exec(onlyValue(input.request, 'authorization') ?? '') ?? []
+  if (!isProfile(name) || input.addresses.length === 0) return undefined
+  const signed = profiles[name](parameters, input.request, input, input.now)
+  const publicKey = signed && recover(signed.digest, signed.signature)
+  if (signed === undefined || publicKey === undefined) return undefined
+  const address = accountOf(publicKey, input.chain.addresses)
+  return input.addresses.includes(address) ? { address, id: signed.id, until: signed.until, profile: name } : undefined
+}
+
+function isProfile(name: string): name is ProfileName {
+  return Object.hasOwn(profiles, name)
+}

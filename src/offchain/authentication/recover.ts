@@ -1,0 +1,73 @@
+/**
+ * Whose key made a signature: ECDSA over secp256k1, SEC 1 section 4.1.6. By @noble/curves, until the native library has been
+ * loaded where there is one; both answer alike. Of the two signatures that everybody can make of one, only that with the lower s is taken.
+ */
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import type { Address } from '../address.ts'
+import type { RecoverableSignature } from './signed-request.ts'
+
+/** The uncompressed public key, 65 bytes; undefined when no key makes this signature. */
+export type Recover = (digest: Uint8Array, signature: RecoverableSignature) => Uint8Array | undefined
+
+/** Half the order of the group, rounded down. */
+const HALF_ORDER = hexToBytes('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
+
+let native: Recover | undefined
+let asked: Promise<void> | undefined
+
+/** By the fastest there is. The first call asks for the native library, which later ones have. */
+export const recover: Recover = (digest, signature) => {
+  void loadNative()
+  return (native ?? recoverPure)(digest, signature)
+}
+
+export const recoverPure: Recover = (digest, { compact, recovery }) => {
+  if (isHigh(compact)) return undefined
+  try {
+    const { Signature } = secp256k1
+    return Signature.fromBytes(compact, 'compact').addRecoveryBit(recovery).recoverPublicKey(digest).toBytes(false)
+  } catch {
+    return undefined
+  }
+}
+
+/** Loads the native library once, and says by what keys are recovered from then on. */
+export async function loadNative(): Promise<'native' | 'pure'> {
+  asked ??= import('secp256k1/bindings.js').then(
+    ({ default: { ecdsaRecover } }) => {
+      native = (digest, { compact, recovery }) => {
+        if (isHigh(compact)) return undefined
+        try {
+          return ecdsaRecover(compact, recovery, digest, false)
+        } catch {
+          return undefined
+        }
+      }
+    },
+    () => undefined,
+  )
+  await asked
+  return native === undefined ? 'pure' : 'native'
+}
+
+function isHigh(compact: Uint8Array): boolean {
+  for (const [at, byte] of HALF_ORDER.entries()) {
+    const given = compact[32 + at] ?? 0
+    if (given !== byte) return given > byte
+  }
+  return false
+}
+
+/** The account of an uncompressed public key: the last 20 bytes of keccak-256 of its point, or on Partisia of SHA-256 of all 65 bytes. */
+export function accountOf(publicKey: Uint8Array, addresses: 'evm' | 'partisia'): Address {
+  const digest = addresses === 'evm' ? keccak_256(publicKey.subarray(1)) : sha256(publicKey)
+  return `00${bytesToHex(digest.subarray(12))}`
+}
+
+/** The account of a private key of 32 bytes. */
+export function accountOfKey(key: Uint8Array, addresses: 'evm' | 'partisia'): Address {
+  return accountOf(secp256k1.getPublicKey(key, false), addresses)
+}

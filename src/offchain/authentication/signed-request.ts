@@ -1,0 +1,47 @@
+/** What a profile of authentication reads from a request: who made it is recovered from the signature, and nothing is believed before. */
+import type { Address } from '../address.ts'
+import type { HttpRequestData } from '../http-data.ts'
+
+/** Whom a signed request is for. A signature for one recipient says nothing to another. */
+export interface Recipient {
+  readonly engine: Address
+  readonly contract: Address
+  readonly chain: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
+}
+
+/** r and s, 32 bytes each, and which of the two points that r may stand for. */
+export interface RecoverableSignature {
+  readonly compact: Uint8Array
+  readonly recovery: 0 | 1
+}
+
+/** A well-formed signed request of the right time, whose signature nobody has looked at. */
+export interface SignedRequest {
+  /** 32 bytes: what was signed. */
+  readonly digest: Uint8Array
+  readonly signature: RecoverableSignature
+  /** SHA-256 of the signed message in hexadecimal: a request has one, however its signature is written. */
+  readonly id: string
+  /** From when on its time refuses it anyway. */
+  readonly until: Date
+}
+
+/** A method of authentication: reads what stands after its name in `authorization`. Undefined for whatever it does not accept. */
+export type Profile = (
+  parameters: string,
+  request: HttpRequestData,
+  recipient: Recipient,
+  now: Date,
+) => SignedRequest | undefined
+
+/** The only value of a header, or the empty text when there is none. Undefined when there are several: no one could say which counts. */
+export function onlyValue({ headers }: Pick<HttpRequestData, 'headers'>, name: string): string | undefined {
+  const values = headers.filter((header) => header.name.toLowerCase() === name).flatMap((header) => header.values)
+  return values.length > 1 ? undefined : (values[0] ?? '')
+}
+
+/** Milliseconds since 1970 as they were written: decimal, without leading zeros or a sign. */
+export function parseTime(text: string): number | undefined {
+  const time = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN
+  return Number.isSafeInteger(time) ? time : undefined
+}
