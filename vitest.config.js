@@ -28,6 +28,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'sqlite',
+          globalSetup: ['test/support/component-setup.ts'],
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'components/**/*.test.ts', 'sdk/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...POSTGRESQL],
         },

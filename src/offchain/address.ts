@@ -14,11 +14,11 @@ export function parseAddress(text: string): Address {
 }
 
 export function addressBytes(address: Address): Uint8Array {
-  return Buffer.from(address, 'hex')
+  return Uint8Array.from({ length: address.length / 2 }, (_, at) => Number.parseInt(address.slice(2 * at, 2 * at + 2), 16))
 }
 
 export function addressOf(bytes: Uint8Array): Address {
-  return Buffer.from(bytes).toString('hex')
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** As JSON-RPC of an EVM chain writes it. */

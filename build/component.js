@@ -1,0 +1,45 @@
+// What components need beside the command: the thread they run in, QuickJS, and what their authors import.
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+const root = join(import.meta.dirname, '..')
+const shared = { absWorkingDir: root, bundle: true, target: 'node20.19', legalComments: 'none', logLevel: 'warning' }
+
+/** The worker and `quickjs.wasm` into a directory. */
+export async function buildWorker(directory) {
+  mkdirSync(directory, { recursive: true })
+  await build({
+    ...shared,
+    entryPoints: ['src/component/worker.ts'],
+    outfile: join(directory, 'component-worker.cjs'),
+    platform: 'node',
+    format: 'cjs',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    // Native code of an optional dependency.
+    external: ['secp256k1'],
+  })
+  const require = createRequire(import.meta.url)
+  copyFileSync(require.resolve('quickjs-wasi/quickjs.wasm'), join(directory, 'quickjs.wasm'))
+}
+
+/** `vouchsafe/component` and `vouchsafe/component-test` into a directory. */
+export async function buildSdk(directory) {
+  const outfile = (name) => join(directory, `${name}.js`)
+  await build({
+    ...shared,
+    entryPoints: ['sdk/component/index.ts'],
+    outfile: outfile('component'),
+    platform: 'neutral',
+    format: 'esm',
+  })
+  await build({
+    ...shared,
+    entryPoints: ['sdk/component-test/index.ts'],
+    outfile: outfile('component-test'),
+    platform: 'node',
+    format: 'esm',
+  })
+}

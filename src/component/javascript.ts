@@ -1,0 +1,103 @@
+/**
+ * Components in JavaScript. A script is evaluated once; then the memory of its QuickJS is copied, and put back after each call, in
+ * place: nothing of one call is there in the next. Its stack pointer is the only other thing in that module that changes.
+ */
+import type { Hosted } from './hosted.ts'
+import { PRELUDE } from './prelude.ts'
+import { evaluate, instantiate, type QuickJs, textFunction, valueOf } from './quickjs.ts'
+import type { RuntimeLimits } from './runtime.ts'
+import { trap } from './trap.ts'
+
+export interface ScriptCall {
+  readonly hook: string
+  readonly input: Uint8Array
+  readonly stateLength: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** A script in its machine, as it was after it had been evaluated. */
+export interface Script {
+  readonly hooks: () => readonly string[]
+  /** What the hook gave back. Throws a Trap, or what WebAssembly throws; the script must be put back in any case. */
+  readonly run: (call: ScriptCall, hosted: Hosted) => Uint8Array
+  readonly putBack: () => void
+}
+
+/** Of the machine's own memory: its data, its stack, and what it keeps beside what a script asks for. */
+const OWN_BYTES = 1_441_792
+const STACK_BYTES = 524_288
+/** Free memory that most calls can do with: one that must let the memory grow costs a new instance after it. */
+const SPARE_BYTES = 524_288
+
+/** Throws a ComponentError when the script throws, or asks its engine for anything. */
+export function loadScript(module: WebAssembly.Module, source: string, limits: RuntimeLimits): Script {
+  let running: { readonly now: number; readonly hosted: Hosted } | undefined
+  const host = {
+    call: (name: string, machine: QuickJs, args: readonly number[]): number | undefined =>
+      name === 'hosted' ? hosted(running?.hosted, machine, args) : textFunction(name, machine, args),
+    now: () => running?.now ?? 0,
+  }
+  let machine = instantiate(module, host)
+  prepare(machine, limits)
+  evaluate(machine, PRELUDE, 'prelude')
+  const [runner, hooks] = [taken(machine, 'engineRun'), taken(machine, 'engineHooks')]
+  evaluate(machine, source, 'component.js')
+  const { exports } = machine
+  exports.wasm_free(exports.wasm_malloc(SPARE_BYTES))
+  const image = machine.bytes().slice()
+  const stackPointer = exports.__stack_pointer.value
+  return {
+    hooks: () => machine.textOf(call(machine, hooks, [])).split(' '),
+    run: ({ hook, input, stateLength, now }, hosted) => {
+      running = { now, hosted }
+      const args = [machine.newText(Buffer.from(hook)), machine.newBytes(input), machine.exports.qjs_new_number(stateLength)]
+      const result = call(machine, runner, args)
+      return machine.exports.qjs_is_string(result) === 0 ? machine.bytesOf(result) : trap(machine.textOf(result))
+    },
+    putBack: () => {
+      running = undefined
+      const missing = image.length - machine.bytes().length
+      if (missing !== 0) machine = instantiate(module, host)
+      const { memory, __stack_pointer } = machine.exports
+      if (missing !== 0) memory.grow((image.length - memory.buffer.byteLength) / 65_536)
+      machine.bytes().set(image)
+      __stack_pointer.value = stackPointer
+    },
+  }
+}
+
+function prepare({ exports, newText: _, write }: QuickJs, limits: RuntimeLimits): void {
+  exports._initialize()
+  if (exports.qjs_init() !== 0) trap('QuickJS could not start')
+  exports.qjs_set_memory_limit(Math.max(limits.memoryBytes - OWN_BYTES, OWN_BYTES))
+  exports.qjs_set_max_stack_size(STACK_BYTES)
+  for (const name of ['hosted', 'encode', 'decode']) {
+    const at = write(Buffer.from(name))
+    exports.qjs_set_prop_string(exports.qjs_get_global(), at, exports.qjs_new_host_function(at, name.length, 0))
+  }
+}
+
+/** A function that the prelude has left, out of the reach of the script. */
+function taken(machine: QuickJs, name: string): number {
+  const { exports, write } = machine
+  const value = exports.qjs_get_prop_string(exports.qjs_get_global(), write(Buffer.from(name)))
+  evaluate(machine, `delete globalThis.${name}`, 'prelude')
+  return value
+}
+
+function call(machine: QuickJs, run: number, args: readonly number[]): number {
+  const { exports, write } = machine
+  const list = write(Buffer.from(Uint32Array.from(args).buffer))
+  return valueOf(machine, exports.qjs_call(run, exports.qjs_get_undefined(), args.length, list))
+}
+
+function hosted(running: Hosted | undefined, machine: QuickJs, [code = 0, operand = 0]: readonly number[]): number | undefined {
+  if (running === undefined) return trap('the script asks its engine while it is loaded; ask inside a hook')
+  try {
+    const result = running.call(machine.exports.qjs_get_float64(code), machine.bytesOf(operand))
+    return result && machine.newBytes(result)
+  } catch (error) {
+    return running.fail(error)
+  }
+}

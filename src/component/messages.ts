@@ -1,0 +1,75 @@
+/**
+ * What the engine's thread and a worker tell each other. A worker has one job at a time. While it runs one it answers to nothing;
+ * it asks, sleeps on `signal`, and takes the answer from its port.
+ */
+import type { Address } from '../offchain/address.ts'
+import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
+import type { Effects, RuntimeLimits, TimerState } from './runtime.ts'
+
+export interface WorkerData {
+  /** One number, which grows with each answer. */
+  readonly signal: Int32Array
+  readonly limits: RuntimeLimits
+  /** QuickJS, compiled, with a bound on its memory. */
+  readonly quickjs: WebAssembly.Module
+}
+
+/** What a worker runs a component from; it keeps it until it is told to forget it. */
+export type Program =
+  | { readonly kind: 'wasm'; readonly module: WebAssembly.Module; readonly memoryName: string }
+  | { readonly kind: 'javascript'; readonly source: string }
+
+export interface Job {
+  readonly component: string
+  /** With the first job of a component. */
+  readonly program: Program | undefined
+  readonly forget: string | undefined
+  /** Undefined asks for the hooks of a script. */
+  readonly call: CallMessage | undefined
+}
+
+export interface CallMessage {
+  readonly hook: string
+  /** Context, state, and what the hook is about. */
+  readonly input: Uint8Array
+  readonly stateLength: number
+  readonly contract: Address
+  readonly engine: Address
+  readonly chain: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
+  readonly block: { readonly number: number; readonly time: number }
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** What its result is to have in it. */
+  readonly expects: 'response' | 'engines' | 'nothing'
+}
+
+/** What only the engine can answer. */
+export type Ask =
+  | { readonly ask: 'load'; readonly bucket: Uint8Array; readonly key: Uint8Array }
+  | { readonly ask: 'contract'; readonly input: Uint8Array }
+  | { readonly ask: 'send'; readonly request: HttpRequestData }
+  | { readonly ask: 'configuration'; readonly key: string }
+  | { readonly ask: 'timers' }
+  | { readonly ask: 'spent'; readonly id: string }
+
+export type Answer =
+  | Uint8Array
+  | HttpResponseData
+  | string
+  | readonly TimerState[]
+  | boolean
+  | undefined
+  | { readonly failed: string }
+
+export type Report =
+  | { readonly report: 'ready' }
+  /** Its hooks, of a script that was asked about. */
+  | { readonly report: 'hooks'; readonly hooks: readonly string[] }
+  | {
+      readonly report: 'done'
+      readonly response: HttpResponseData | undefined
+      readonly result: Uint8Array
+      /** Undefined when there are none, which is the most common and costs nothing to send. */
+      readonly effects: Effects | undefined
+    }
+  | { readonly report: 'trap' | 'bad-response'; readonly message: string; readonly log: readonly string[] }

@@ -1,0 +1,89 @@
+/**
+ * Reads the binary form of WebAssembly as far as sections and what they say of the outside: types, imports, exports, memories,
+ * tables. What is in functions is for the compiler to validate. WebAssembly Core Specification, "Binary Format".
+ */
+import { ComponentError } from './runtime.ts'
+
+/** Throws a ComponentError; `why` is a sentence about the module. */
+export function refuseModule(why: string): never {
+  throw new ComponentError(why)
+}
+
+/** Reads from the front of a part of a module, and never past its end. */
+export interface ModuleReader {
+  readonly at: () => number
+  readonly atEnd: () => boolean
+  readonly byte: () => number
+  /** LEB128, at most five bytes, below 2^32. */
+  readonly u32: () => number
+  /** LEB128 of any kind of number, at most ten bytes: what it is does not matter. */
+  readonly skipNumber: () => void
+  readonly skip: (length: number) => void
+  readonly name: () => string
+  /** So many items as a count before them says. */
+  readonly vector: <T>(read: () => T) => T[]
+}
+
+/** `what` is how errors name the part. */
+export function moduleReader(bytes: Uint8Array, start: number, end: number, what: string): ModuleReader {
+  let position = start
+  const need = (length: number): void => {
+    if (length > end - position) refuseModule(`The module is broken: ${what} ends too early.`)
+  }
+  const byte = (): number => {
+    need(1)
+    position += 1
+    return bytes[position - 1] ?? 0
+  }
+  const skip = (length: number): void => {
+    need(length)
+    position += length
+  }
+  const u32 = (): number => {
+    let value = 0
+    for (let shift = 0; shift < 35; shift += 7) {
+      const next = byte()
+      if (shift === 28 && next > 0x0f) break
+      value += (next & 0x7f) * 2 ** shift
+      if (next < 0x80) return value
+    }
+    return refuseModule(`The module is broken: a number in ${what} is too long.`)
+  }
+  const skipNumber = (): void => {
+    for (let count = 0; count < 10; count += 1) if (byte() < 0x80) return
+    refuseModule(`The module is broken: a number in ${what} is too long.`)
+  }
+  const name = (): string => {
+    const length = u32()
+    skip(length)
+    return nameOf(bytes.subarray(position - length, position), what)
+  }
+  const vector = <T>(read: () => T): T[] => {
+    const count = u32()
+    // Each item takes at least a byte: what announces more than there is does not make us try.
+    need(count)
+    return Array.from({ length: count }, read)
+  }
+  return { at: () => position, atEnd: () => position === end, byte, u32, skipNumber, skip, name, vector }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function nameOf(bytes: Uint8Array, what: string): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return refuseModule(`The module is broken: a name in ${what} is not UTF-8.`)
+  }
+}
+
+/** LEB128 of a number below 2^32. */
+export function writeU32(value: number): number[] {
+  const bytes: number[] = []
+  let rest = value
+  while (rest >= 0x80) {
+    bytes.push((rest % 0x80) + 0x80)
+    rest = Math.floor(rest / 0x80)
+  }
+  return [...bytes, rest]
+}

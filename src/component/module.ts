@@ -1,0 +1,175 @@
+/**
+ * The outside of a WebAssembly module: what it imports and exports, its memory and its tables; and the same module with
+ * bounds on both. A reader of its own, because the compiler tells of a memory neither how large it is nor how large it may become,
+ * and cannot be told that it may not.
+ */
+import { type ModuleReader, moduleReader, refuseModule, writeU32 } from './module-reader.ts'
+
+export interface FunctionType {
+  /** One letter for each: `i` i32, `I` i64, `f` f32, `F` f64, `x` for what no import or hook has. */
+  readonly parameters: string
+  readonly results: string
+}
+
+export interface Limits {
+  readonly initial: number
+  readonly maximum: number | undefined
+}
+
+export interface ModuleOutline {
+  readonly imports: readonly { readonly module: string; readonly name: string; readonly type: FunctionType }[]
+  /** Functions alone; of those that are imported and exported again too. */
+  readonly functions: ReadonlyMap<string, FunctionType>
+  /** The name under which the memory is exported. */
+  readonly memoryName: string | undefined
+  readonly memory: Limits
+  readonly tables: readonly Limits[]
+  readonly sections: readonly Section[]
+}
+
+interface Section {
+  readonly id: number
+  /** Of what is in it. */
+  readonly start: number
+  readonly end: number
+}
+
+export const PAGE = 65_536
+
+const CUSTOM = 0
+const TYPE = 1
+const IMPORT = 2
+const FUNCTION = 3
+const TABLE = 4
+const MEMORY = 5
+const EXPORT = 7
+/** In the order in which they come; what is not here is no part of the core language. */
+const ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, 10, 11]
+const VALUE_TYPES: Readonly<Record<number, string>> = { 127: 'i', 126: 'I', 125: 'f', 124: 'F' }
+const REFERENCES = [0x70, 0x6f]
+const MOST_TABLES = 16
+
+/** Throws a ComponentError where it is broken, or is more than core WebAssembly with one memory of its own. */
+export function readModule(bytes: Uint8Array): ModuleOutline {
+  const sections = sectionsOf(bytes)
+  const open = (id: number, what: string): ModuleReader | undefined => {
+    const found = sections.find((section) => section.id === id)
+    return found && moduleReader(bytes, found.start, found.end, what)
+  }
+  const types = all(open(TYPE, 'its types'), functionType)
+  const imports = all(open(IMPORT, 'its imports'), (from) => importOf(from, types))
+  const own = all(open(FUNCTION, 'its functions'), (from) => typeAt(types, from.u32()))
+  const tables = all(open(TABLE, 'its tables'), tableLimits)
+  const memories = all(open(MEMORY, 'its memories'), limits)
+  const exported = all(open(EXPORT, 'its exports'), exportOf)
+  const [memory, ...more] = memories
+  if (memory === undefined) return refuseModule('The module has no memory of its own.')
+  if (more.length > 0) refuseModule('The module has more than one memory.')
+  if (tables.length > MOST_TABLES) refuseModule(`The module has more than ${MOST_TABLES} tables.`)
+  const signatures = [...imports.map(({ type }) => type), ...own]
+  const functions = exported
+    .filter(({ kind }) => kind === 0)
+    .map(({ name, index }) => [name, typeAt(signatures, index)] as const)
+  const memoryName = exported.find(({ kind }) => kind === 2)?.name
+  return { imports, functions: new Map(functions), memoryName, memory, tables, sections }
+}
+
+/** The same module; its memory and its tables end at these bounds, and at its own where they are lower. */
+export function withBounds(bytes: Uint8Array, outline: ModuleOutline, pages: number, elements: number): Uint8Array {
+  const parts: Uint8Array[] = [bytes.subarray(0, 8)]
+  for (const { id, start, end } of outline.sections) {
+    const content =
+      id === MEMORY
+        ? Uint8Array.from([1, ...bounded(outline.memory, pages)])
+        : id === TABLE
+          ? tableSection(bytes.subarray(start, end), outline.tables, elements)
+          : bytes.subarray(start, end)
+    parts.push(Uint8Array.from([id, ...writeU32(content.length)]), content)
+  }
+  return Buffer.concat(parts)
+}
+
+function bounded({ initial, maximum }: Limits, bound: number): number[] {
+  return [1, ...writeU32(initial), ...writeU32(Math.max(initial, Math.min(maximum ?? bound, bound)))]
+}
+
+function tableSection(content: Uint8Array, tables: readonly Limits[], elements: number): Uint8Array {
+  const from = moduleReader(content, 0, content.length, 'its tables')
+  const kinds = from.vector(() => {
+    const kind = from.byte()
+    limits(from)
+    return kind
+  })
+  const written = tables.flatMap((table, index) => [kinds[index] ?? 0x70, ...bounded(table, elements)])
+  return Uint8Array.from([...writeU32(tables.length), ...written])
+}
+
+function sectionsOf(bytes: Uint8Array): Section[] {
+  const from = moduleReader(bytes, 0, bytes.length, 'it')
+  if (bytes.length < 8 || Buffer.compare(bytes.subarray(0, 8), HEADER) !== 0) {
+    refuseModule('This is no WebAssembly module of version 1.')
+  }
+  from.skip(8)
+  const sections: Section[] = []
+  let last = -1
+  while (!from.atEnd()) {
+    const id = from.byte()
+    const length = from.u32()
+    const start = from.at()
+    from.skip(length)
+    if (id === CUSTOM) continue
+    const place = ORDER.indexOf(id)
+    if (place < 0) refuseModule(`The module has a section of kind ${id}, which is not of core WebAssembly.`)
+    if (place <= last) refuseModule(`The module is broken: its section of kind ${id} is not in its place.`)
+    last = place
+    sections.push({ id, start, end: start + length })
+  }
+  return sections
+}
+
+const HEADER = Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
+
+/** Every item of a section, which is to end with the last of them. */
+function all<T>(from: ModuleReader | undefined, read: (from: ModuleReader) => T): T[] {
+  if (from === undefined) return []
+  const items = from.vector(() => read(from))
+  if (!from.atEnd()) refuseModule('The module is broken: a section is longer than what is in it.')
+  return items
+}
+
+function functionType(from: ModuleReader): FunctionType {
+  if (from.byte() !== 0x60) refuseModule('The module has a type that is not of core WebAssembly.')
+  const values = (): string => from.vector(() => VALUE_TYPES[from.byte()] ?? 'x').join('')
+  return { parameters: values(), results: values() }
+}
+
+function typeAt(types: readonly FunctionType[], index: number): FunctionType {
+  return types[index] ?? refuseModule('The module is broken: it names a type or a function that is not there.')
+}
+
+function importOf(from: ModuleReader, types: readonly FunctionType[]): ModuleOutline['imports'][number] {
+  const [module, name] = [from.name(), from.name()]
+  if (from.byte() !== 0) refuseModule(`The module imports ${quoted(module, name)}, which is no function.`)
+  return { module, name, type: typeAt(types, from.u32()) }
+}
+
+/** How an import is named in errors. */
+export function quoted(module: string, name: string): string {
+  return `"${module.slice(0, 60)}"."${name.slice(0, 60)}"`
+}
+
+function limits(from: ModuleReader): Limits {
+  const flags = from.byte()
+  if (flags > 1) refuseModule('The module has a memory or a table that is shared, or has addresses of 64 bits.')
+  const initial = from.u32()
+  return { initial, maximum: flags === 1 ? from.u32() : undefined }
+}
+
+function tableLimits(from: ModuleReader): Limits {
+  if (!REFERENCES.includes(from.byte())) refuseModule('The module has a table that is not of core WebAssembly.')
+  return limits(from)
+}
+
+function exportOf(from: ModuleReader): { name: string; kind: number; index: number } {
+  return { name: from.name(), kind: from.byte(), index: from.u32() }
+}

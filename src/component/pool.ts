@@ -1,0 +1,253 @@
+/**
+ * The runtime on worker threads: a job goes to a worker that is idle, and one that is not done by its deadline goes with its worker,
+ * in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one.
+ */
+import { Worker } from 'node:worker_threads'
+import { callMessage } from './call-message.ts'
+import type { Answer, Ask, CallMessage, Job, Report, WorkerData } from './messages.ts'
+import { compileQuickJs, type Prepared, preparedPrograms, type RecentlyUsed, recentlyUsed } from './programs.ts'
+import {
+  type Component,
+  type ComponentDescription,
+  ComponentError,
+  type Effects,
+  type Host,
+  type Outcome,
+  type Runtime,
+  type RuntimeLimits,
+} from './runtime.ts'
+import { isHook } from './vet.ts'
+
+export interface PoolSettings {
+  readonly workers: number
+  readonly limits: RuntimeLimits
+  /** `worker.ts`, bundled. */
+  readonly workerFile: string
+  /** `quickjs.wasm` of quickjs-wasi. */
+  readonly quickjs: Uint8Array
+}
+
+interface Task {
+  readonly component: string
+  readonly program: Prepared['program']
+  readonly call: CallMessage | undefined
+  readonly host: Host | undefined
+  readonly deadlineMs: number
+  readonly end: (report: Ended) => void
+  readonly fail: (error: Error) => void
+}
+
+type Ended = Exclude<Report, { report: 'ready' }> | { readonly report: 'deadline' }
+
+interface Slot {
+  readonly worker: Worker
+  readonly signal: Int32Array
+  /** What it has of components. */
+  readonly known: RecentlyUsed<true>
+  state: 'starting' | 'idle' | 'busy' | 'gone'
+  task: Task | undefined
+  timer: NodeJS.Timeout | undefined
+}
+
+const KEPT_PROGRAMS = 64
+const KEPT_BY_WORKER = 16
+/** To find the hooks of a script. */
+const DESCRIBE_MS = 10_000
+const NO_EFFECTS: Effects = { storage: [], transactions: [], timers: [], spent: [], log: [], reads: 0 }
+
+interface Pool {
+  readonly settings: PoolSettings
+  readonly data: Omit<WorkerData, 'signal'>
+  readonly slots: Set<Slot>
+  readonly waiting: Task[]
+  closed: boolean
+}
+
+/** Its workers start at once; calls may come before they are there. */
+export async function createPool(settings: PoolSettings): Promise<Runtime> {
+  const { limits } = settings
+  const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
+  const pool: Pool = { settings, data, slots: new Set(), waiting: [], closed: false }
+  const programs = preparedPrograms(limits, KEPT_PROGRAMS)
+  fill(pool)
+  return {
+    describe: async (component) => describe(pool, component, await programs(component)),
+    run: async (call, host) => {
+      const { sha256 } = call.component
+      let prepared: Prepared
+      try {
+        prepared = await programs(call.component)
+      } catch (error) {
+        return { kind: 'trap', message: (error as Error).message, log: [] }
+      }
+      const message = callMessage(call)
+      if (prepared.hooks !== undefined && !prepared.hooks.includes(message.hook)) {
+        return { kind: 'trap', message: `the component has no ${message.hook}`, log: [] }
+      }
+      const task = { component: sha256, program: prepared.program, call: message, host, deadlineMs: call.deadlineMs }
+      return outcomeOf(await enqueue(pool, task))
+    },
+    load: () => {
+      const running = [...pool.slots].filter(({ state }) => state === 'busy').length
+      return { running, waiting: pool.waiting.length, workers: pool.slots.size }
+    },
+    close: () => close(pool),
+  }
+}
+
+async function describe(pool: Pool, component: Component, prepared: Prepared): Promise<ComponentDescription> {
+  const { program, hooks } = prepared
+  if (hooks !== undefined) return { kind: 'wasm', hooks }
+  const task = { component: component.sha256, program, call: undefined, host: undefined, deadlineMs: DESCRIBE_MS }
+  const ended = await enqueue(pool, task)
+  if (ended.report !== 'hooks') {
+    throw new ComponentError(
+      `The script cannot be loaded: ${'message' in ended ? ended.message : 'it does not come to an end'}`,
+    )
+  }
+  const found = ended.hooks.filter(isHook).sort()
+  if (found.length === 0) throw new ComponentError('The script has no hooks: it must call component({ … }).')
+  return { kind: 'javascript', hooks: found }
+}
+
+function outcomeOf(ended: Ended): Outcome {
+  switch (ended.report) {
+    case 'done':
+      return { kind: 'done', response: ended.response, result: ended.result, effects: ended.effects ?? NO_EFFECTS }
+    case 'hooks':
+      return { kind: 'trap', message: 'the worker misunderstood', log: [] }
+    case 'deadline':
+      return { kind: 'deadline' }
+    default:
+      return { kind: ended.report, message: ended.message, log: ended.log }
+  }
+}
+
+function enqueue(pool: Pool, task: Omit<Task, 'end' | 'fail'>): Promise<Ended> {
+  return new Promise((end, fail) => {
+    if (pool.closed) return fail(new Error('The component runtime is closed.'))
+    pool.waiting.push({ ...task, end, fail })
+    fill(pool)
+    dispatch(pool)
+  })
+}
+
+/** As many workers as there should be. */
+function fill(pool: Pool): void {
+  while (!pool.closed && pool.slots.size < pool.settings.workers) pool.slots.add(start(pool))
+}
+
+function start(pool: Pool): Slot {
+  const signal = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new Worker(pool.settings.workerFile, {
+    workerData: { ...pool.data, signal } satisfies WorkerData,
+    // Nothing of the process is for components, also where one breaks out of its sandbox.
+    env: {},
+    argv: [],
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 },
+  })
+  const slot: Slot = { worker, signal, known: recentlyUsed(KEPT_BY_WORKER), state: 'starting', task: undefined, timer: undefined }
+  worker.on('message', (message: Report | Ask) => received(pool, slot, message))
+  worker.on('error', (error) => lost(pool, slot, error.message))
+  worker.on('exit', () => lost(pool, slot, 'it ended by itself'))
+  return slot
+}
+
+function received(pool: Pool, slot: Slot, message: Report | Ask): void {
+  if (slot.state === 'gone') return
+  if ('ask' in message) {
+    void answer(slot, message)
+    return
+  }
+  const { task } = slot
+  clearTimeout(slot.timer)
+  slot.task = undefined
+  slot.state = 'idle'
+  dispatch(pool)
+  if (message.report !== 'ready') task?.end(message)
+}
+
+async function answer(slot: Slot, question: Ask): Promise<void> {
+  const { task } = slot
+  if (task?.host === undefined) return
+  const given = await answerOf(task.host, question).catch((error: unknown) => ({ failed: (error as Error).message }))
+  if (slot.task !== task) return
+  slot.worker.postMessage(given)
+  Atomics.add(slot.signal, 0, 1)
+  Atomics.notify(slot.signal, 0)
+}
+
+async function answerOf(host: Host, question: Ask): Promise<Answer> {
+  switch (question.ask) {
+    case 'load':
+      return host.load(question.bucket, question.key)
+    case 'contract':
+      return host.readContract(question.input)
+    case 'send':
+      return host.send(question.request)
+    case 'configuration':
+      return host.configuration(question.key)
+    case 'timers':
+      return host.timers()
+    case 'spent':
+      return host.spent(question.id)
+  }
+}
+
+function dispatch(pool: Pool): void {
+  for (let task = pool.waiting[0]; task !== undefined; task = pool.waiting[0]) {
+    const slot = idleFor(pool, task.component)
+    if (slot === undefined) return
+    pool.waiting.shift()
+    give(pool, slot, task)
+  }
+}
+
+/** One that has the component already, where there is one. */
+function idleFor({ slots }: Pool, component: string): Slot | undefined {
+  const idle = [...slots].filter(({ state }) => state === 'idle')
+  return idle.find(({ known }) => known.get(component) !== undefined) ?? idle[0]
+}
+
+function give(pool: Pool, slot: Slot, task: Task): void {
+  const { component, program, call, deadlineMs } = task
+  const has = slot.known.get(component) !== undefined
+  const forget = has ? undefined : slot.known.add(component, true)
+  slot.state = 'busy'
+  slot.task = task
+  slot.timer = setTimeout(() => remove(pool, slot, { report: 'deadline' }), deadlineMs)
+  slot.worker.postMessage({ component, program: has ? undefined : program, forget, call } satisfies Job)
+}
+
+/** A worker that has ended, which no component should bring about; before it was ready it could not even start. */
+function lost(pool: Pool, slot: Slot, why: string): void {
+  if (slot.state !== 'starting') return remove(pool, slot, { report: 'trap', message: `the worker was lost: ${why}`, log: [] })
+  slot.state = 'gone'
+  pool.slots.delete(slot)
+  // Another may start all the same, when the next call comes.
+  if (pool.slots.size > 0) return
+  const error = new Error(`No component worker can be started from ${pool.settings.workerFile}: ${why}`)
+  for (const task of pool.waiting.splice(0)) task.fail(error)
+}
+
+/** Ends a worker, and what it was at. */
+function remove(pool: Pool, slot: Slot, ended: Ended): void {
+  if (slot.state === 'gone') return
+  slot.state = 'gone'
+  clearTimeout(slot.timer)
+  pool.slots.delete(slot)
+  void slot.worker.terminate()
+  slot.task?.end(ended)
+  slot.task = undefined
+  fill(pool)
+}
+
+async function close(pool: Pool): Promise<void> {
+  pool.closed = true
+  const ended = { report: 'trap', message: 'the engine is stopping', log: [] } as const
+  for (const task of pool.waiting.splice(0)) task.end(ended)
+  const slots = [...pool.slots]
+  for (const slot of slots) remove(pool, slot, ended)
+  await Promise.all(slots.map(({ worker }) => worker.terminate()))
+}

@@ -1,0 +1,158 @@
+/**
+ * QuickJS in WebAssembly, by the functions that `quickjs.wasm` of quickjs-wasi exports: values are pointers to boxes in its memory.
+ * Boxes are never freed here: the whole memory is put back after each call (`javascript.ts`).
+ */
+import { isUtf8 } from 'node:buffer'
+import { ComponentError } from './runtime.ts'
+
+/** The functions that we call. All take and give numbers. */
+type Exported = Readonly<Record<FunctionName, (...args: number[]) => number>> & {
+  readonly memory: WebAssembly.Memory
+  readonly __stack_pointer: WebAssembly.Global
+}
+
+type FunctionName =
+  | '_initialize'
+  | 'wasm_malloc'
+  | 'wasm_free'
+  | `qjs_${
+      | 'init'
+      | 'eval'
+      | 'call'
+      | 'new_string'
+      | 'new_number'
+      | 'new_uint8_array'
+      | 'new_host_function'
+      | 'get_global'
+      | 'get_prop_string'
+      | 'set_prop_string'
+      | 'get_undefined'
+      | 'get_bool'
+      | 'get_float64'
+      | 'get_string_len'
+      | 'is_exception'
+      | 'is_string'
+      | 'get_exception'
+      | 'dup_value'
+      | 'get_typed_array_buffer'
+      | 'get_array_buffer'
+      | 'set_memory_limit'
+      | 'set_max_stack_size'}`
+
+/** What the machine asks of its surroundings. What it throws ends the call, through whatever the script is doing. */
+export interface QuickJsHost {
+  /** A function of the prelude, by name. Undefined is the value `undefined`. */
+  readonly call: (name: string, machine: QuickJs, args: readonly number[]) => number | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+export interface QuickJs {
+  readonly exports: Exported
+  readonly bytes: () => Uint8Array
+  /** A copy of what a Uint8Array has in it. Throws when it is none. */
+  readonly bytesOf: (box: number) => Uint8Array
+  readonly textOf: (box: number) => string
+  readonly newBytes: (bytes: Uint8Array) => number
+  readonly newText: (utf8: Uint8Array) => number
+  /** The bytes at a pointer until their end, with a zero after them; the caller lets go of nothing. */
+  readonly write: (bytes: Uint8Array) => number
+}
+
+/** An instance whose memory is what the module brings: `_initialize` has not run. */
+export function instantiate(module: WebAssembly.Module, host: QuickJsHost): QuickJs {
+  let machine: QuickJs | undefined
+  const current = (): QuickJs => machine ?? broken('asked before it was there')
+  const view = (): DataView => new DataView(current().exports.memory.buffer)
+  const instance = new WebAssembly.Instance(module, {
+    env: {
+      host_call: (name: number, length: number, _self: number, count: number, list: number) => {
+        const { exports, bytes } = current()
+        const args = Array.from({ length: count }, (_, at) => view().getUint32(list + 4 * at, true))
+        const called = Buffer.from(bytes().subarray(name, name + length)).toString('latin1')
+        return exports.qjs_dup_value(host.call(called, current(), args) ?? exports.qjs_get_undefined())
+      },
+      host_interrupt: () => 0,
+      host_promise_rejection: () => undefined,
+      host_module_normalize: () => 0,
+      host_module_load: () => 0,
+      host_get_timezone_offset: () => 0,
+    },
+    wasi_snapshot_preview1: {
+      clock_time_get: (_clock: number, _precision: bigint, to: number) => {
+        view().setBigUint64(to, BigInt(host.now()) * 1_000_000n, true)
+        return 0
+      },
+      fd_close: () => BAD_FILE,
+      fd_fdstat_get: () => BAD_FILE,
+      fd_seek: () => BAD_FILE,
+      fd_write: () => BAD_FILE,
+      random_get: () => 0,
+    },
+  })
+  machine = machineOf(instance.exports as unknown as Exported)
+  return machine
+}
+
+/** Of WASI: there are no files. */
+const BAD_FILE = 8
+
+function machineOf(exports: Exported): QuickJs {
+  const bytes = (): Uint8Array => new Uint8Array(exports.memory.buffer)
+  const number = (at: number): number => new DataView(exports.memory.buffer).getUint32(at, true)
+  const room = (length: number): number => exports.wasm_malloc(length) || broken('no memory is left')
+  const write = (content: Uint8Array): number => {
+    const at = room(content.length + 1)
+    bytes().set(content, at)
+    bytes()[at + content.length] = 0
+    return at
+  }
+  const newBytes = (content: Uint8Array): number => exports.qjs_new_uint8_array(write(content), content.length)
+  return {
+    exports,
+    bytes,
+    write,
+    newBytes,
+    newText: (utf8) => exports.qjs_new_string(write(utf8), utf8.length),
+    bytesOf: (box) => {
+      const [offset, length, size] = [room(4), room(4), room(4)]
+      const buffer = exports.qjs_get_typed_array_buffer(box, offset, length, size)
+      if (exports.qjs_is_exception(buffer) !== 0 || number(size) !== 1) broken('this is no Uint8Array')
+      const start = exports.qjs_get_array_buffer(buffer, size) + number(offset)
+      return bytes().slice(start, start + number(length))
+    },
+    textOf: (box) => {
+      const length = room(4)
+      const start = exports.qjs_get_string_len(box, length)
+      return start === 0 ? '' : Buffer.from(bytes().subarray(start, start + number(length))).toString('utf8')
+    },
+  }
+}
+
+/** The two functions of the prelude that have to do with texts alone. */
+export function textFunction(name: string, machine: QuickJs, [value = 0, fatal = 0]: readonly number[]): number | undefined {
+  if (name === 'encode') return machine.newBytes(Buffer.from(machine.textOf(value)))
+  const bytes = machine.bytesOf(value)
+  if (isUtf8(bytes)) return machine.newText(bytes)
+  return machine.exports.qjs_get_bool(fatal) === 0 ? machine.newText(Buffer.from(Buffer.from(bytes).toString('utf8'))) : undefined
+}
+
+/** Runs a script in the global scope. Throws a ComponentError with what it threw. */
+export function evaluate(machine: QuickJs, source: string, name: string): number {
+  const { exports, write } = machine
+  const text = Buffer.from(source)
+  return valueOf(machine, exports.qjs_eval(write(text), text.length, write(Buffer.from(name)), 0))
+}
+
+/** The same box, unless it is that something was thrown. */
+export function valueOf(machine: QuickJs, box: number): number {
+  const { exports, textOf, write } = machine
+  if (exports.qjs_is_exception(box) === 0) return box
+  const thrown = exports.qjs_get_exception()
+  const stack = exports.qjs_get_prop_string(thrown, write(Buffer.from('stack')))
+  return broken(`${textOf(thrown)}${exports.qjs_is_string(stack) === 0 ? '' : `\n${textOf(stack)}`}`)
+}
+
+function broken(message: string): never {
+  throw new ComponentError(message)
+}

@@ -1,0 +1,14 @@
+/** Why a call ended in the middle: thrown through the component, which cannot catch it. `message` is for the operator's log. */
+export class Trap extends Error {
+  override readonly name = 'Trap'
+}
+
+/** Throws a {@link Trap}. */
+export function trap(message: string): never {
+  throw new Trap(message)
+}
+
+/** A trap about one of the limits, by its name in the configuration. */
+export function overLimit(limit: string, value: number, what: string): never {
+  return trap(`${what}; limits.${limit} is ${value}`)
+}

@@ -1,0 +1,115 @@
+/** What a component may be: which imports it may have, how its hooks look, and how large it may be and become. */
+import { hook } from '../offchain/hosted.ts'
+import { type FunctionType, type ModuleOutline, PAGE, quoted, readModule, withBounds } from './module.ts'
+import { refuseModule } from './module-reader.ts'
+import { type Component, ComponentError, type RuntimeLimits } from './runtime.ts'
+
+/** What a worker is given of a component, before the module is compiled. */
+export type Vetted =
+  | { readonly kind: 'wasm'; readonly bytes: Uint8Array; readonly hooks: readonly string[]; readonly memoryName: string }
+  | { readonly kind: 'javascript'; readonly source: string }
+
+/** No more elements than a table of functions of a large module has. */
+const MOST_ELEMENTS = 100_000
+
+const type = (parameters: string, results: string): FunctionType => ({ parameters, results })
+
+/** Every function that a module may import, by module and name. */
+export const importTable: Readonly<Record<string, Readonly<Record<string, FunctionType>>>> = {
+  offchain: { call: type('iii', 'I'), result: type('ii', ''), exit: type('ii', '') },
+  pbc: {
+    memmove: type('iii', 'i'),
+    exit: type('ii', ''),
+    avl_new: type('', 'i'),
+    avl_get: type('iiii', 'i'),
+    avl_get_size: type('iii', 'i'),
+    avl_insert: type('iiiii', ''),
+    avl_remove: type('iii', ''),
+    avl_len: type('i', 'i'),
+    avl_get_next: type('iiii', ''),
+    avl_get_next_size: type('iii', 'i'),
+  },
+}
+
+/** Throws a ComponentError, in words for its author, when it cannot be run under these limits. */
+export function vet(component: Component, limits: RuntimeLimits): Vetted {
+  const { bytes } = component
+  if (bytes.length > limits.moduleBytes) {
+    refuseModule(`The component has ${bytes.length} bytes; limits.moduleBytes is ${limits.moduleBytes}.`)
+  }
+  return bytes[0] === 0 ? vetModule(bytes, limits) : { kind: 'javascript', source: scriptOf(bytes) }
+}
+
+function vetModule(bytes: Uint8Array, limits: RuntimeLimits): Vetted {
+  const outline = readModule(bytes)
+  for (const { module, name, type } of outline.imports) vetImport(module, name, type)
+  const pages = Math.floor(limits.memoryBytes / PAGE)
+  if (outline.memory.initial > pages) {
+    refuseModule(
+      `The module begins with ${outline.memory.initial} pages of memory; limits.memoryBytes allows ${pages} (${limits.memoryBytes} bytes).`,
+    )
+  }
+  if (outline.tables.some(({ initial }) => initial > MOST_ELEMENTS)) {
+    refuseModule(`The module has a table of more than ${MOST_ELEMENTS} elements.`)
+  }
+  const memoryName = outline.memoryName ?? refuseModule('The module does not export its memory; export it as "memory".')
+  const hooks = hooksOf(outline)
+  return { kind: 'wasm', bytes: withBounds(bytes, outline, pages, MOST_ELEMENTS), hooks, memoryName }
+}
+
+function vetImport(module: string, name: string, actual: FunctionType): void {
+  const functions = Object.hasOwn(importTable, module) ? importTable[module] : undefined
+  const expected = functions && Object.hasOwn(functions, name) ? functions[name] : undefined
+  if (expected === undefined) {
+    refuseModule(
+      `The module imports ${quoted(module, name)}, which this engine does not have. It has ${Object.entries(importTable)
+        .map(([from, names]) => `${Object.keys(names).join(', ')} of "${from}"`)
+        .join('; ')}.`,
+    )
+  } else if (!same(expected, actual)) {
+    refuseModule(`The module imports ${quoted(module, name)} as ${shown(actual)}; it is ${shown(expected)}.`)
+  }
+}
+
+const HOOK = type('ii', 'I')
+
+function hooksOf({ functions }: ModuleOutline): string[] {
+  const hooks = [...functions].filter(([name]) => isHook(name))
+  for (const [name, actual] of hooks) {
+    if (!same(actual, HOOK)) refuseModule(`The module exports ${name} as ${shown(actual)}; a hook is ${shown(HOOK)}.`)
+  }
+  if (hooks.length === 0) {
+    refuseModule(`The module exports no hook, such as ${hook.httpRequest} or ${hook.stateChange}.`)
+  }
+  return hooks.map(([name]) => name).sort()
+}
+
+/** Whether a function with that name is called by an engine. */
+export function isHook(name: string): boolean {
+  return [hook.httpRequest, hook.stateChange, hook.engines].some((known) => known === name) || timerOf(name) !== undefined
+}
+
+/** The id of the timer whose function that is. */
+export function timerOf(name: string): number | undefined {
+  const [, digits] = /^off_chain_thread_([0-9a-f]{1,8})$/.exec(name) ?? []
+  return digits === undefined ? undefined : Number.parseInt(digits, 16) | 0
+}
+
+function same(one: FunctionType, other: FunctionType): boolean {
+  return one.parameters === other.parameters && one.results === other.results
+}
+
+const NAMES: Readonly<Record<string, string>> = { i: 'i32', I: 'i64', f: 'f32', F: 'f64', x: 'another type' }
+
+function shown({ parameters, results }: FunctionType): string {
+  const list = (letters: string): string => [...letters.slice(0, 20)].map((letter) => NAMES[letter]).join(', ')
+  return `(${list(parameters)}) -> (${list(results)})`
+}
+
+function scriptOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new ComponentError('This is neither a WebAssembly module nor JavaScript in UTF-8.')
+  }
+}

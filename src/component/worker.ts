@@ -1,0 +1,78 @@
+/**
+ * The thread in which components run; bundled into a file of its own (`build/bundle.js`). One job at a time, from beginning to end:
+ * a component that asks its engine has this thread sleep until the answer is there.
+ */
+import { randomBytes } from 'node:crypto'
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { authenticate } from '../offchain/authentication/authenticate.ts'
+import { type Hosted, hostedCall } from './hosted.ts'
+import { loadScript, type Script } from './javascript.ts'
+import type { Answer, Ask, CallMessage, Job, Program, Report, WorkerData } from './messages.ts'
+import { BadResult, readResult } from './result.ts'
+import { Trap, trap } from './trap.ts'
+import { runModule } from './wasm.ts'
+
+type Loaded = Exclude<Program, { kind: 'javascript' }> | { readonly kind: 'script'; readonly script: Script }
+
+const port = parentPort as MessagePort
+const { signal, limits, quickjs } = workerData as WorkerData
+const programs = new Map<string, Program>()
+const scripts = new Map<string, Script>()
+
+function answerTo(question: Ask): Answer {
+  const seen = Atomics.load(signal, 0)
+  port.postMessage(question)
+  Atomics.wait(signal, 0, seen)
+  const { message } = receiveMessageOnPort(port) as { message: Answer }
+  return typeof message === 'object' && 'failed' in message ? trap(message.failed) : message
+}
+
+function loaded(component: string): Loaded {
+  const program = programs.get(component) ?? trap('the worker was not given the component')
+  if (program.kind === 'wasm') return program
+  const script = scripts.get(component) ?? loadScript(quickjs, program.source, limits)
+  scripts.set(component, script)
+  return { kind: 'script', script }
+}
+
+function reportOn({ component, call }: Job): Report {
+  let hosted: Hosted | undefined
+  try {
+    const program = loaded(component)
+    if (call === undefined) return { report: 'hooks', hooks: program.kind === 'script' ? program.script.hooks() : [] }
+    hosted = hostedCall(call, { limits, authenticate, random: randomBytes, ask: answerTo })
+    const sections = sectionsOf(program, call, hosted)
+    const ended = hosted.ended()
+    if (ended !== undefined) throw ended
+    const result = readResult(sections, call.expects, limits)
+    return { report: 'done', ...result, effects: hosted.effects.done() }
+  } catch (error) {
+    const report = error instanceof BadResult ? 'bad-response' : 'trap'
+    return { report, message: sentence(hosted?.ended() ?? error), log: hosted?.effects.logged() ?? [] }
+  }
+}
+
+function sectionsOf(program: Loaded, call: CallMessage, hosted: Hosted): Uint8Array {
+  const { hook, input } = call
+  return program.kind === 'wasm' ? runModule({ ...program, hook, input }, hosted, limits) : program.script.run(call, hosted)
+}
+
+function sentence(error: unknown): string {
+  const { message } = error as Error
+  if (error instanceof Trap) return message
+  // V8's words, for both the stack of the thread and that of WebAssembly.
+  if (error instanceof RangeError && message.includes('call stack')) return 'the stack is full: it calls itself too deeply'
+  return message
+}
+
+port.on('message', (job: Job) => {
+  if (job.forget !== undefined) {
+    programs.delete(job.forget)
+    scripts.delete(job.forget)
+  }
+  if (job.program !== undefined) programs.set(job.component, job.program)
+  port.postMessage(reportOn(job))
+  // After the answer: the engine does not wait for it.
+  scripts.get(job.component)?.putBack()
+})
+port.postMessage({ report: 'ready' } satisfies Report)
