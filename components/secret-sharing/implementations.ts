@@ -1,6 +1,8 @@
 /** The ways in which the component is written, and what runs each in a test. */
+import { compileAssembly } from '../../build/assembly.js'
 import type { device, Run } from '../test/device.ts'
 import { inProcess } from '../test/in-process.ts'
+import { inRuntime } from '../test/in-runtime.ts'
 import { http, stateChange } from './shares.ts'
 
 export interface Implementation {
@@ -23,4 +25,5 @@ export const implementations: readonly Implementation[] = [
         stop: () => Promise.resolve(),
       }),
   },
+  { language: 'AssemblyScript', start: () => inRuntime(compileAssembly('secret-sharing')) },
 ]
