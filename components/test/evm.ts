@@ -82,7 +82,7 @@ async function submit(rpc: JsonRpc, from: Party, to: string, data: string): Prom
   const chainId = BigInt((await rpc('eth_chainId', [])) as string)
   const fields = { type: 'legacy', to, nonce, value: 0n, gasLimit: 10_000_000n, gasPrice: 0n, data, chainId } as const
   return (await rpc('eth_sendRawTransaction', [
-    Transaction.prepare(fields).signBy(from.key).toHex(true),
+    Transaction.prepare(fields).signBy(from.key).toHex(),
   ])) as string
 }
 
