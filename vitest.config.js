@@ -28,8 +28,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'sqlite',
-          globalSetup: ['test/support/component-setup.ts'],
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'components/**/*.test.ts', 'sdk/**/*.test.ts'],
+          globalSetup: ['test/support/component-setup.js'],
+          include: ['{src,sdk,components,test}/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...POSTGRESQL],
         },
       },

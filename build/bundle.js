@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { buildSdk, buildWorker } from './component.js'
 
 const root = join(import.meta.dirname, '..')
 mkdirSync(join(root, 'dist'), { recursive: true })
@@ -18,6 +19,7 @@ await build({
   minifySyntax: true,
   legalComments: 'linked',
   banner: { js: '#!/usr/bin/env node' },
+  define: { 'import.meta.dirname': '__dirname' },
   // The OpenAPI plug-in could write YAML as well, and trace what it does; nobody asks it to.
   alias: { yaml: './build/no-yaml.js', debug: './build/no-debug.cjs' },
   // Native code of an optional dependency; loaded where Node has no SQLite of its own.
@@ -31,3 +33,5 @@ await build({
   ],
   logLevel: 'warning',
 })
+await buildWorker(join(root, 'dist'))
+await buildSdk(join(root, 'dist', 'sdk'))

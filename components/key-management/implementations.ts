@@ -1,6 +1,8 @@
 /** What runs the component in a test. */
+import { bundleComponent } from '../../build/components.js'
 import type { device, Run } from '../test/device.ts'
 import { inProcess } from '../test/in-process.ts'
+import { inRuntime } from '../test/in-runtime.ts'
 import { http } from './signing.ts'
 import { stateChange } from './state-change.ts'
 
@@ -22,4 +24,5 @@ export const implementations: readonly Implementation[] = [
         stop: () => Promise.resolve(),
       }),
   },
+  { language: 'the sandbox', start: async () => inRuntime(await bundleComponent('key-management')) },
 ]

@@ -7,7 +7,7 @@
 import type { NonceCommitments } from '@noble/curves/abstract/frost.js'
 import { ed25519_FROST as frost } from '@noble/curves/ed25519.js'
 import { equal, fromHex, toHex } from '../abi.ts'
-import type { Context, Request, Response } from '../guest.ts'
+import type { Context, Request, Response } from 'vouchsafe/component'
 import * as contract from './contract.ts'
 import { addNonces, countShare, takeNonces } from './nonces.ts'
 import { type KeyShare, loadKeyShare } from './stored.ts'

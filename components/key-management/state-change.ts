@@ -1,5 +1,5 @@
 /** What an engine does when the contract has changed, or may have: goes on with keys that are being made, forgets those that are no more. */
-import type { Context } from '../guest.ts'
+import type { Context } from 'vouchsafe/component'
 import * as contract from './contract.ts'
 import { nextStep } from './key-generation.ts'
 import { forgetGeneration, forgetKeyShare } from './stored.ts'

@@ -5,7 +5,7 @@ import type { ServiceName } from './services.ts'
 /** That of package.json, which an installed command need not have beside it; a test compares them. */
 export const VERSION = '0.1.0'
 
-export type CommandName = ServiceName | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
+export type CommandName = ServiceName | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit' | 'component'
 
 const USAGES: Readonly<Record<CommandName, string>> = {
   issuer: '  vouchsafe issuer   [--config FILE]          issue credentials to wallets',
@@ -25,6 +25,9 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               a copy of the audit log
   vouchsafe audit verify COPY --certificate PEM [--checkpoint KEPT] [--json]
                                               say whether a copy is right`,
+  component: `  vouchsafe component build FILE [--out FILE]
+                                              bundle an off-chain component; say its digest and its hooks
+  vouchsafe component test FILE               run tests of a component in the sandbox`,
 }
 
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
@@ -45,6 +48,9 @@ Operating a service:
 ${USAGES.callbacks}
 ${USAGES.audit}
 
+Off-chain components of contracts:
+${USAGES.component}
+
 The reference wallet; it keeps its key and credentials in DIR:
 ${USAGES.wallet}
 
@@ -52,7 +58,7 @@ Of any command: --help; of this one: --version
 `
 
 export function usageOf(command: CommandName): string {
-  const note = USAGES[command].includes('FILE') ? `\n${CONFIG_NOTE}.\n` : ''
+  const note = USAGES[command].includes('--config FILE') ? `\n${CONFIG_NOTE}.\n` : ''
   return `Usage:\n${USAGES[command]}\n${note}`
 }
 

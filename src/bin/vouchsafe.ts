@@ -11,6 +11,7 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),
   callbacks: async (args) => (await import('./callbacks/callbacks.ts')).runCallbacks(args),
   audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
+  component: async (args) => (await import('./component/component.ts')).runComponent(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
 }
 
