@@ -29,7 +29,7 @@ export default defineConfig({
           ...shared,
           name: 'sqlite',
           globalSetup: ['test/support/component-setup.js'],
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'components/**/*.test.ts', 'sdk/**/*.test.ts'],
+          include: ['{src,sdk,components,test}/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...POSTGRESQL],
         },
       },

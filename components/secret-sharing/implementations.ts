@@ -1,7 +1,7 @@
 /** The ways in which the component is written, and what runs each in a test. */
+import { bundleComponent, compileAssembly } from '../../build/components.js'
 import type { device, Run } from '../test/device.ts'
-import { inProcess } from '../test/in-process.ts'
-import { http, stateChange } from './shares.ts'
+import { inRuntime } from '../test/in-runtime.ts'
 
 export interface Implementation {
   readonly language: string
@@ -12,15 +12,7 @@ export interface Implementation {
   }>
 }
 
-const resend = (_: Uint8Array, context: Parameters<typeof stateChange>[0]): void => stateChange(context)
-
 export const implementations: readonly Implementation[] = [
-  {
-    language: 'TypeScript, without a sandbox',
-    start: () =>
-      Promise.resolve({
-        run: inProcess({ http, stateChange, timers: { 1: resend } }),
-        stop: () => Promise.resolve(),
-      }),
-  },
+  { language: 'TypeScript', start: async () => inRuntime(await bundleComponent('secret-sharing')) },
+  { language: 'AssemblyScript', start: () => inRuntime(compileAssembly('secret-sharing')) },
 ]

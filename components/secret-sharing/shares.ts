@@ -5,7 +5,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { equal } from '../abi.ts'
-import type { Context, Request, Response } from '../guest.ts'
+import type { Context, Request, Response } from 'vouchsafe/component'
 import { deletionQueue, ownIndex, registerDeleted, type Sharing, sharingOf } from './contract.ts'
 import { announce, announceAgain, toBytes } from './unconfirmed.ts'
 

@@ -4,7 +4,7 @@
  * told to it again until it is there.
  */
 import { concat } from '../abi.ts'
-import type { Context } from '../guest.ts'
+import type { Context } from 'vouchsafe/component'
 import { ownIndex, registerShared, sharingOf } from './contract.ts'
 
 /** How long a transaction has, before it is sent again. */

@@ -1,4 +1,6 @@
 /** The chains that a suite of contracts runs on: each only what answers JSON-RPC. */
+import type { BlockFiles } from '../../src/chain/local/files.ts'
+import { localJsonRpc } from '../../src/chain/local/local.ts'
 import type { JsonRpc } from './evm.ts'
 import { startHardhat } from './hardhat.ts'
 
@@ -7,4 +9,20 @@ export interface TestChain {
   readonly start: () => Promise<{ readonly rpc: JsonRpc; readonly stop: () => Promise<void> }>
 }
 
-export const chains: readonly TestChain[] = [{ name: 'hardhat node', start: startHardhat }]
+export const chains: readonly TestChain[] = [
+  { name: 'hardhat node', start: startHardhat },
+  {
+    name: 'the local chain',
+    start: async () => ({ rpc: await localJsonRpc(inMemory(), () => new Date()), stop: () => Promise.resolve() }),
+  },
+]
+
+function inMemory(): BlockFiles {
+  const blocks = new Map<number, string>()
+  return {
+    name: 'memory',
+    read: (number) => blocks.get(number),
+    create: (number, text) => !blocks.has(number) && blocks.set(number, text) !== undefined,
+    numbers: () => [...blocks.keys()],
+  }
+}

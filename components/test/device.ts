@@ -42,7 +42,9 @@ export function device(run: Run, contract: DeployedContract, party: Party, autho
     http: async (method, uri, { body = '', as } = {}) => {
       const content = typeof body === 'string' ? new TextEncoder().encode(body) : body
       const request = { method, uri, body: content, headers: [] }
-      const headers = as ? authorize({ ...request, from: as, engine: party.address, contract: contract.address }) : []
+      const now = new Date(Date.now() + self.ahead)
+      const recipient = { engine: party.address, contract: contract.address }
+      const headers = as ? authorize({ ...request, ...recipient, from: as, now }) : []
       const outcome = await call({ kind: 'http', request: { ...request, headers } })
       if (!outcome.response) throw new Error('the component gave no response')
       const { status, headers: given, body: answer } = outcome.response
@@ -71,6 +73,7 @@ export interface Signing {
   readonly from: Party
   readonly engine: string
   readonly contract: string
+  readonly now: Date
 }
 
 /** For components that run without their sandbox: nobody checks it. */

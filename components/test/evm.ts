@@ -1,10 +1,14 @@
 /** What tests do on an EVM chain, whichever answers: make contracts, send transactions, ask. */
 import { randomBytes } from 'node:crypto'
 import { addr, Transaction } from 'micro-eth-signer'
-import { createContract, deployContract } from 'micro-eth-signer/abi.js'
-import { type CompiledContract, contracts } from './compile.ts'
+import { createContract, deployContract, type ParsedABI } from 'micro-eth-signer/abi.js'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { JsonRpc } from '../../src/chain/json-rpc.ts'
 
-export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>
+export type { JsonRpc }
+
+const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts')
 
 /** Somebody with a key. Gas costs nothing on the chains of these tests. */
 export interface Party {
@@ -31,14 +35,25 @@ export interface DeployedContract {
 
 /** `name` is that of a contract of `components/`. */
 export async function deploy(rpc: JsonRpc, name: string, args: unknown, from = party()): Promise<DeployedContract> {
-  const compiled = contracts()[name]
-  if (compiled === undefined) throw new Error(`there is no contract ${name}`)
-  const hash = await submit(rpc, from, '0x', deployContract(compiled.abi, `0x${compiled.bytecode}`, args))
-  const receipt = await receiptOf(rpc, hash)
-  return deployed(rpc, receipt.contractAddress ?? '', compiled)
+  const { abi, bytecode } = artifact(name)
+  const data = deployContract(abi, bytecode, args)
+  // Asked first, since a receipt does not tell why.
+  await rpc('eth_call', [{ from: from.address, data }, 'latest'])
+  const receipt = await receiptOf(rpc, await submit(rpc, from, '0x', data))
+  return deployed(rpc, receipt.contractAddress ?? '', abi)
 }
 
-function deployed(rpc: JsonRpc, address: string, { abi }: CompiledContract): DeployedContract {
+export interface Artifact {
+  readonly abi: ParsedABI
+  readonly bytecode: string
+}
+
+/** A contract of `components/`, as it was compiled. */
+export function artifact(name: string): Artifact {
+  return JSON.parse(readFileSync(join(ARTIFACTS, `${name}.json`), 'utf8')) as Artifact
+}
+
+function deployed(rpc: JsonRpc, address: string, abi: ParsedABI): DeployedContract {
   const methods = createContract(abi)
   const method = (name: string) => {
     const found = methods[name]
@@ -67,7 +82,7 @@ async function submit(rpc: JsonRpc, from: Party, to: string, data: string): Prom
   const chainId = BigInt((await rpc('eth_chainId', [])) as string)
   const fields = { type: 'legacy', to, nonce, value: 0n, gasLimit: 10_000_000n, gasPrice: 0n, data, chainId } as const
   return (await rpc('eth_sendRawTransaction', [
-    Transaction.prepare(fields).signBy(from.key).toHex(true),
+    Transaction.prepare(fields).signBy(from.key).toHex(),
   ])) as string
 }
 

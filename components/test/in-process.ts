@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Effects, Host, Outcome, StorageChange } from '../../src/component/runtime.ts'
 import type { Call } from '../../src/component/runtime.ts'
 import { headerValue } from '../../src/offchain/http-data.ts'
-import type { Context, Request, Response } from '../guest.ts'
+import type { Context, Key, Request, Response } from '../../sdk/component/index.ts'
 
 export interface Guest {
   http?(request: Request, context: Context): Response
@@ -89,15 +89,15 @@ function contextOf(
     engine: call.engine,
     chainId: call.chain.id,
     block: call.block,
-    storage: (bucketName) => {
-      const bucket = toBytes(bucketName)
-      const change = (key: string | Uint8Array, value: Uint8Array | undefined): void =>
-        void effects.storage.push({ bucket, key: toBytes(key), value })
+    storage: (name) => {
+      const bucket = toBytes(name)
+      const change = (key: Key, value: Key | undefined): void =>
+        void effects.storage.push({ bucket, key: toBytes(key), value: value === undefined ? value : toBytes(value) })
       return {
         get: (key) => {
           const changed = effects.storage.findLast((one) => same(one.bucket, bucket) && same(one.key, toBytes(key)))
           if (changed) return changed.value
-          return ask(`load ${bucketName} ${Buffer.from(toBytes(key)).toString('hex')}`, () =>
+          return ask(`load ${String(name)} ${Buffer.from(toBytes(key)).toString('hex')}`, () =>
             host.load(bucket, toBytes(key)),
           )
         },
@@ -117,7 +117,12 @@ function contextOf(
     now: () => call.now,
     timers: {
       schedule: (id, delayMs, payload = new Uint8Array()) => void effects.timers.push({ id, delayMs, payload }),
+      cancel: unsupported,
+      status: unsupported,
+      list: unsupported,
     },
+    fetch: unsupported,
+    config: unsupported,
     authenticate: (addresses) => {
       const signer = call.hook.kind === 'http' ? headerValue(call.hook.request, 'x-signer') : undefined
       return addresses.find((address) => address === signer)
@@ -129,10 +134,16 @@ function contextOf(
 function requestOf(request: { method: string; uri: string; body: Uint8Array }): Request {
   const text = (): string => new TextDecoder().decode(request.body)
   const { method, uri, body } = request
-  return { method, uri, path: uri.split('?', 1)[0] ?? '', body, text, json: () => JSON.parse(text()) as unknown }
+  const path = uri.split('?', 1)[0] ?? ''
+  const json = (): unknown => JSON.parse(text())
+  return { method, uri, path, query: {}, header: unsupported, body, text, json }
 }
 
-function toBytes(text: string | Uint8Array): Uint8Array {
+function unsupported(): never {
+  throw new Error('that is for the sandbox')
+}
+
+function toBytes(text: Key): Uint8Array {
   return typeof text === 'string' ? new TextEncoder().encode(text) : text
 }
 

@@ -1,0 +1,113 @@
+/** What the component asks of its contract, KeyManagement.sol, and tells it. */
+import { account, answer, byteString, callData, list, uint } from '../abi.ts'
+import type { Context } from 'vouchsafe/component'
+
+/** The first four bytes of the Keccak-256 of each signature. */
+export const selectors = {
+  'engines()': 'cc6497a3',
+  'key(uint128)': '77ae0c92',
+  'policy(uint128)': 'd0db4d51',
+  'commitments(uint128)': 'f9166447',
+  'sharesFor(uint128,uint256)': '79302ee0',
+  'confirmations(uint128)': 'f1a04608',
+  'pending()': 'e20ccec3',
+  'publishCommitments(uint128,bytes)': '1514ad8d',
+  'publishShares(uint128,bytes[])': '58e5d93f',
+  'confirm(uint128,bytes32)': '42a11999',
+  'complain(uint128,address,string)': '10a5b31f',
+} as const
+
+/** In the order of the contract's `Status`. */
+const STATUSES = ['unknown', 'commitments', 'shares', 'confirmation', 'active', 'failed', 'disabled'] as const
+export type Status = (typeof STATUSES)[number]
+
+export interface Key {
+  readonly owner: string
+  readonly threshold: number
+  readonly status: Status
+  /** Of Ed25519; all zero before the key is active. */
+  readonly publicKey: Uint8Array
+  readonly accuser: string
+  readonly accused: string
+  readonly reason: string
+}
+
+export interface Policy {
+  readonly signers: readonly string[]
+  /** In milliseconds since 1970; 0 for no end. */
+  readonly notAfter: number
+  readonly sharesPerDay: number
+  readonly prefix: Uint8Array
+}
+
+/** What is needed of a context to read. */
+export type Reading = Pick<Context, 'read'>
+
+export function keyOf(id: bigint, context: Reading): Key {
+  const found = answer(context.read(callData(selectors['key(uint128)'], uint(id))))
+  return {
+    owner: found.address(0),
+    threshold: found.number(1),
+    status: STATUSES[found.number(2)] ?? 'unknown',
+    publicKey: found.word(3),
+    accuser: found.address(4),
+    accused: found.address(5),
+    reason: found.text(6),
+  }
+}
+
+export function policyOf(id: bigint, context: Reading): Policy {
+  const found = answer(context.read(callData(selectors['policy(uint128)'], uint(id))))
+  return {
+    signers: found.list(0, (items, at) => items.address(at)),
+    notAfter: found.number(1) * 1000,
+    sharesPerDay: found.number(2),
+    prefix: found.bytes(3),
+  }
+}
+
+/** The addresses of all engines, in the order in which everything else here is. */
+export function engines(context: Reading): readonly string[] {
+  const found = answer(context.read(callData(selectors['engines()'])))
+  return found.list(0, (items, at) => items.tuple(at).address(0))
+}
+
+/** What each engine published in round 1; empty for those that have not. */
+export function commitments(id: bigint, context: Reading): readonly Uint8Array[] {
+  return byteStrings(context.read(callData(selectors['commitments(uint128)'], uint(id))))
+}
+
+/** What each engine encrypted to this one in round 2; empty for those that have not. */
+export function sharesFor(id: bigint, index: number, context: Reading): readonly Uint8Array[] {
+  return byteStrings(context.read(callData(selectors['sharesFor(uint128,uint256)'], uint(id), uint(index))))
+}
+
+export function confirmations(id: bigint, context: Reading): readonly boolean[] {
+  const found = answer(context.read(callData(selectors['confirmations(uint128)'], uint(id))))
+  return found.list(0, (items, at) => items.flag(at))
+}
+
+export function pending(context: Reading): readonly bigint[] {
+  return answer(context.read(callData(selectors['pending()']))).list(0, (items, at) => items.uint(at))
+}
+
+export const publishCommitments = (id: bigint, published: Uint8Array): Uint8Array =>
+  callData(selectors['publishCommitments(uint128,bytes)'], uint(id), byteString(published))
+
+export const publishShares = (id: bigint, encrypted: readonly Uint8Array[]): Uint8Array =>
+  callData(selectors['publishShares(uint128,bytes[])'], uint(id), list(encrypted.map(byteString)))
+
+export const confirm = (id: bigint, publicKey: Uint8Array): Uint8Array =>
+  callData(selectors['confirm(uint128,bytes32)'], uint(id), publicKey)
+
+export const complain = (id: bigint, accused: string, reason: string): Uint8Array =>
+  callData(
+    selectors['complain(uint128,address,string)'],
+    uint(id),
+    account(accused),
+    byteString(new TextEncoder().encode(reason)),
+  )
+
+function byteStrings(answered: Uint8Array): Uint8Array[] {
+  return answer(answered).list(0, (items, at) => items.bytes(at))
+}

@@ -1,0 +1,38 @@
+/**
+ * Shares on their way through the contract: X25519 between keys that both engines made for this one key, HKDF with SHA-256, and
+ * ChaCha20-Poly1305. A derived key encrypts exactly one message in one direction, so that its nonce can be zero, and whoever must
+ * send it again sends the same bytes.
+ */
+import { chacha20poly1305 } from '@noble/ciphers/chacha.js'
+import { x25519 } from '@noble/curves/ed25519.js'
+import { hkdf } from '@noble/hashes/hkdf.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { concat, fromHex, uint } from '../abi.ts'
+
+/** Which message it is. */
+export interface Way {
+  readonly chainId: string
+  readonly contract: string
+  readonly key: bigint
+  /** Places of the engines in the contract's list. */
+  readonly from: number
+  readonly to: number
+}
+
+const NONCE = new Uint8Array(12)
+
+/** Throws when `theirs` is a key that no secret can be shared with. */
+export function encrypt(share: Uint8Array, own: Uint8Array, theirs: Uint8Array, way: Way): Uint8Array {
+  return chacha20poly1305(derive(own, theirs, way), NONCE).encrypt(share)
+}
+
+/** Throws when it was not encrypted by the other one, for this way. */
+export function decrypt(encrypted: Uint8Array, own: Uint8Array, theirs: Uint8Array, way: Way): Uint8Array {
+  return chacha20poly1305(derive(own, theirs, way), NONCE).decrypt(encrypted)
+}
+
+function derive(own: Uint8Array, theirs: Uint8Array, way: Way): Uint8Array {
+  const label = new TextEncoder().encode(`vouchsafe key management, share of a key, chain ${way.chainId}`)
+  const place = concat([fromHex(way.contract), uint(way.key), uint(way.from), uint(way.to)])
+  return hkdf(sha256, x25519.getSharedSecret(own, theirs), undefined, concat([place, label]), 32)
+}

@@ -1,0 +1,205 @@
+/**
+ * Distributed key generation without a dealer, as FROST has it: each engine shares a secret of its own among all, the key is their
+ * sum, and nobody ever has it. Driven by where the contract is, however often it is looked at: what was sent is not sent again
+ * before a minute is over, and what was computed is kept, so that an engine that was restarted goes on with the same.
+ * RFC 9591 leaves key generation out; the rounds are those of the FROST paper, as @noble/curves implements them.
+ */
+import type { DKG_Round1 } from '@noble/curves/abstract/frost.js'
+import { ed25519_FROST as frost, x25519 } from '@noble/curves/ed25519.js'
+import { equal } from '../abi.ts'
+import type { Context } from 'vouchsafe/component'
+import * as contract from './contract.ts'
+import { decrypt, encrypt, type Way } from './encryption.ts'
+import { type Round1, readRound1, writeRound1 } from './packages.ts'
+import {
+  dkgSecret,
+  forgetGeneration,
+  type Generation,
+  loadGeneration,
+  loadKeyShare,
+  storeGeneration,
+  storeKeyShare,
+} from './stored.ts'
+
+/** What one engine needs to go on with one key. */
+interface Place {
+  readonly id: bigint
+  readonly key: contract.Key
+  readonly engines: readonly string[]
+  readonly index: number
+  readonly context: Context
+}
+
+/** The next transaction of this engine for a key that is being made; nothing when others must go on first. */
+export function nextStep(place: Place): Uint8Array | undefined {
+  const { status } = place.key
+  if (status === 'commitments') return commit(place)
+  if (status === 'shares') return share(place)
+  return status === 'confirmation' ? finish(place) : undefined
+}
+
+function commit(place: Place): Uint8Array | undefined {
+  const { id, index, context } = place
+  const stored = loadGeneration(id, context)
+  const published = contract.commitments(id, context)[index]?.length !== 0
+  if (published) return stored ? undefined : lost(place)
+  const generation = stored ?? begin(place)
+  if (!stored) storeGeneration(id, generation, context)
+  return contract.publishCommitments(id, generation.published)
+}
+
+function begin({ key, engines, index, context }: Place): Generation {
+  const rng = (length = 32): Uint8Array<ArrayBuffer> => new Uint8Array(context.random(length))
+  const signers = { min: key.threshold, max: engines.length }
+  const { public: round1, secret } = frost.DKG.round1(identifierOf(index), signers, undefined, rng)
+  const encryptionKey = rng(32)
+  return {
+    encryptionKey,
+    identifier: secret.identifier,
+    coefficients: secret.coefficients ?? [],
+    commitment: secret.commitment,
+    threshold: signers.min,
+    engines: signers.max,
+    published: writeRound1({ ...round1, encryptionKey: x25519.getPublicKey(encryptionKey) }),
+  }
+}
+
+function share(place: Place): Uint8Array | undefined {
+  const { id, engines, index, context } = place
+  const generation = loadGeneration(id, context)
+  const neighbour = (index + 1) % engines.length
+  if (contract.sharesFor(id, neighbour, context)[index]?.length !== 0) return generation ? undefined : lost(place)
+  if (!generation) return lost(place)
+  const round1 = readAll(place)
+  if (!publishedByMe(generation, place)) return accuse(place, index, 'the contract has other commitments of this engine')
+  const guilty = wrongProof(round1, place)
+  if (guilty !== undefined) return accuse(place, guilty, 'its commitments or its proof of knowledge do not hold')
+  const shares = frost.DKG.round2(dkgSecret(generation), others(round1, index))
+  const encrypted: Uint8Array[] = []
+  for (const [to, { encryptionKey }] of round1.entries()) {
+    const signingShare = shares[identifierOf(to)]?.signingShare
+    try {
+      const way = wayOf(place, index, to)
+      encrypted.push(signingShare ? encrypt(signingShare, generation.encryptionKey, encryptionKey, way) : new Uint8Array())
+    } catch {
+      return accuse(place, to, 'nothing can be encrypted to its key')
+    }
+  }
+  return contract.publishShares(id, encrypted)
+}
+
+function finish(place: Place): Uint8Array | undefined {
+  const { id, index, context } = place
+  const made = loadKeyShare(id, context)
+  if (contract.confirmations(id, context)[index] === true) return made ? undefined : lost(place)
+  if (made) return contract.confirm(id, groupKey(made.public.commitments))
+  const generation = loadGeneration(id, context)
+  if (!generation) return lost(place)
+  const round1 = readAll(place)
+  if (!publishedByMe(generation, place)) return accuse(place, index, 'the contract has other commitments of this engine')
+  const round2 = []
+  for (const [from, encrypted] of contract.sharesFor(id, index, context).entries()) {
+    if (from === index) continue
+    const signingShare = readShare(encrypted, from, round1, generation, place)
+    if (typeof signingShare === 'string') return accuse(place, from, signingShare)
+    round2.push({ identifier: identifierOf(from), signingShare })
+  }
+  const secret = dkgSecret(generation)
+  frost.DKG.round2(secret, others(round1, index))
+  const key = frost.DKG.round3(secret, others(round1, index), round2)
+  storeKeyShare(id, key, context)
+  forgetGeneration(id, context)
+  return contract.confirm(id, groupKey(key.public.commitments))
+}
+
+/** The share that one engine made for this one, or what is wrong with it. */
+function readShare(
+  encrypted: Uint8Array,
+  from: number,
+  round1: readonly Round1[],
+  generation: Generation,
+  place: Place,
+): Uint8Array<ArrayBuffer> | string {
+  const { encryptionKey, commitment } = round1[from] as Round1
+  let signingShare: Uint8Array<ArrayBuffer>
+  try {
+    signingShare = new Uint8Array(decrypt(encrypted, generation.encryptionKey, encryptionKey, wayOf(place, from, place.index)))
+  } catch {
+    return 'its share cannot be decrypted'
+  }
+  const signers = { min: generation.threshold, max: generation.engines }
+  const commitments = commitment.map((point) => new Uint8Array(point))
+  try {
+    frost.validateSecret({ identifier: identifierOf(place.index), signingShare }, { signers, commitments, verifyingShares: {} })
+  } catch {
+    return 'its share does not fit its commitments'
+  }
+  return signingShare
+}
+
+/**
+ * Whose round 1 is wrong. The library says that one is, and not which: so each is tried in a round of which all others were made
+ * here, and are right.
+ */
+function wrongProof(round1: readonly Round1[], { index, engines, key, context }: Place): number | undefined {
+  const rng = (length = 32): Uint8Array<ArrayBuffer> => new Uint8Array(context.random(length))
+  const signers = { min: key.threshold, max: engines.length }
+  const holds = (packages: readonly DKG_Round1[]): boolean => {
+    const { secret } = frost.DKG.round1(identifierOf(index), signers, undefined, rng)
+    try {
+      frost.DKG.round2(secret, [...packages])
+      return true
+    } catch {
+      return false
+    }
+  }
+  const theirs = others(round1, index)
+  if (holds(theirs)) return undefined
+  const ours = theirs.map(({ identifier }) => frost.DKG.round1(identifier, signers, undefined, rng).public)
+  const at = theirs.findIndex((suspect, place) => !holds(ours.with(place, suspect)))
+  const guilty = theirs[at]?.identifier
+  return round1.findIndex((_, each) => identifierOf(each) === guilty)
+}
+
+function others(round1: readonly Round1[], index: number): DKG_Round1[] {
+  return round1.flatMap(({ commitment, proofOfKnowledge }, at) =>
+    at === index
+      ? []
+      : {
+          identifier: identifierOf(at),
+          commitment: commitment.map((point) => new Uint8Array(point)),
+          proofOfKnowledge: new Uint8Array(proofOfKnowledge),
+        },
+  )
+}
+
+function readAll({ id, key, context }: Place): readonly Round1[] {
+  return contract.commitments(id, context).map((bytes) => readRound1(bytes, key.threshold))
+}
+
+/** A reorganisation may have brought back a package that is no longer ours. */
+function publishedByMe(generation: Generation, { id, index, context }: Place): boolean {
+  return equal(contract.commitments(id, context)[index] ?? new Uint8Array(), generation.published)
+}
+
+function lost(place: Place): Uint8Array {
+  return accuse(place, place.index, 'this engine has lost what it had begun')
+}
+
+function accuse({ id, engines }: Place, index: number, reason: string): Uint8Array {
+  return contract.complain(id, engines[index] ?? '00'.repeat(21), reason)
+}
+
+function wayOf({ id, context }: Place, from: number, to: number): Way {
+  return { chainId: context.chainId, contract: context.contract, key: id, from, to }
+}
+
+function groupKey([first]: readonly Uint8Array[]): Uint8Array {
+  if (first === undefined) throw new Error('a key has no commitments')
+  return first
+}
+
+/** Of FROST: the place in the contract's list, counted from 1. */
+export function identifierOf(index: number): string {
+  return frost.Identifier.fromNumber(index + 1)
+}

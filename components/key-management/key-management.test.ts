@@ -1,0 +1,449 @@
+/** Keys of several engines over one chain: made, used, denied, and what goes wrong. */
+import { createPublicKey, randomBytes, verify } from 'node:crypto'
+import { ed25519_FROST as frost } from '@noble/curves/ed25519.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keyPackage, type SigningEngine, SigningError, signTogether } from '../../sdk/client/key-management.ts'
+import { toHex } from '../abi.ts'
+import { chains } from '../test/chains.ts'
+import { type Device, device } from '../test/device.ts'
+import { type DeployedContract, deploy, type JsonRpc, type Party, party } from '../test/evm.ts'
+import { publishShares } from './contract.ts'
+import { implementations } from './implementations.ts'
+import { readRound1, writeRound1 } from './packages.ts'
+import { revive } from './stored.ts'
+
+const [owner, signer, stranger] = [party(), party(), party()]
+const message = new TextEncoder().encode('pay 10 to somebody')
+const ACTIVE = 4n
+const FAILED = 5n
+
+const cases = implementations.flatMap((one) => chains.map((chain) => ({ ...one, chain })))
+
+interface Key {
+  status: bigint
+  publicKey: Uint8Array
+  accuser: string
+  accused: string
+  reason: string
+}
+
+describe.each(cases)('key management in $language on $chain.name', ({ start, chain }) => {
+  let rpc: JsonRpc
+  const stops: (() => Promise<void>)[] = []
+  let run: Parameters<typeof device>[0]
+  let authorize: Parameters<typeof device>[3]
+  let lastId = 0n
+
+  beforeAll(async () => {
+    const running = await chain.start()
+    const started = await start()
+    stops.push(running.stop, started.stop)
+    rpc = running.rpc
+    run = started.run
+    authorize = started.authorize
+  }, 120_000)
+  afterAll(() => Promise.all(stops.map((stop) => stop())))
+
+  interface Engines {
+    readonly contract: DeployedContract
+    readonly devices: readonly Device[]
+  }
+
+  const engines = async (count = 3): Promise<Engines> => {
+    const parties = Array.from({ length: count }, party)
+    const list = parties.map(({ address }) => ({ engine: address, endpoint: '' }))
+    const made = { engines: list, componentSha256: new Uint8Array(32), componentUri: '' }
+    const contract = await deploy(rpc, 'KeyManagement', made)
+    return { contract, devices: parties.map((one) => device(run, contract, one, authorize)) }
+  }
+
+  const policy = (changes: object = {}): object => ({
+    signers: [signer.address],
+    notAfter: 0n,
+    sharesPerDay: 0n,
+    prefix: new Uint8Array(),
+    ...changes,
+  })
+  const create = async ({ contract }: Engines, threshold: number, changes = {}): Promise<bigint> => {
+    const id = ++lastId
+    await contract.send(owner, 'createKey', { id, threshold, policy_: policy(changes) })
+    return id
+  }
+  const keyOf = async ({ contract }: Engines, id: bigint): Promise<Key> => (await contract.ask('key', id)) as Key
+  const settle = async ({ devices }: Engines, rounds = 3): Promise<void> => {
+    for (let round = 0; round < rounds; round++) for (const each of devices) await each.stateChange()
+  }
+  const active = async (threshold: number, count = 3, changes = {}) => {
+    const all = await engines(count)
+    const id = await create(all, threshold, changes)
+    await settle(all)
+    const key = await keyOf(all, id)
+    expect(key).toMatchObject({ status: ACTIVE, reason: '' })
+    const round1 = (await all.contract.ask('commitments', id)) as Uint8Array[]
+    return { ...all, id, threshold, publicKey: key.publicKey, key: keyPackage(round1, threshold, key.publicKey) }
+  }
+  const asked = (devices: readonly Device[], as: Party = signer): SigningEngine[] =>
+    devices.map((one, index) => ({
+      index,
+      name: `engine ${index + 1}`,
+      post: async (path, body) => {
+        const { status, text } = await one.http('POST', path, { body, as })
+        return { status, body: text }
+      },
+    }))
+  const holds = (signature: Uint8Array, publicKey: Uint8Array, signed = message): boolean => {
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') }
+    return verify(null, signed, createPublicKey({ key: jwk, format: 'jwk' }), signature)
+  }
+
+  it.each([
+    [2, 2],
+    [2, 3],
+    [3, 3],
+  ])('makes a key of which %d of %d engines sign, as node:crypto verifies', async (threshold, count) => {
+    const { id, devices, key, publicKey, contract } = await active(threshold, count)
+    expect(await contract.ask('pending')).toEqual([])
+    const { signature, faults } = await signTogether(id, message, key, asked(devices))
+    expect(faults).toEqual([])
+    expect(holds(signature, publicKey)).toBe(true)
+    expect(holds(signature, publicKey, new Uint8Array([1]))).toBe(false)
+    for (const each of devices) expect(each.failed).toEqual([])
+  }, 60_000)
+
+  it('signs with every set of engines that is large enough', async () => {
+    const { id, devices, key, publicKey } = await active(2)
+    for (const [one, other] of [
+      [0, 1],
+      [0, 2],
+      [1, 2],
+    ] as const) {
+      const chosen = asked(devices).filter(({ index }) => index === one || index === other)
+      const { signature } = await signTogether(id, message, key, chosen)
+      expect(holds(signature, publicKey)).toBe(true)
+    }
+  }, 60_000)
+
+  it('signs without the engine that is gone, and says which', async () => {
+    const { id, devices, key, publicKey } = await active(2)
+    const all = asked(devices)
+    const gone: SigningEngine = { ...(all[0] as SigningEngine), post: () => Promise.reject(new Error('refused')) }
+    const { signature, faults } = await signTogether(id, message, key, all.with(0, gone))
+    expect(holds(signature, publicKey)).toBe(true)
+    expect(faults).toEqual([{ engine: 'engine 1', why: 'it could not be asked: refused' }])
+    const alone = signTogether(id, message, key, [gone, { ...gone, name: 'engine 2', index: 1 }, all[2] as SigningEngine])
+    await expect(alone).rejects.toThrow(SigningError)
+  }, 60_000)
+
+  it('names the engine that gives a wrong share, and signs without it', async () => {
+    const { id, devices, key, publicKey } = await active(2)
+    const all = asked(devices)
+    const liar: SigningEngine = {
+      ...(all[1] as SigningEngine),
+      post: async (path, body) => {
+        const answer = await (all[1] as SigningEngine).post(path, body)
+        if (!path.endsWith('shares')) return answer
+        const { share, ...rest } = JSON.parse(answer.body) as { share: string }
+        return { ...answer, body: JSON.stringify({ ...rest, share: share.replace(/^../, (byte) => (byte === '00' ? '01' : '00')) }) }
+      },
+    }
+    const { signature, faults } = await signTogether(id, message, key, all.with(1, liar))
+    expect(holds(signature, publicKey)).toBe(true)
+    expect(faults).toEqual([{ engine: 'engine 2', why: 'its signature share is wrong' }])
+  }, 60_000)
+
+  it('does nothing twice, however often it is woken, and goes on where it was', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    for (let n = 0; n < 3; n++) await all.devices[0]?.stateChange()
+    expect(all.devices[0]?.sent).toHaveLength(1)
+    await settle(all, 5)
+    expect(await keyOf(all, id)).toMatchObject({ status: ACTIVE })
+    for (const each of all.devices) {
+      expect(each.failed).toEqual([])
+      expect(each.sent).toHaveLength(3)
+    }
+  }, 60_000)
+
+  it('sends the same again a minute after a transaction was lost', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    const first = all.devices[0] as Device
+    for (let step = 0; step < 3; step++) {
+      first.offline = true
+      for (const each of all.devices) await each.stateChange()
+      first.offline = false
+      await first.timer(1)
+      expect(first.sent).toHaveLength(2 * step + 1)
+      first.ahead += 61_000
+      await first.timer(1)
+      expect(first.sent.at(-1)).toEqual(first.sent.at(-2))
+      for (const each of all.devices.slice(1)) await each.stateChange()
+    }
+    expect(await keyOf(all, id)).toMatchObject({ status: ACTIVE })
+  }, 60_000)
+
+  it('fails by name when a share does not fit', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    await settle(all, 1)
+    const [first, second, third] = all.devices as [Device, Device, Device]
+    await first.stateChange()
+    await second.stateChange()
+    const sealed = (await all.contract.ask('sharesFor', { id, engine: 0n })) as Uint8Array[]
+    expect(sealed[1]).toHaveLength(48)
+    await all.contract.sendRaw(third.party, publishShares(id, [randomBytes(48), randomBytes(48), new Uint8Array()]))
+    await first.stateChange()
+    expect(await keyOf(all, id)).toMatchObject({
+      status: FAILED,
+      accuser: first.party.address,
+      accused: third.party.address,
+      reason: 'its share cannot be decrypted',
+    })
+    expect(await all.contract.ask('pending')).toEqual([])
+    await settle(all)
+    for (const each of all.devices) expect([...each.storage.keys()].filter((name) => !name.startsWith('HELD'))).toEqual([])
+  }, 60_000)
+
+  it('fails by name when commitments come without a proof', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    const [first, second, third] = all.devices as [Device, Device, Device]
+    await first.stateChange()
+    await third.stateChange()
+    const [theirs = new Uint8Array()] = (await all.contract.ask('commitments', id)) as Uint8Array[]
+    const { commitment, encryptionKey } = readRound1(theirs, 2)
+    const proofOfKnowledge = readRound1(theirs, 2).proofOfKnowledge
+    // The commitments of another, with the proof that was made for them: it does not fit a second place.
+    const copied = writeRound1({ encryptionKey, commitment, proofOfKnowledge })
+    await all.contract.send(second.party, 'publishCommitments', { id, package: copied })
+    await first.stateChange()
+    expect(await keyOf(all, id)).toMatchObject({
+      status: FAILED,
+      accuser: first.party.address,
+      accused: second.party.address,
+      reason: 'its commitments or its proof of knowledge do not hold',
+    })
+  }, 60_000)
+
+  it('fails when an engine has lost what it had begun', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    await settle(all, 1)
+    const [first] = all.devices as [Device, Device, Device]
+    first.storage.clear()
+    await first.stateChange()
+    expect(await keyOf(all, id)).toMatchObject({
+      status: FAILED,
+      accused: first.party.address,
+      reason: 'this engine has lost what it had begun',
+    })
+  }, 60_000)
+
+  it('waits for an engine that is gone, and goes on when it is back', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    const [first, second, third] = all.devices as [Device, Device, Device]
+    for (let n = 0; n < 3; n++) for (const each of [first, second]) await each.stateChange()
+    expect((await keyOf(all, id)).status).toBe(1n)
+    await third.stateChange()
+    await settle(all)
+    expect((await keyOf(all, id)).status).toBe(ACTIVE)
+  }, 60_000)
+
+  describe('of a request', () => {
+    const post = (one: Device | undefined, uri: string, body: unknown = {}, as: Party | undefined = signer) =>
+      (one as Device).http('POST', uri, { body: JSON.stringify(body), ...(as ? { as } : {}) })
+    const commitmentsOf = async (devices: readonly Device[], id: bigint, as = signer) => {
+      const answers = await Promise.all(devices.map((one) => post(one, `/keys/${id}/commitments`, {}, as)))
+      return answers.map(({ text }) => {
+        const { identifier, hiding, binding } = JSON.parse(text) as Record<string, string>
+        return { identifier, hiding, binding }
+      })
+    }
+    let made: Awaited<ReturnType<typeof active>>
+    beforeAll(async () => {
+      made = await active(2)
+    }, 60_000)
+    const first = (): Device => made.devices[0] as Device
+    const change = (changes: object) => made.contract.send(owner, 'setPolicy', { id: made.id, policy_: policy(changes) })
+    const shareOf = async (body: object, as = signer, one = first()) =>
+      post(one, `/keys/${made.id}/signature-shares`, body, as)
+
+    it.each([
+      ['/keys', 404, 'Invalid URL'],
+      ['/keys/1', 404, 'Invalid URL'],
+      ['/keys/1/commitments/', 404, 'Invalid URL'],
+      ['/keys/1/commitments?a=1', 404, 'Invalid URL'],
+      ['/keys/x/commitments', 400, 'Malformed request'],
+      ['/keys/01/commitments', 400, 'Malformed request'],
+      [`/keys/${2n ** 128n}/commitments`, 400, 'Malformed request'],
+      ['/keys/99999999/commitments', 404, 'Unknown key'],
+    ])('answers %s by %d', async (uri, status, error) => {
+      const answer = await post(first(), uri)
+      expect(answer).toMatchObject({ status, text: JSON.stringify({ error }) })
+    })
+
+    it('answers other methods by 405', async () => {
+      expect(await first().http('GET', `/keys/${made.id}/commitments`, { as: signer })).toMatchObject({ status: 405 })
+    })
+
+    it('knows nobody but whom the policy names at this block', async () => {
+      const uri = `/keys/${made.id}/commitments`
+      for (const as of [stranger, owner]) expect(await post(first(), uri, {}, as)).toMatchObject({ status: 401 })
+      expect(await first().http('POST', uri, { body: '{}' })).toMatchObject({ status: 401 })
+      await change({ signers: [stranger.address] })
+      expect(await post(first(), uri, {}, signer)).toMatchObject({ status: 401 })
+      expect(await post(first(), uri, {}, stranger)).toMatchObject({ status: 200 })
+      await change({ signers: [] })
+      expect(await post(first(), uri, {}, stranger)).toMatchObject({ status: 401 })
+      await change({})
+    })
+
+    it('gives a share once for each commitment', async () => {
+      const commitments = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const body = { message: toHex(message), commitments }
+      expect(await shareOf(body)).toMatchObject({ status: 200 })
+      const refused = { status: 409, text: JSON.stringify({ error: 'Unknown, used or expired commitments' }) }
+      expect(await shareOf(body)).toMatchObject(refused)
+      expect(await shareOf({ ...body, message: 'ff' })).toMatchObject(refused)
+    })
+
+    it('gives none for commitments of another caller, of another engine, or of long ago', async () => {
+      await change({ signers: [signer.address, stranger.address] })
+      const commitments = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const body = { message: toHex(message), commitments }
+      expect(await shareOf(body, stranger)).toMatchObject({ status: 409 })
+      expect(await shareOf(body, signer, made.devices[2])).toMatchObject({ status: 400 })
+      first().ahead = 301_000
+      expect(await shareOf(body)).toMatchObject({ status: 409 })
+      first().ahead = 0
+      await change({})
+    })
+
+    it('keeps a few nonces for each caller, and lets the oldest go', async () => {
+      const [oldest] = await commitmentsOf([first()], made.id)
+      for (let n = 0; n < 16; n++) await commitmentsOf([first()], made.id)
+      const [, other] = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      expect(await shareOf({ message: toHex(message), commitments: [oldest, other] })).toMatchObject({ status: 409 })
+    })
+
+    it('answers whatever is no message with commitments by 400, and keeps the nonces', async () => {
+      const [one, other] = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const good = { message: toHex(message), commitments: [one, other] }
+      const point = 'ff'.repeat(32)
+      for (const body of [
+        {},
+        [],
+        null,
+        { ...good, message: 'xyz' },
+        { ...good, message: 7 },
+        { ...good, message: 'aa'.repeat(16_385) },
+        { ...good, commitments: 'x' },
+        { ...good, commitments: [one] },
+        { ...good, commitments: [one, one] },
+        { ...good, commitments: [one, other, other] },
+        { ...good, commitments: [one, null] },
+        { ...good, commitments: [one, { ...other, identifier: '09'.padEnd(64, '0') }] },
+        { ...good, commitments: [one, { ...other, hiding: 'aa' }] },
+        { ...good, commitments: Array.from({ length: 50 }, () => one) },
+      ]) {
+        expect(await shareOf(body as object)).toMatchObject({ status: 400, text: '{"error":"Malformed request"}' })
+      }
+      expect(await first().http('POST', `/keys/${made.id}/signature-shares`, { body: 'no JSON', as: signer })).toMatchObject({ status: 400 })
+      expect(await shareOf(good)).toMatchObject({ status: 200 })
+      const [next] = await commitmentsOf([first()], made.id)
+      const invalid = { ...good, commitments: [next, { ...other, hiding: point }] }
+      expect(await shareOf(invalid)).toMatchObject({ status: 400 })
+      expect(await shareOf(invalid)).toMatchObject({ status: 409 })
+    })
+
+    it('signs nothing that does not begin as the policy says', async () => {
+      await change({ prefix: new TextEncoder().encode('pay ') })
+      const commitments = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const denied = await shareOf({ message: '70617900', commitments })
+      expect(denied).toMatchObject({ status: 403 })
+      expect(await shareOf({ message: '7061', commitments })).toMatchObject({ status: 403 })
+      expect(await shareOf({ message: toHex(message), commitments })).toMatchObject({ status: 200 })
+      await change({})
+    })
+
+    it('signs nothing after the end of the policy', async () => {
+      const end = BigInt(Math.floor(Date.now() / 1000) + 3600)
+      await change({ notAfter: end })
+      expect(await post(first(), `/keys/${made.id}/commitments`)).toMatchObject({ status: 200 })
+      first().ahead = 3_700_000
+      expect(await post(first(), `/keys/${made.id}/commitments`)).toMatchObject({
+        status: 403,
+        text: '{"error":"The policy of the key has ended"}',
+      })
+      first().ahead = 0
+      await change({})
+    })
+
+    it('gives so many shares in a day, and more the next', async () => {
+      await change({ sharesPerDay: 1n })
+      const signed = async () => {
+        const commitments = await commitmentsOf(made.devices.slice(0, 2), made.id)
+        return (await shareOf({ message: toHex(message), commitments })).status
+      }
+      expect(await signed()).toBe(200)
+      expect(await signed()).toBe(429)
+      first().ahead = 86_400_000
+      expect(await signed()).toBe(200)
+      first().ahead = 0
+      await change({})
+    })
+
+    it('signs nothing before a key is made, nor after it was disabled, and forgets its share then', async () => {
+      const id = await create(made, 2)
+      const uri = `/keys/${id}/commitments`
+      expect(await post(first(), uri)).toMatchObject({ status: 409, text: '{"error":"The key cannot sign: commitments"}' })
+      await settle(made)
+      expect(await post(first(), uri)).toMatchObject({ status: 200 })
+      expect(first().storage.has(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`)).toBe(true)
+      await made.contract.send(owner, 'disable', id)
+      expect(await post(first(), uri)).toMatchObject({ status: 409, text: '{"error":"The key cannot sign: disabled"}' })
+      await settle(made, 1)
+      for (const each of made.devices) {
+        expect(each.storage.has(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`)).toBe(false)
+      }
+    }, 60_000)
+  })
+
+  it('leaves the disk of one engine, with all that was said, without the key', async () => {
+    const bodies: string[] = []
+    const { id, devices, key, publicKey, contract } = await active(2)
+    const overheard = asked(devices).map((one) => ({
+      ...one,
+      post: async (path: string, body: string) => {
+        const answer = await one.post(path, body)
+        bodies.push(body, answer.body)
+        return answer
+      },
+    }))
+    await signTogether(id, message, key, overheard)
+    const shares = devices.map(({ storage }) => {
+      const stored = storage.get(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`) ?? new Uint8Array()
+      return (JSON.parse(Buffer.from(stored).toString(), revive) as { secret: { identifier: string; signingShare: Uint8Array<ArrayBuffer> } }).secret
+    })
+    const secretKey = frost.combineSecret(shares.slice(0, 2), key.signers)
+    expect(holds(frost.sign(message, secretKey), publicKey)).toBe(true)
+
+    const disk = [...(devices[0] as Device).storage.values()].map((value) => Buffer.from(value).toString('latin1'))
+    const chainTraffic = devices.flatMap(({ sent }) => sent.map(toHex))
+    const dump = [...disk, ...disk.map((text) => Buffer.from(text, 'latin1').toString('hex')), ...chainTraffic, ...bodies].join('\n')
+    expect(dump).toContain(toHex((shares[0] as { signingShare: Uint8Array }).signingShare))
+    for (const secret of [secretKey, ...shares.slice(1).map(({ signingShare }) => signingShare)]) {
+      expect(dump).not.toContain(toHex(secret))
+      expect(dump).not.toContain(toHex(secret.toReversed()))
+    }
+    // What one engine has is one point of a line: on its own it says nothing of where the line begins.
+    expect(() => frost.combineSecret(shares.slice(0, 1), key.signers)).toThrow()
+    const guessed = { identifier: (shares[1] as { identifier: string }).identifier, signingShare: new Uint8Array(32).fill(1) }
+    const wrong = frost.combineSecret([shares[0] as typeof guessed, guessed], key.signers)
+    expect(Buffer.compare(wrong, secretKey)).not.toBe(0)
+    // Nothing that opens a message of the key generation is left on any disk.
+    for (const { storage } of devices) expect([...storage.keys()].some((name) => name.startsWith('GENERATIONS'))).toBe(false)
+    expect(await contract.ask('pending')).toEqual([])
+  }, 60_000)
+})

@@ -1,0 +1,197 @@
+/**
+ * Threshold signatures by the engines of a key management contract, with the client as the coordinator (RFC 9591): it asks enough
+ * engines for commitments, then for shares, looks at each share, and puts them together. It learns no secret, and needs to be
+ * trusted with nothing but what it asks to sign.
+ */
+import type { FrostPublic, NonceCommitments } from '@noble/curves/abstract/frost.js'
+import { ed25519, ed25519_FROST as frost } from '@noble/curves/ed25519.js'
+import { readRound1 } from '../../components/key-management/packages.ts'
+
+/** One engine: its place in the contract's list, and how to send it a request that its component takes for the caller's. */
+export interface SigningEngine {
+  readonly index: number
+  /** For people. */
+  readonly name: string
+  /** `body` is JSON. Rejects when the engine cannot be reached. */
+  readonly post: (path: string, body: string) => Promise<{ readonly status: number; readonly body: string }>
+}
+
+export interface Fault {
+  readonly engine: string
+  readonly why: string
+}
+
+/** There were not enough engines that gave a share: `faults` says what was wrong with each of the others. */
+export class SigningError extends Error {
+  override readonly name = 'SigningError'
+  readonly faults: readonly Fault[]
+  constructor(faults: readonly Fault[], needed: number) {
+    super(`fewer than ${needed} engines signed: ${faults.map(({ engine, why }) => `${engine}: ${why}`).join('; ')}`)
+    this.faults = faults
+  }
+}
+
+/**
+ * What signatures and shares are checked against, computed from what the engines published in round 1: `commitments(id)` of the
+ * contract. Throws when that does not give the public key that the contract says all engines confirmed.
+ */
+export function keyPackage(round1: readonly Uint8Array[], threshold: number, publicKey: Uint8Array): FrostPublic {
+  const { Point } = ed25519
+  const all = round1.map((bytes) => readRound1(bytes, threshold).commitment.map((point) => Point.fromBytes(point)))
+  const sums = Array.from({ length: threshold }, (_, degree) =>
+    all.reduce((sum, points) => sum.add(points[degree] ?? Point.ZERO), Point.ZERO),
+  )
+  const shareAt = (at: bigint): Uint8Array<ArrayBuffer> =>
+    new Uint8Array(
+      sums.reduceRight((sum, point) => sum.multiplyUnsafe(at).add(point), Point.ZERO).toBytes(),
+    )
+  const commitments = sums.map((point) => new Uint8Array(point.toBytes()))
+  if (Buffer.compare(commitments[0] ?? new Uint8Array(), publicKey) !== 0) {
+    throw new Error('what the engines published does not give the public key of the contract')
+  }
+  const verifyingShares = Object.fromEntries(round1.map((_, index) => [identifierOf(index), shareAt(BigInt(index + 1))]))
+  return { signers: { min: threshold, max: round1.length }, commitments, verifyingShares }
+}
+
+/**
+ * A plain Ed25519 signature, and whom it could be had without. Engines that do not answer, refuse, or give a wrong share are left
+ * out in a next try. Rejects with a SigningError when too few are left.
+ */
+export async function signTogether(
+  id: bigint,
+  message: Uint8Array,
+  key: FrostPublic,
+  engines: readonly SigningEngine[],
+): Promise<{ readonly signature: Uint8Array; readonly faults: readonly Fault[] }> {
+  const faults = new Map<SigningEngine, string>()
+  for (;;) {
+    const left = engines.filter((engine) => !faults.has(engine))
+    const signers = await committed(id, left, key.signers.min, faults)
+    if (signers.length < key.signers.min) throw new SigningError(listOf(faults), key.signers.min)
+    const signature = await attempt(id, message, key, signers, faults)
+    if (signature) return { signature, faults: listOf(faults) }
+  }
+}
+
+interface Committed {
+  readonly engine: SigningEngine
+  readonly commitments: NonceCommitments
+}
+
+/** Of enough engines their commitments; others are asked when one has none to give. */
+async function committed(
+  id: bigint,
+  engines: readonly SigningEngine[],
+  needed: number,
+  faults: Map<SigningEngine, string>,
+): Promise<Committed[]> {
+  const found: Committed[] = []
+  let next = 0
+  while (found.length < needed && next < engines.length) {
+    const asked = engines.slice(next, next + needed - found.length)
+    next += asked.length
+    const answers = await Promise.all(asked.map((engine) => commitmentsOf(id, engine, faults)))
+    found.push(...answers.filter((one) => one !== undefined))
+  }
+  return found
+}
+
+async function commitmentsOf(
+  id: bigint,
+  engine: SigningEngine,
+  faults: Map<SigningEngine, string>,
+): Promise<Committed | undefined> {
+  const answer = await ask(engine, `/keys/${id}/commitments`, '{}', faults)
+  if (answer === undefined) return undefined
+  try {
+    const identifier = identifierOf(engine.index)
+    if (answer['identifier'] !== identifier) throw new Error('it answered as another engine')
+    const [hiding, binding] = [pointOf(answer['hiding']), pointOf(answer['binding'])]
+    return { engine, commitments: { identifier, hiding, binding } }
+  } catch (error) {
+    faults.set(engine, `its commitments are wrong: ${String(error)}`)
+    return undefined
+  }
+}
+
+/** Undefined when one of the shares was not there or wrong: then that engine is among the faults. */
+async function attempt(
+  id: bigint,
+  message: Uint8Array,
+  key: FrostPublic,
+  signers: readonly Committed[],
+  faults: Map<SigningEngine, string>,
+): Promise<Uint8Array | undefined> {
+  const list = signers.map(({ commitments }) => commitments)
+  const text = list.map(({ identifier, hiding, binding }) => ({ identifier, hiding: hex(hiding), binding: hex(binding) }))
+  const body = JSON.stringify({ message: hex(message), commitments: text })
+  const signed = new Uint8Array(message)
+  const shares: Record<string, Uint8Array<ArrayBuffer>> = {}
+  await Promise.all(
+    signers.map(async ({ engine, commitments: { identifier } }) => {
+      const answer = await ask(engine, `/keys/${id}/signature-shares`, body, faults)
+      if (answer === undefined) return
+      const share = right(key, list, signed, identifier, answer['share'])
+      if (share) shares[identifier] = share
+      else faults.set(engine, 'its signature share is wrong')
+    }),
+  )
+  if (Object.keys(shares).length < signers.length) return undefined
+  return frost.aggregate(key, list, signed, shares)
+}
+
+function right(
+  key: FrostPublic,
+  list: NonceCommitments[],
+  message: Uint8Array<ArrayBuffer>,
+  identifier: string,
+  answered: unknown,
+): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    const share = bytesOf(answered)
+    return frost.verifyShare(key, list, message, identifier, share) ? share : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What it answered with 200, as an object. Otherwise it is among the faults, with what it said. */
+async function ask(
+  engine: SigningEngine,
+  path: string,
+  body: string,
+  faults: Map<SigningEngine, string>,
+): Promise<Record<string, unknown> | undefined> {
+  try {
+    const answer = await engine.post(path, body)
+    if (answer.status === 200) return JSON.parse(answer.body) as Record<string, unknown>
+    faults.set(engine, `it answered ${answer.status} ${answer.body.slice(0, 200)}`)
+  } catch (error) {
+    faults.set(engine, `it could not be asked: ${error instanceof Error ? error.message : 'no answer'}`)
+  }
+  return undefined
+}
+
+function listOf(faults: ReadonlyMap<SigningEngine, string>): Fault[] {
+  return [...faults].map(([{ name }, why]) => ({ engine: name, why }))
+}
+
+function pointOf(value: unknown): Uint8Array<ArrayBuffer> {
+  const bytes = bytesOf(value)
+  ed25519.Point.fromBytes(bytes)
+  return bytes
+}
+
+function bytesOf(value: unknown): Uint8Array<ArrayBuffer> {
+  if (typeof value !== 'string' || !/^[0-9a-f]{64}$/.test(value)) throw new Error('that is not 32 bytes in hexadecimal')
+  return new Uint8Array(Buffer.from(value, 'hex'))
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}
+
+/** Of FROST: the place in the contract's list, counted from 1. */
+function identifierOf(index: number): string {
+  return frost.Identifier.fromNumber(index + 1)
+}
