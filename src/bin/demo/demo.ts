@@ -21,6 +21,8 @@ import { watch } from './watch.ts'
 /** The usual ports; the verifier's is two above the issuer's. */
 const PORT_BASE = kinds.issuer.defaults.port
 const VERIFIER_OFFSET = kinds.verifier.defaults.port - PORT_BASE
+const ENGINE_OFFSET = 8400 - PORT_BASE
+const ENGINES = 3
 /** How long requests that run may hold up the end. */
 const CLOSE_LIMIT_MS = 3000
 /** What a shell makes of SIGINT. */
@@ -52,8 +54,12 @@ export async function runDemo(args: string[]): Promise<void> {
   try {
     const cast = await start(options, narrator, services)
     const declared = await walk(cast)
-    progress.walked = true
     write(`\n${paint('green', 'The credential was issued, presented and verified.')}\n`)
+    await keepSecret(options, narrator)
+    progress.walked = true
+    write(
+      `\n${paint('green', 'The secret was shared, recovered without one engine, and the wrong share was named.')}\n`,
+    )
     if (!options.once) {
       await stay(cast, declared, options)
       return
@@ -76,14 +82,24 @@ function readOptions(args: string[]): Options {
     },
   })
   const portBase = Number(values['port-base'])
-  if (!Number.isInteger(portBase) || portBase < 1 || portBase > 65_535 - VERIFIER_OFFSET) {
+  if (!Number.isInteger(portBase) || portBase < 1 || portBase > 65_535 - ENGINE_OFFSET - ENGINES) {
     throw new Error(
-      `--port-base: ${values['port-base']} is no port; the issuer takes it, and the verifier the next but one`,
+      `--port-base: ${values['port-base']} is no port; the issuer takes it, the verifier the next but one, the engines from ${ENGINE_OFFSET} above`,
     )
   }
   const isTemporary = values.home === undefined
   const home = isTemporary ? mkdtempSync(join(tmpdir(), 'vouchsafe-demo-')) : resolve(values.home ?? '')
   return { once: values.once, home, isTemporary, portBase }
+}
+
+/** Engines have nothing to go on with: each time they and their chain are new. */
+async function keepSecret({ home, portBase }: Options, narrator: Narrator): Promise<void> {
+  const place = mkdtempSync(join(home, 'engines-'))
+  try {
+    await (await import('../engine/commands.ts')).keepSecret(place, portBase + ENGINE_OFFSET, narrator)
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
 }
 
 /** Makes what is missing, and starts both services; the wallet has no server. Shows where everything is. */

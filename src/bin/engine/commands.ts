@@ -3,6 +3,7 @@
  * issuers and verifiers have no use for chains and sandboxes.
  */
 import type { EngineWord } from '../command-line.ts'
+import type { Narrator } from '../demo/narrator.ts'
 
 /** What each does with the words after it. */
 export const engineCommands: Readonly<Record<EngineWord, (args: string[]) => Promise<void>>> = {
@@ -19,4 +20,9 @@ export async function initEngine(directory: string, baseUrl: string | undefined)
 /** `vouchsafe doctor engine` */
 export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
   return (await import('./doctor.ts')).doctorEngine(configFile, json)
+}
+
+/** The second part of `vouchsafe demo`. */
+export async function keepSecret(home: string, port: number, narrator: Narrator): Promise<void> {
+  return (await import('../demo/secret.ts')).keepSecret(home, port, narrator)
 }

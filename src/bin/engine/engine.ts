@@ -3,25 +3,23 @@ import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Chain } from '../../chain/chain.ts'
 import type { Runtime } from '../../component/runtime.ts'
-import { databaseName } from '../../config/database.ts'
-import { type EngineCollections, type EngineStore, engineMigrations, engineSecrets } from '../../engine/collections.ts'
+import type { EngineStore } from '../../engine/collections.ts'
 import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
-import { storageEncryptionKey } from '../../engine/identity.ts'
 import { runtimeLimits } from '../../engine/limits.ts'
 import { createManagement } from '../../engine/management.ts'
 import type { App } from '../../http/app-type.ts'
-import { encrypted, encryptionKey } from '../../store/encrypted.ts'
 import { readWords } from '../command-line.ts'
 import { startRuntime } from '../component/places.ts'
 import { readConfigFile } from '../config-file.ts'
-import { createLog, files, now, openDatabase, outbound, random } from '../effects.ts'
+import { createLog, files, now, outbound, random } from '../effects.ts'
 import { defaultHost } from '../network.ts'
 import { watchConnections } from '../quiet-connections.ts'
 import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from '../running.ts'
 import { keepUp } from '../upkeep.ts'
 import { chainComponents, openChain } from './chain.ts'
 import { componentFiles } from './component-files.ts'
+import { openStore } from './store.ts'
 
 const MOST_WORKERS = 8
 
@@ -89,22 +87,6 @@ async function openParts(config: EngineConfig, log: Logger): Promise<Parts | { r
   if ('mistake' in store) return store
   const workers = Math.max(2, Math.min(MOST_WORKERS, availableParallelism()))
   return { chain, store, runtime: await startRuntime(workers, runtimeLimits(config.limits)) }
-}
-
-async function openStore({ database, identity }: EngineConfig): Promise<EngineStore | { readonly mistake: string }> {
-  let store: EngineStore
-  try {
-    store = await openDatabase<EngineCollections>(database, engineMigrations)
-  } catch (error) {
-    return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
-  }
-  try {
-    const keys = [encryptionKey(storageEncryptionKey(identity))]
-    return await encrypted(store, { keys, collections: engineSecrets, random, now: now(), keptMs: Infinity })
-  } catch {
-    await store.close()
-    return { mistake: `identity.keyFile: the database ${databaseName(database)} is of an engine with another key` }
-  }
 }
 
 async function buildEngine(config: EngineConfig, { chain, store, runtime }: Parts, log: Logger): Promise<Built> {

@@ -4,9 +4,10 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { addressMistakes } from '../../config/address.ts'
 import { engineDefaults } from '../../engine/config.ts'
+import type { Address } from '../../offchain/address.ts'
 import { accountOf } from '../../offchain/authentication/recover.ts'
 import { commandName, shellWord } from '../command-line.ts'
-import { CONFIG_FILE, existingFiles, PRIVATE, pemOf, writeFiles } from '../init/files.ts'
+import { CONFIG_FILE, existingFiles, type NewFiles, PRIVATE, pemOf, writeFiles } from '../init/files.ts'
 
 const KEY_FILE = 'conf/engine.key'
 const CHAIN_DIRECTORY = 'data/chain'
@@ -16,14 +17,7 @@ export async function initEngine(directoryWord: string, baseUrlWord: string | un
   const mistakes = addressMistakes(baseUrl)
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(directoryWord)
-  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
-  const made = {
-    files: [
-      { path: CONFIG_FILE, text: `${JSON.stringify(settingsOf(baseUrl), null, 2)}\n`, mode: PRIVATE },
-      { path: KEY_FILE, text: pemOf(privateKey), mode: PRIVATE },
-    ],
-    directories: [engineDefaults.componentDirectory],
-  }
+  const { made, publicKey } = await makeEngineFiles(baseUrl, CHAIN_DIRECTORY)
   const existing = existingFiles(directory, made)
   if (existing.length > 0) {
     throw new Error(
@@ -36,14 +30,35 @@ export async function initEngine(directoryWord: string, baseUrlWord: string | un
   process.stdout.write(explain(directory, baseUrl, publicKey))
 }
 
+/** Of a new engine, with a key of its own. */
+export async function makeEngineFiles(
+  baseUrl: string,
+  chainDirectory: string,
+): Promise<{
+  readonly made: Pick<NewFiles, 'files' | 'directories'>
+  readonly publicKey: KeyObject
+  readonly address: Address
+}> {
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
+  const settings = settingsOf(baseUrl, chainDirectory)
+  const made = {
+    files: [
+      { path: CONFIG_FILE, text: `${JSON.stringify(settings, null, 2)}\n`, mode: PRIVATE },
+      { path: KEY_FILE, text: pemOf(privateKey), mode: PRIVATE },
+    ],
+    directories: [engineDefaults.componentDirectory],
+  }
+  return { made, publicKey, address: accountOf(pointOf(publicKey), 'evm') }
+}
+
 /** An https address is a proxy's, which finds the engine at its usual port; an http address is its own. */
-function settingsOf(baseUrl: string): object {
+function settingsOf(baseUrl: string, chainDirectory: string): object {
   const { protocol, port } = new URL(baseUrl)
   return {
     port: protocol === 'http:' && port !== '' ? Number(port) : engineDefaults.port,
     baseUrl,
     identity: { keyFile: KEY_FILE },
-    chain: { type: 'local', directory: CHAIN_DIRECTORY },
+    chain: { type: 'local', directory: chainDirectory },
     contractFilter: 'all',
   }
 }

@@ -1,0 +1,67 @@
+/** The engines of the demo: each a process of its own, with a key, a database and a port, all on one local chain. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Address } from '../../offchain/address.ts'
+import { makeDirectory } from '../directory.ts'
+import { makeEngineFiles } from '../engine/init.ts'
+import { writeFiles } from '../init/files.ts'
+import { freePort } from '../network.ts'
+
+export interface DemoEngine {
+  readonly name: string
+  readonly directory: string
+  readonly url: string
+  readonly address: Address
+  /** Resolves when it takes requests. */
+  start(): Promise<void>
+  /** As a crash would: without a word of warning. */
+  kill(): Promise<void>
+}
+
+const STARTS_WITHIN_MS = 20_000
+
+/** Makes its files and starts it. `chain` is the directory of the local chain. Rejects when it does not listen within 20 seconds. */
+export async function startEngine(name: string, home: string, chain: string, wanted: number): Promise<DemoEngine> {
+  const directory = join(home, `engine-${name.toLowerCase()}`)
+  const url = `http://127.0.0.1:${await freePort(wanted)}`
+  makeDirectory(directory, 0o700)
+  const { made, address } = await makeEngineFiles(url, chain)
+  writeFiles(directory, made)
+  let running: ChildProcess | undefined
+  const kill = async (): Promise<void> => {
+    const child = running
+    running = undefined
+    if (child === undefined || child.exitCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  const start = async (): Promise<void> => {
+    const log = openSync(join(directory, 'engine.log'), 'a', 0o600)
+    running = spawn(process.execPath, [process.argv[1] ?? '', 'engine'], {
+      cwd: directory,
+      stdio: ['ignore', 'pipe', log],
+    })
+    await listening(running, `engine ${name}`)
+  }
+  // Whatever ends the demo ends its engines.
+  process.once('exit', () => running?.kill('SIGKILL'))
+  await start()
+  return { name, directory, url, address, start, kill }
+}
+
+function listening(child: ChildProcess, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`${name} did not start within 20 seconds`)), STARTS_WITHIN_MS)
+    let output = ''
+    child.once('exit', () => reject(new Error(`${name} ended before it listened: ${output.slice(-500)}`)))
+    child.stdout?.on('data', (chunk: Buffer) => {
+      if (output.includes('"event":"listening"')) return
+      output += chunk.toString()
+      if (!output.includes('"event":"listening"')) return
+      clearTimeout(late)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,174 @@
+/** The second part of the demo: three engines keep a secret for its owner, also when one dies and another lies. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { downloadSecret } from '../../../sdk/client/download.ts'
+import { engineClient } from '../../../sdk/client/engine-client.ts'
+import { type SecretSharing, sharingStatus } from '../../../sdk/client/secret-sharing.ts'
+import { keySigner } from '../../../sdk/client/signers.ts'
+import { accountTransactor } from '../../../sdk/client/transactor.ts'
+import { prepareUpload, upload } from '../../../sdk/client/upload.ts'
+import { evmAddress, parseAddress } from '../../offchain/address.ts'
+import { type Connection, connect } from '../chain/connection.ts'
+import { deploy } from '../chain/deploy.ts'
+import { componentDirectory } from '../component/places.ts'
+import { now, random } from '../effects.ts'
+import { withEngineStore } from '../engine/store.ts'
+import { hanging } from '../terminal.ts'
+import { type DemoEngine, startEngine } from './engines.ts'
+import type { Narrator } from './narrator.ts'
+
+const SECRET = 'the vault opens at 19:84'
+const ID = 7n
+const THRESHOLD = 2
+const NAMES = ['A', 'B', 'C'] as const
+const CONTRACT = 'SecretSharing'
+
+interface Scene {
+  readonly engines: readonly [DemoEngine, DemoEngine, DemoEngine]
+  readonly owner: SecretSharing
+  readonly narrator: Narrator
+}
+
+/** Plays it; its files are below `home`, its engines listen at `port` and above. Throws at the step that fails; no process is left. */
+export async function keepSecret(home: string, port: number, narrator: Narrator): Promise<void> {
+  const engines: DemoEngine[] = []
+  try {
+    narrator.part('Three engines keep a secret')
+    const chain = join(home, 'chain')
+    for (const [at, name] of NAMES.entries()) engines.push(await startEngine(name, home, chain, port + at))
+    const [first, second, third] = engines
+    if (first === undefined || second === undefined || third === undefined) return
+    const scene = {
+      engines: [first, second, third] as const,
+      narrator,
+      owner: await deployed(engines, chain, narrator),
+    }
+    await share(scene)
+    await loseAnEngine(scene)
+    await findTheLiar(scene)
+  } finally {
+    await Promise.all(engines.map((engine) => engine.kill()))
+  }
+}
+
+async function deployed(engines: readonly DemoEngine[], chain: string, narrator: Narrator): Promise<SecretSharing> {
+  narrator.step({
+    who: 'Three operators',
+    what: 'each started an engine, with a key and a database of its own',
+    means: 'Three processes. The chain that they watch is a directory here; it could be any EVM chain.',
+  })
+  narrator.say('engines', engines.map(({ name, url }) => `${name} ${url}`).join(', '))
+  const connection = await connect({ dir: chain })
+  const { address } = await deploy(connection, CONTRACT, {
+    engine: engines.map((engine) => `${engine.address}=${engine.url}`),
+    component: join(componentDirectory(), 'components', 'secret-sharing.js'),
+    'component-uri': '',
+    args: '[]',
+  })
+  narrator.step({
+    who: 'The owner of a secret',
+    what: `deployed the contract ${CONTRACT}, which lists the three engines and the component that they are to run`,
+    means: 'Each engine finds itself in the list, fetches the component by its digest, and serves it from now on.',
+  })
+  narrator.say('contract', address)
+  return ownerOf(connection, address)
+}
+
+function ownerOf({ chain, key }: Connection, contract: string): SecretSharing {
+  const client = engineClient({ chain, contract: parseAddress(contract), fetch, now, random, wait: (ms) => sleep(ms) })
+  const transactor = accountTransactor(chain, key(), { now, wait: (ms) => sleep(ms) })
+  return { client, signer: keySigner(key(), 'evm'), transactor }
+}
+
+async function share({ engines, owner, narrator }: Scene): Promise<void> {
+  const prepared = await prepareUpload(owner, { secret: Buffer.from(SECRET), threshold: THRESHOLD, id: ID })
+  const { complete } = await upload(owner, prepared)
+  if (!complete) throw new Error('not every engine took its share')
+  const contract = evmAddress(owner.client.contract)
+  narrator.step({
+    who: 'The owner',
+    what: `cut the secret into three shares, of which any ${THRESHOLD} give it back, and sent one to each engine`,
+    request: {
+      method: 'PUT',
+      url: `${engines[0].url}/offchain/${contract}/shares/${ID}`,
+      sent: 'a share, with a signature that is good for this engine alone',
+    },
+    status: 201,
+    means:
+      'One share says nothing. The contract has a commitment to each, and each engine told it that it holds its own.',
+  })
+}
+
+async function loseAnEngine({ engines, owner, narrator }: Scene): Promise<void> {
+  const [, , third] = engines
+  await third.kill()
+  narrator.step({
+    who: `Engine ${third.name}`,
+    what: 'was killed (SIGKILL)',
+    means: 'Its operator is gone, for all that the owner knows.',
+  })
+  const { secret } = await downloadSecret(owner, { id: ID })
+  expectSecret(secret)
+  narrator.step({
+    who: 'The owner',
+    what: 'asked for the secret in a transaction, and fetched shares from the engines that are left',
+    request: { method: 'GET', url: `${engines[0].url}/offchain/${evmAddress(owner.client.contract)}/shares/${ID}` },
+    status: 200,
+    means: 'The contract opens a window of five minutes; outside of it engines give nothing to anybody.',
+  })
+  narrator.say('recovered', Buffer.from(secret).toString())
+}
+
+async function findTheLiar({ engines, owner, narrator }: Scene): Promise<void> {
+  const [, second, third] = engines
+  await second.kill()
+  await corruptShare(second, owner)
+  await Promise.all([second.start(), third.start()])
+  narrator.step({
+    who: `The operator of engine ${second.name}`,
+    what: 'changed the share in his own database',
+    means: `He has its key, so nobody can keep him from it. Engine ${third.name} is back meanwhile.`,
+  })
+  const { secret, errors } = await downloadSecret(owner, { id: ID, askAll: true })
+  expectSecret(secret)
+  const [liar, ...others] = errors
+  if (liar?.code !== 'wrong-share' || liar.engine.address !== second.address || others.length > 0)
+    throw new Error(
+      `engine ${second.name} should have been found out, and nobody else: ${errors.map(({ message }) => message).join('; ')}`,
+    )
+  narrator.step({
+    who: 'The owner',
+    what: 'fetched the shares again, and held each against its commitment',
+    means: hanging(
+      '',
+      0,
+      'Without the commitments, a wrong share would have given a wrong secret, and nobody would have known why.',
+    ),
+  })
+  narrator.say('recovered', Buffer.from(secret).toString())
+  narrator.say('wrong share from', `engine ${second.name}, ${liar.engine.endpoint}`)
+}
+
+function expectSecret(secret: Uint8Array): void {
+  if (Buffer.from(secret).toString() !== SECRET) throw new Error('the engines gave back another secret')
+}
+
+/** As only its operator can: with the key of the engine, in its database. */
+async function corruptShare({ directory, address }: DemoEngine, { client }: SecretSharing): Promise<void> {
+  const state = await sharingStatus(client, ID)
+  const index = state?.engines.findIndex((engine) => engine.address === address) ?? -1
+  const commitment = Buffer.from(state?.commitments[index] ?? [])
+  await withEngineStore(directory, async (store) => {
+    for (const { id, value } of await store.list('component_storage')) {
+      const bytes = Buffer.from(value.value, 'base64')
+      if (!createHash('sha256').update(bytes).digest().equals(commitment)) continue
+      bytes.writeUInt8(bytes.readUInt8(0) ^ 1, 0)
+      const row = await store.get('component_storage', id)
+      const changed = { ...value, value: bytes.toString('base64') }
+      await store.commit([{ update: 'component_storage', id, version: row?.version ?? 0, value: changed }])
+      return
+    }
+    throw new Error('the engine has no share to change')
+  })
+}

@@ -1,0 +1,48 @@
+/** The database of an engine: opened as its configuration says, with what its identity decrypts. */
+import { join, resolve } from 'node:path'
+import { databaseName } from '../../config/database.ts'
+import { type EngineCollections, type EngineStore, engineMigrations, engineSecrets } from '../../engine/collections.ts'
+import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
+import { storageEncryptionKey } from '../../engine/identity.ts'
+import { encrypted, encryptionKey } from '../../store/encrypted.ts'
+import { readConfigFile } from '../config-file.ts'
+import { files, now, openDatabase, random } from '../effects.ts'
+import { CONFIG_FILE } from '../init/files.ts'
+
+/** The mistake is about the setting that it begins with. */
+export async function openStore({
+  database,
+  identity,
+}: EngineConfig): Promise<EngineStore | { readonly mistake: string }> {
+  let store: EngineStore
+  try {
+    store = await openDatabase<EngineCollections>(database, engineMigrations)
+  } catch (error) {
+    return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
+  }
+  try {
+    const keys = [encryptionKey(storageEncryptionKey(identity))]
+    return await encrypted(store, { keys, collections: engineSecrets, random, now: now(), keptMs: Infinity })
+  } catch {
+    await store.close()
+    return { mistake: `identity.keyFile: the database ${databaseName(database)} is of an engine with another key` }
+  }
+}
+
+/** Runs `work` on the embedded database of the engine in `directory`, which must not run meanwhile. Throws in words when it cannot be opened. */
+export async function withEngineStore(directory: string, work: (store: EngineStore) => Promise<void>): Promise<void> {
+  const inDirectory = { ...files, read: (path: string) => files.read(resolve(directory, path)) }
+  const file = readConfigFile(join(directory, CONFIG_FILE))
+  const result = 'mistakes' in file ? file : readEngineConfig(file.value, inDirectory, now())
+  if ('mistakes' in result) throw new Error(result.mistakes.join('\n'))
+  const { config } = result
+  if (config.database.kind !== 'sqlite') throw new Error('the database of this engine is not embedded')
+  const database = { ...config.database, file: resolve(directory, config.database.file) }
+  const store = await openStore({ ...config, database })
+  if ('mistake' in store) throw new Error(store.mistake)
+  try {
+    await work(store)
+  } finally {
+    await store.close()
+  }
+}
