@@ -6,7 +6,7 @@ import type { ServiceName } from './services.ts'
 export const VERSION = '0.1.0'
 
 /** Those that are loaded with the execution engine. */
-export type EngineWord = 'engine' | 'chain' | 'component'
+export type EngineWord = 'engine' | 'chain' | 'component' | 'secret'
 export type CommandName = ServiceName | EngineWord | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
 
 const USAGES: Readonly<Record<CommandName, string>> = {
@@ -38,6 +38,13 @@ const USAGES: Readonly<Record<CommandName, string>> = {
   component: `  vouchsafe component build FILE [--out FILE]
                                               bundle an off-chain component; say its digest and its hooks
   vouchsafe component test FILE               run tests of a component in the sandbox`,
+  secret: `  vouchsafe secret key FILE
+  vouchsafe secret put    --contract ADDRESS [--file FILE] [--threshold NUMBER] [--id ID] [--resume FILE]
+  vouchsafe secret get    --contract ADDRESS --id ID [--out FILE] [--all]
+  vouchsafe secret delete --contract ADDRESS --id ID
+  vouchsafe secret status --contract ADDRESS --id ID
+                   [--chain DIR | --rpc URL] [--key KEYFILE] [--json]
+                                              share a secret among engines, and get it back`,
 }
 
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
@@ -67,6 +74,7 @@ ${USAGES.wallet}
 
 Contracts with off-chain components; DIR is data/chain unless given, and is made when it is not there:
 ${USAGES.chain}
+${USAGES.secret}
 
 Of any command: --help; of this one: --version
 `

@@ -7,6 +7,8 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   issuer: async (args) => (await import('./service.ts')).runService('issuer', configFile('issuer', args)),
   verifier: async (args) => (await import('./service.ts')).runService('verifier', configFile('verifier', args)),
   engine: async (args) => (await import('./engine/commands.ts')).engineCommands.engine(args),
+  chain: async (args) => (await import('./engine/commands.ts')).engineCommands.chain(args),
+  secret: async (args) => (await import('./engine/commands.ts')).engineCommands.secret(args),
   demo: async (args) => (await import('./demo/demo.ts')).runDemo(args),
   init: async (args) => (await import('./init/init.ts')).runInit(args),
   doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),
@@ -14,7 +16,6 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
   component: async (args) => (await import('./engine/commands.ts')).engineCommands.component(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
-  chain: async (args) => (await import('./engine/commands.ts')).engineCommands.chain(args),
 }
 
 function configFile(service: ServiceName, args: string[]): string {

@@ -55,8 +55,8 @@ export async function keepSecret(home: string, port: number, narrator: Narrator)
 async function deployed(engines: readonly DemoEngine[], chain: string, narrator: Narrator): Promise<SecretSharing> {
   narrator.step({
     who: 'Three operators',
-    what: 'each started an engine, with a key and a database of its own',
-    means: 'Three processes. The chain that they watch is a directory here; it could be any EVM chain.',
+    what: 'each started an engine',
+    means: 'Three processes, each with a key and a database of its own. The chain that they watch is a directory here; it could be any EVM chain.',
   })
   narrator.say('engines', engines.map(({ name, url }) => `${name} ${url}`).join(', '))
   const connection = await connect({ dir: chain })
@@ -68,8 +68,8 @@ async function deployed(engines: readonly DemoEngine[], chain: string, narrator:
   })
   narrator.step({
     who: 'The owner of a secret',
-    what: `deployed the contract ${CONTRACT}, which lists the three engines and the component that they are to run`,
-    means: 'Each engine finds itself in the list, fetches the component by its digest, and serves it from now on.',
+    what: `deployed the contract ${CONTRACT}`,
+    means: 'It lists the three engines, and the component that they are to run. Each engine finds itself in the list, fetches the component by its digest, and serves it from now on.',
   })
   narrator.say('contract', address)
   return ownerOf(connection, address)
@@ -88,7 +88,7 @@ async function share({ engines, owner, narrator }: Scene): Promise<void> {
   const contract = evmAddress(owner.client.contract)
   narrator.step({
     who: 'The owner',
-    what: `cut the secret into three shares, of which any ${THRESHOLD} give it back, and sent one to each engine`,
+    what: 'cut the secret into three shares, and sent one to each engine',
     request: {
       method: 'PUT',
       url: `${engines[0].url}/offchain/${contract}/shares/${ID}`,
@@ -96,7 +96,7 @@ async function share({ engines, owner, narrator }: Scene): Promise<void> {
     },
     status: 201,
     means:
-      'One share says nothing. The contract has a commitment to each, and each engine told it that it holds its own.',
+      'One share says nothing. The contract has a commitment to each, and each engine told it that it holds its own.`,
   })
 }
 
@@ -112,7 +112,7 @@ async function loseAnEngine({ engines, owner, narrator }: Scene): Promise<void> 
   expectSecret(secret)
   narrator.step({
     who: 'The owner',
-    what: 'asked for the secret in a transaction, and fetched shares from the engines that are left',
+    what: 'asked on the chain, and fetched shares from the engines that are left',
     request: { method: 'GET', url: `${engines[0].url}/offchain/${evmAddress(owner.client.contract)}/shares/${ID}` },
     status: 200,
     means: 'The contract opens a window of five minutes; outside of it engines give nothing to anybody.',

@@ -10,6 +10,7 @@ export const engineCommands: Readonly<Record<EngineWord, (args: string[]) => Pro
   engine: async (args) => (await import('./engine.ts')).runEngine(args),
   chain: async (args) => (await import('../chain/chain.ts')).runChain(args),
   component: async (args) => (await import('../component/component.ts')).runComponent(args),
+  secret: async (args) => (await import('../secret/secret.ts')).runSecret(args),
 }
 
 /** `vouchsafe init engine` */

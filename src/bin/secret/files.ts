@@ -1,0 +1,84 @@
+/** Files of `vouchsafe secret`: keys, secrets, and stdin and stdout where there is no file. All that is written is for this user alone. */
+import { generateKeyPair } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { MAX_SECRET_BYTES } from '../../../sdk/client/shares.ts'
+import { readIdentity } from '../../engine/identity.ts'
+import { evmAddress } from '../../offchain/address.ts'
+import { accountOfKey } from '../../offchain/authentication/recover.ts'
+
+const PRIVATE = 0o600
+
+/** A new secp256k1 key in PEM. Never writes over a file. */
+export async function makeKey(file: string): Promise<{ readonly address: string }> {
+  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  writePrivate(file, Buffer.from(pem))
+  return { address: evmAddress(accountOfKey(Uint8Array.from(readIdentity(pem).privateKey), 'evm')) }
+}
+
+/** The private key, 32 bytes, of a file in PEM, or in hexadecimal as `vouchsafe chain` keeps it. Throws, in words, when it has none. */
+export function readKey(file: string): Uint8Array {
+  const text = readText(file)
+  const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(text.trim()) ?? []
+  if (digits !== undefined) return Buffer.from(digits, 'hex')
+  try {
+    return readIdentity(text).privateKey
+  } catch (error) {
+    throw new Error(
+      `${file} cannot be used as a key: ${(error as Error).message}. Make one with: vouchsafe secret key FILE`,
+    )
+  }
+}
+
+/** The secret of `file`, or of stdin. Throws, in words, when it is too large for engines. */
+export async function readSecret(file: string | undefined): Promise<Uint8Array> {
+  if (file !== undefined) return bounded(readBytes(file))
+  if (process.stdin.isTTY) process.stderr.write('Type the secret, and end it with Ctrl-D on a line of its own.\n')
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > MAX_SECRET_BYTES) break
+  }
+  return bounded(Buffer.concat(chunks))
+}
+
+function bounded(secret: Uint8Array): Uint8Array {
+  if (secret.length > MAX_SECRET_BYTES) {
+    throw new Error(`A secret has ${MAX_SECRET_BYTES} bytes at most. Encrypt what is larger, and share the key.`)
+  }
+  if (secret.length === 0) throw new Error('The secret is empty: nothing came from stdin, or from the file.')
+  return Uint8Array.from(secret)
+}
+
+/** Never writes over a file. */
+export function writePrivate(file: string, bytes: Uint8Array): void {
+  try {
+    writeFileSync(file, bytes, { mode: PRIVATE, flag: 'wx' })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new Error(`${file} is there already, and was left as it is.`)
+    throw new Error(`${file} cannot be written (${code ?? 'unknown'}).`)
+  }
+}
+
+export function readText(file: string): string {
+  return Buffer.from(readBytes(file)).toString('utf8')
+}
+
+function readBytes(file: string): Uint8Array {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new Error(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'}).`)
+  }
+}
+
+/** Resolves when they have been written. */
+export function printBytes(bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))
+  })
+}

@@ -1,0 +1,30 @@
+/** What a command on secrets needs of the outside world: a chain, engines, and who it acts as. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { engineClient } from '../../../sdk/client/engine-client.ts'
+import { keySigner } from '../../../sdk/client/signers.ts'
+import { accountTransactor } from '../../../sdk/client/transactor.ts'
+import { connect } from '../chain/connection.ts'
+import { now, random } from '../effects.ts'
+import { readKey } from './files.ts'
+import { type Command, type Options, UsageError } from './words.ts'
+
+const wait = (ms: number): Promise<void> => sleep(ms)
+
+/** Without `--key`, on a local chain, as the one that `vouchsafe chain` acts as there. */
+export async function openCommand(options: Options): Promise<Command> {
+  if (options.chain !== undefined && options.rpc !== undefined) {
+    throw new UsageError('a chain is in a directory or at a URL: give --chain or --rpc')
+  }
+  const connection = await connect({ dir: options.chain, rpc: options.rpc })
+  const { chain } = connection
+  const { contract } = options
+  const client = engineClient({ chain, contract, fetch: globalThis.fetch, now, random, wait })
+  const key = Uint8Array.from(options.key === undefined ? connection.key() : readKey(options.key))
+  const signer = keySigner(key, chain.addresses)
+  const sharing = { client, signer, transactor: accountTransactor(chain, key, { now, wait }) }
+  return { options, sharing, id: () => options.id ?? missingId() }
+}
+
+function missingId(): never {
+  throw new UsageError('--id ID is missing: the one that vouchsafe secret put told')
+}

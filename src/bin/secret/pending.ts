@@ -1,0 +1,64 @@
+/** An upload that may have to be gone on with later: kept in a file, for this user alone, until every engine has its share. */
+import { existsSync, unlinkSync } from 'node:fs'
+import { prepareUpload, type Upload } from '../../../sdk/client/upload.ts'
+import { isObject, own, ownString, parseJson, stringsIn } from '../../codec/json.ts'
+import { malformed } from '../../codec/malformed.ts'
+import { shellWord } from '../command-line.ts'
+import { readSecret, readText, writePrivate } from './files.ts'
+import type { Command } from './words.ts'
+
+export interface Pending {
+  readonly upload: Upload
+  /** What to do when it was not completed. */
+  readonly hint: string
+  readonly done: () => void
+}
+
+const DEFAULT_THRESHOLD = 2
+
+/** That of `--resume`, or a new one, which is kept there where it is given. Throws, in words, when the file is none. */
+export async function openUpload({ options, sharing }: Command): Promise<Pending> {
+  const { resume, file, threshold = DEFAULT_THRESHOLD, id, scheme } = options
+  if (resume !== undefined && existsSync(resume)) return pending(readUpload(resume), resume)
+  const { client } = sharing
+  const { engines } = await client.engines()
+  const secret = await readSecret(file)
+  const wanted = {
+    secret,
+    threshold: scheme === 'xor' ? engines.length : threshold,
+    scheme,
+    ...(id === undefined ? {} : { id }),
+  }
+  const upload = await prepareUpload(sharing, wanted)
+  if (resume !== undefined) writePrivate(resume, Buffer.from(JSON.stringify(upload)))
+  return pending(upload, resume)
+}
+
+function pending(upload: Upload, file: string | undefined): Pending {
+  if (file === undefined) {
+    const hint =
+      'It cannot be gone on with: share the secret anew. With --resume FILE the next time can go on where this one ended.'
+    return { upload, hint, done: () => undefined }
+  }
+  const hint = `What is missing is in ${file}, which is as secret as the secret. Go on with the same command and --resume ${shellWord(file)}`
+  return { upload, hint, done: () => unlinkSync(file) }
+}
+
+function readUpload(file: string): Upload {
+  try {
+    const value = parseJson(readText(file))
+    if (!isObject(value)) return malformed('it is no object')
+    const [chain, contract, id] = [ownString(value, 'chain'), ownString(value, 'contract'), ownString(value, 'id')]
+    const threshold = own(value, 'threshold')
+    const [engines, shares] = [stringsIn(own(value, 'engines')), stringsIn(own(value, 'shares'))]
+    if (chain === undefined || contract === undefined || id === undefined || typeof threshold !== 'number') {
+      return malformed('a member is missing')
+    }
+    if (shares.length !== engines.length || shares.some((share) => !/^([0-9a-f]{2})+$/.test(share))) {
+      return malformed('its shares are damaged')
+    }
+    return { chain, contract, id, threshold, engines, shares }
+  } catch {
+    throw new Error(`${file} is no upload that vouchsafe secret put kept.`)
+  }
+}

@@ -1,0 +1,162 @@
+/** `vouchsafe secret`: shares a secret among the engines of a contract, and gets it back; for people and, with `--json`, for programs. */
+import { downloadSecret } from '../../../sdk/client/download.ts'
+import { type EngineError, SharingError } from '../../../sdk/client/errors.ts'
+import { deleteSecret, type SharingState, sharingStatus } from '../../../sdk/client/secret-sharing.ts'
+import { type UploadOutcome, upload } from '../../../sdk/client/upload.ts'
+import { evmAddress } from '../../offchain/address.ts'
+import { plain, timeText } from '../terminal.ts'
+import { makeKey, printBytes, writePrivate } from './files.ts'
+import { openUpload } from './pending.ts'
+import { type Command, type Options, readCommand, UsageError } from './words.ts'
+
+/** What a command has to say. `failed` when it was done in part. */
+interface Said {
+  readonly text: string
+  readonly json: Readonly<Record<string, unknown>>
+  readonly failed?: boolean
+  /** Goes to stdout as it is, and the text to stderr. */
+  readonly bytes?: Uint8Array
+}
+
+const commands: Readonly<Record<string, (command: Command) => Promise<Said>>> = {
+  put,
+  get,
+  delete: forget,
+  status,
+}
+
+/** Exits with 1 when it could not be done or not wholly, with 2 when the command line is wrong. */
+export async function runSecret(args: string[]): Promise<void> {
+  const json = args.includes('--json')
+  try {
+    const said = await run(args)
+    if (said.failed === true) process.exitCode = 1
+    if (json) process.stdout.write(`${JSON.stringify(said.json)}\n`)
+    else if (said.bytes === undefined) process.stdout.write(said.text)
+    else {
+      process.stderr.write(said.text)
+      await printBytes(said.bytes)
+    }
+  } catch (error) {
+    report(error, json)
+  }
+}
+
+async function run(args: string[]): Promise<Said> {
+  const { word, rest, options } = readCommand(args)
+  if (word === 'key') return key(rest)
+  const command = Object.hasOwn(commands, word) ? commands[word] : undefined
+  if (command === undefined || rest.length > 0)
+    throw new UsageError(`there is no command secret ${[word, ...rest].join(' ')}`)
+  return command(await open(options))
+}
+
+async function open(options: Options): Promise<Command> {
+  // What reads chains is loaded when the words are right.
+  return (await import('./open.ts')).openCommand(options)
+}
+
+async function key([file, ...more]: readonly string[]): Promise<Said> {
+  if (file === undefined || more.length > 0)
+    throw new UsageError('vouchsafe secret key takes the file that is to be made')
+  const { address } = await makeKey(file)
+  const text = `The key is in ${file}; its address is ${address}. Whoever has the file can get your secrets back.\n`
+  return { text, json: { file, address } }
+}
+
+async function put(command: Command): Promise<Said> {
+  const { sharing } = command
+  const pending = await openUpload(command)
+  const outcome = await upload(sharing, pending.upload)
+  if (outcome.complete) pending.done()
+  const hint = outcome.complete ? '' : `${pending.hint}\n`
+  return { text: uploadText(outcome) + hint, json: uploadJson(outcome), failed: !outcome.complete }
+}
+
+function uploadText({ id, complete, engines }: UploadOutcome): string {
+  const lines = engines.map(({ engine, uploaded, error }) => {
+    const state = uploaded
+      ? 'holds its share'
+      : `does not hold its share: ${error?.message ?? 'the chain does not say so yet'}`
+    return `  ${evmAddress(engine.address)} ${plain(`${engine.endpoint} ${state}`)}\n`
+  })
+  return `${complete ? 'Shared' : 'Not shared with all engines'}; the id is ${id}\n${lines.join('')}`
+}
+
+function uploadJson({ id, complete, engines }: UploadOutcome) {
+  const states = engines.map(({ engine, uploaded, error }) => {
+    const said = error === undefined ? {} : { error: engineJson(error) }
+    return { address: engine.address, endpoint: engine.endpoint, uploaded, ...said }
+  })
+  return { id, complete, engines: states }
+}
+
+async function get({ sharing, options, id }: Command): Promise<Said> {
+  const { scheme, all: askAll } = options
+  const downloaded = await downloadSecret(sharing, { id: id(), scheme, askAll })
+  const text = downloaded.errors.map(({ message }) => `${plain(message)}\n`).join('')
+  const said = { engine_errors: downloaded.errors.map(engineJson) }
+  if (options.out === undefined) {
+    const { secret } = downloaded
+    return { text, json: { secret: Buffer.from(secret).toString('base64'), ...said }, bytes: secret }
+  }
+  writePrivate(options.out, downloaded.secret)
+  return { text: `${text}The secret is in ${options.out}\n`, json: { out: options.out, ...said } }
+}
+
+async function forget({ sharing, id }: Command): Promise<Said> {
+  const { gone } = await deleteSecret(sharing, id())
+  const text = gone
+    ? 'Deleted: every engine has forgotten its share.\n'
+    : 'Asked: some engines have not forgotten it yet, and will when they can.\n'
+  return { text, json: { id: id().toString(), gone }, failed: !gone }
+}
+
+async function status({ sharing, id }: Command): Promise<Said> {
+  const state = await sharingStatus(sharing.client, id())
+  if (state === undefined) throw new SharingError('unknown-sharing', `there is no sharing ${id()} in this contract`)
+  return { text: statusText(id(), state), json: statusJson(id(), state) }
+}
+
+function statusText(
+  id: bigint,
+  { owner, threshold, engines, uploaded, downloadDeadline, deleting, block }: SharingState,
+) {
+  const isOpen = downloadDeadline !== undefined && downloadDeadline >= block.time
+  return [
+    `Sharing ${id} of ${evmAddress(owner)}: ${threshold} of ${engines.length} shares give the secret back.\n`,
+    deleting ? 'It is being deleted.\n' : '',
+    isOpen ? `Shares are given out until ${timeText(downloadDeadline)}.\n` : '',
+    ...engines.map(({ address, endpoint }, at) => {
+      const state = uploaded[at] === true ? 'holds its share' : 'does not hold its share'
+      return `  ${evmAddress(address)} ${plain(`${endpoint} ${state}`)}\n`
+    }),
+  ].join('')
+}
+
+function statusJson(id: bigint, state: SharingState) {
+  const { owner, threshold, downloadDeadline, deleting, block } = state
+  const engines = state.engines.map((engine, at) => ({ ...engine, uploaded: state.uploaded[at] === true }))
+  const deadline = downloadDeadline?.toISOString() ?? null
+  return { id: id.toString(), owner, threshold, engines, download_deadline: deadline, deleting, block: block.number }
+}
+
+function engineJson({ engine, code, message, status: httpStatus, problem }: EngineError) {
+  const seen = {
+    ...(httpStatus === undefined ? {} : { status: httpStatus }),
+    ...(problem === undefined ? {} : { problem }),
+  }
+  return { engine: engine.address, endpoint: engine.endpoint, code, message, ...seen }
+}
+
+function report(error: unknown, json: boolean): void {
+  const isUsage = error instanceof UsageError
+  const { message } = error as Error
+  process.exitCode = isUsage ? 2 : 1
+  const [code, engines] =
+    error instanceof SharingError ? [error.code, error.engines] : [isUsage ? 'usage' : 'failed', []]
+  if (json) {
+    const said = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
+    process.stdout.write(`${JSON.stringify({ error: code, message, ...said })}\n`)
+  } else process.stderr.write(`${message.split('\n').map(plain).join('\n')}\n`)
+}

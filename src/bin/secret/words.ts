@@ -1,0 +1,107 @@
+/** The words after `vouchsafe secret`, and what a command is made of. */
+import { parseArgs } from 'node:util'
+import { parseSharingId, type SecretSharing } from '../../../sdk/client/secret-sharing.ts'
+import type { Scheme } from '../../../sdk/client/shares.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+import { type Address, parseAddress } from '../../offchain/address.ts'
+import { usageOf, wordsProblem } from '../command-line.ts'
+
+export interface Options {
+  readonly contract: Address
+  readonly chain: string | undefined
+  readonly rpc: string | undefined
+  readonly key: string | undefined
+  readonly id: bigint | undefined
+  readonly threshold: number | undefined
+  readonly file: string | undefined
+  readonly out: string | undefined
+  readonly resume: string | undefined
+  readonly scheme: Scheme
+  readonly all: boolean
+}
+
+export interface Command {
+  readonly options: Options
+  readonly sharing: SecretSharing
+  /** Of the sharing that it is about. Throws a {@link UsageError} when it was not given. */
+  readonly id: () => bigint
+}
+
+/** The command line is wrong: `message` has the usage too. */
+export class UsageError extends Error {
+  constructor(why: string) {
+    super(`${why}\n\n${usageOf('secret').trimEnd()}`)
+  }
+}
+
+const text = { type: 'string' } as const
+const words = {
+  ...{
+    chain: text,
+    rpc: text,
+    contract: text,
+    key: text,
+    id: text,
+    threshold: text,
+    file: text,
+    out: text,
+    resume: text,
+  },
+  scheme: { type: 'string', default: 'shamir' },
+  all: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+} as const
+
+/** Throws a {@link UsageError}. */
+export function readCommand(args: string[]): { word: string; rest: readonly string[]; options: Options } {
+  const { values, positionals } = parsed(args)
+  const [word = '', ...rest] = positionals
+  const { contract, id, threshold, scheme } = values
+  if (scheme !== 'shamir' && scheme !== 'xor') throw new UsageError('--scheme is shamir or xor')
+  if (word === '') throw new UsageError('which command?')
+  const options = {
+    ...values,
+    ...{
+      chain: values.chain,
+      rpc: values.rpc,
+      key: values.key,
+      file: values.file,
+      out: values.out,
+      resume: values.resume,
+    },
+    contract: word === 'key' ? '' : contractOf(contract),
+    id: id === undefined ? undefined : idOf(id),
+    threshold: threshold === undefined ? undefined : thresholdOf(threshold),
+    scheme,
+  } as const
+  return { word, rest, options }
+}
+
+function parsed(args: string[]) {
+  try {
+    return parseArgs({ args, options: words, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(wordsProblem(error))
+  }
+}
+
+function contractOf(contract: string | undefined): Address {
+  if (contract === undefined) throw new UsageError('--contract ADDRESS is missing')
+  return orUndefined(() => parseAddress(contract)) ?? wrong(`--contract ${contract} is no address`)
+}
+
+function idOf(id: string): bigint {
+  try {
+    return parseSharingId(id)
+  } catch {
+    return wrong(`--id ${id} is no decimal number below 2^128`)
+  }
+}
+
+function thresholdOf(threshold: string): number {
+  return /^\d{1,3}$/.test(threshold) ? Number(threshold) : wrong(`--threshold ${threshold} is no number`)
+}
+
+function wrong(why: string): never {
+  throw new UsageError(why)
+}

@@ -1,0 +1,135 @@
+/** `vouchsafe secret` as a person calls it, with three engines on a local chain. */
+import { spawn } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { BUNDLE, type Ended, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { behave, forgetDeleted, startEngines, type TestEngines } from '../support/engines.ts'
+
+const SECRET = 'correct horse battery staple\n'
+
+let world: TestEngines
+
+beforeAll(async () => {
+  world = await startEngines(3)
+}, 60_000)
+afterAll(() => world.stop())
+beforeEach(() => {
+  for (const engine of world.engines) behave(engine, 'none')
+})
+
+const place = (): string[] => ['--chain', world.directory, '--contract', `0x${world.contract.slice(2)}`]
+const secret = (...words: string[]): Promise<Ended> => vouchsafe(['secret', ...words, ...place()])
+
+/** With something on stdin. */
+function put(input: string, ...words: string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [BUNDLE, 'secret', 'put', ...words, ...place()])
+  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []]
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk))
+  child.stdin.end(input)
+  return new Promise((resolve) => {
+    child.once('close', (status) => {
+      resolve({ status, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() })
+    })
+  })
+}
+
+async function shared(...words: string[]): Promise<string> {
+  const { status, stdout, stderr } = await put(SECRET, '--json', ...words)
+  expect([status, stderr]).toEqual([0, ''])
+  return (JSON.parse(stdout) as { id: string }).id
+}
+
+describe('vouchsafe secret', () => {
+  it('puts a secret, says how it stands, gets it back byte for byte, and deletes it', async () => {
+    const said = await put(SECRET)
+    expect(said.stdout).toMatch(/^Shared; the id is \d+\n( {2}0x[0-9a-f]{40} http:\S+ holds its share\n){3}$/)
+    const id = /id is (\d+)/.exec(said.stdout)?.[1] ?? ''
+    const stands = await secret('status', '--id', id)
+    expect(stands.stdout).toMatch(/^Sharing \d+ of 0x[0-9a-f]{40}: 2 of 3 shares give the secret back\.\n/)
+    expect(await secret('get', '--id', id)).toEqual({ status: 0, stdout: SECRET, stderr: '' })
+    const deleting = secret('delete', '--id', id, '--json')
+    while (!(await secret('status', '--id', id)).stdout.includes('being deleted')) {
+      // Until it is.
+    }
+    await forgetDeleted(world, BigInt(id))
+    expect(JSON.parse((await deleting).stdout)).toEqual({ id, gone: true })
+    expect((await secret('status', '--id', id)).status).toBe(1)
+  }, 60_000)
+
+  it('gets it with one engine dead, and names one that gives a wrong share', async () => {
+    const id = await shared()
+    const [dead, wrong] = world.engines
+    behave(dead, 'breaks-off')
+    expect((await secret('get', '--id', id)).stdout).toBe(SECRET)
+    behave(dead, 'none')
+    behave(wrong, 'wrong-share')
+    const { status, stdout, stderr } = await secret('get', '--id', id, '--all')
+    expect([status, stdout]).toEqual([0, SECRET])
+    expect(stderr).toContain(wrong?.endpoint)
+    expect(stderr).toContain('not the one that was committed to')
+    behave(dead, 'breaks-off')
+    const failed = await secret('get', '--id', id, '--json')
+    expect(failed.status).toBe(1)
+    const told = JSON.parse(failed.stdout) as { error: string; engine_errors: { engine: string; code: string }[] }
+    expect(told.error).toBe('too-few-shares')
+    expect(new Set(told.engine_errors.map(({ engine, code }) => `${engine} ${code}`))).toEqual(
+      new Set([`${dead?.address} unreachable`, `${wrong?.address} wrong-share`]),
+    )
+  }, 60_000)
+
+  it('goes on with an upload that was interrupted', async () => {
+    const file = join(temporaryDirectory(), 'pending')
+    behave(world.engines[2], 'breaks-off')
+    const first = await put(SECRET, '--resume', file)
+    expect(first.status).toBe(1)
+    expect(first.stdout).toContain('does not hold its share: engine 0x')
+    expect(first.stdout).toContain(`--resume ${file}`)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    for (const engine of world.engines) behave(engine, 'none')
+    const second = await put('', '--resume', file, '--json')
+    const { id, complete } = JSON.parse(second.stdout) as { id: string; complete: boolean }
+    expect([second.status, complete]).toEqual([0, true])
+    expect(world.engines.map(({ requests }) => requests.length)).toEqual([0, 0, 1])
+    expect(() => statSync(file)).toThrow()
+    expect((await secret('get', '--id', id)).stdout).toBe(SECRET)
+  }, 60_000)
+
+  it('reads and writes files for this user alone, with a key of its own', async () => {
+    const directory = temporaryDirectory()
+    const [key, from, to] = ['key', 'from', 'to'].map((name) => join(directory, name)) as [string, string, string]
+    expect((await vouchsafe(['secret', 'key', key])).stdout).toMatch(/its address is 0x[0-9a-f]{40}\./)
+    expect(statSync(key).mode & 0o777).toBe(0o600)
+    expect((await vouchsafe(['secret', 'key', key])).status).toBe(1)
+    writeFileSync(from, Buffer.from([0, 255, 1, 254]))
+    const id = await shared('--key', key, '--file', from, '--threshold', '3', '--id', '77')
+    expect(id).toBe('77')
+    expect((await secret('get', '--id', id, '--key', key, '--out', to)).status).toBe(0)
+    expect([...readFileSync(to)]).toEqual([0, 255, 1, 254])
+    expect(statSync(to).mode & 0o777).toBe(0o600)
+    const again = await secret('get', '--id', id, '--key', key, '--out', to)
+    expect([again.status, again.stderr]).toEqual([1, `${to} is there already, and was left as it is.\n`])
+    const somebody = await secret('get', '--id', id)
+    expect([somebody.status, somebody.stderr]).toEqual([
+      1,
+      'sharing 77 belongs to somebody else: only its owner can do that\n',
+    ])
+  }, 60_000)
+
+  it.each([
+    [['get'], '--contract ADDRESS is missing'],
+    [['get', '--contract', '0x12', '--id', '1'], '--contract 0x12 is no address'],
+    [['keep', '--contract', '00'.repeat(20)], 'there is no command secret keep'],
+    [['get', '--contract', '00'.repeat(20), '--id', 'x'], '--id x is no decimal number'],
+    [['get', '--contract', '00'.repeat(20), '--id', '1', '--scheme', 'rot13'], '--scheme is shamir or xor'],
+    [['get', '--contract', '00'.repeat(20), '--chain', 'a', '--rpc', 'http://b'], 'give --chain or --rpc'],
+    [['put', '--nothing'], "Unknown option '--nothing'"],
+    [['key'], 'takes the file'],
+  ])('exits with 2 and the usage for a wrong command line: %j', async (words, why) => {
+    const { status, stderr, stdout } = await vouchsafe(['secret', ...words], { cwd: temporaryDirectory() })
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(why)
+    expect(stderr).toContain('vouchsafe secret put')
+  })
+})
