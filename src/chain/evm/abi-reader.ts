@@ -1,0 +1,71 @@
+/**
+ * Reads what contracts answer, in the encoding of the Contract ABI Specification. Contracts are written by anybody: offsets
+ * may point to the same bytes again and again, and so whoever reads says how much there may be of each thing.
+ */
+import { malformed } from '../../codec/malformed.ts'
+import { type Address, addressOf } from '../../offchain/address.ts'
+
+const WORD = 32
+const ADDRESS_OFFSET = 12
+
+export interface AbiReader {
+  /** Of the word at this place, counted in words. Each of them throws a MalformedError when it is not there or is something else. */
+  readonly word: (index: number) => Uint8Array
+  readonly number: (index: number) => number
+  readonly address: (index: number) => Address
+  /** The word at `index` says where it begins. */
+  readonly text: (index: number, maxBytes: number) => string
+  /** Of what the word at `index` points to. */
+  readonly at: (index: number) => AbiReader
+  /** A dynamic array: its length, and a reader of its elements. */
+  readonly array: (index: number, most: number) => { readonly length: number; readonly elements: AbiReader }
+}
+
+export function abiReader(bytes: Uint8Array): AbiReader {
+  const word = (index: number): Uint8Array => {
+    const start = index * WORD
+    if (start + WORD > bytes.length) return malformed('it ends too early')
+    return bytes.subarray(start, start + WORD)
+  }
+  const number = (index: number): number => {
+    const value = BigInt(`0x${Buffer.from(word(index)).toString('hex')}`)
+    return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : malformed('a number is out of range')
+  }
+  const from = (index: number): Uint8Array => {
+    const start = number(index)
+    return start <= bytes.length ? bytes.subarray(start) : malformed('an offset points past the end')
+  }
+  return {
+    word,
+    number,
+    address: (index) => {
+      const padded = word(index)
+      if (padded.subarray(0, ADDRESS_OFFSET).some((byte) => byte !== 0)) return malformed('an address is too long')
+      return addressOf(padded.subarray(ADDRESS_OFFSET - 1))
+    },
+    text: (index, maxBytes) => {
+      const rest = from(index)
+      const length = abiReader(rest).number(0)
+      if (length > maxBytes) return malformed(`a text is longer than ${maxBytes} bytes`)
+      if (WORD + length > rest.length) return malformed('it ends too early')
+      return textOf(rest.subarray(WORD, WORD + length))
+    },
+    at: (index) => abiReader(from(index)),
+    array: (index, most) => {
+      const rest = from(index)
+      const length = abiReader(rest).number(0)
+      if (length > most) return malformed(`a list has more than ${most} elements`)
+      return { length, elements: abiReader(rest.subarray(WORD)) }
+    },
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return malformed('a text is not UTF-8')
+  }
+}

@@ -1,0 +1,118 @@
+/** An account of an EVM chain: EIP-1559 transactions where the chain has a base fee, and those of EIP-155 where it has none. */
+import { addr, Transaction } from 'micro-eth-signer'
+import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
+import { type Account, ChainError, type SignedTransaction, type TransactionOutcome } from '../chain.ts'
+import type { EvmNode } from './node.ts'
+import { data } from './values.ts'
+
+export interface AccountOptions {
+  readonly node: EvmNode
+  readonly chainId: bigint
+  /** The number of the newest block that is final enough. */
+  readonly head: () => Promise<number>
+  /** Resolves once the node was seen to be of the chain. */
+  readonly ready: () => Promise<void>
+}
+
+export interface EvmAccount extends Account {
+  /** As {@link Account.sign}; without a contract to send it to, `payload` creates one. */
+  sign(to: Address | undefined, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
+}
+
+const DEFAULT_PRIORITY_FEE = 1_000_000_000n
+
+export function evmAccount(key: Uint8Array, { node, chainId, head, ready }: AccountOptions): EvmAccount {
+  const address = parseAddress(addr.fromPrivateKey(key))
+  return {
+    address,
+    nextNonce: async () => {
+      await ready()
+      return node.transactionCount(address, 'pending')
+    },
+    sign: async (to, payload, gas, nonce) => {
+      await ready()
+      // It tells whether the contract would refuse, also when we were told how much to give.
+      const needed = await node.estimateGas({ from: address, to, input: payload })
+      const common = {
+        chainId,
+        nonce: BigInt(nonce),
+        gasLimit: gas === 0n ? withMargin(needed) : gas,
+        to: to === undefined ? '0x' : evmAddress(to),
+        value: 0n,
+        data: data(payload),
+      }
+      return signed({ ...common, ...(await feesOf(node)) }, key, nonce)
+    },
+    submit: async ({ hash, raw }) => {
+      await ready()
+      try {
+        await node.send(raw)
+      } catch (error) {
+        // It was sent before, or it is included already and failed there: some nodes call either an error.
+        if (!(await node.knows(hash).catch(() => false))) throw error
+      }
+    },
+    outcome: async (transaction) => {
+      await ready()
+      return outcomeOf({ node, address, head: await head() }, transaction)
+    },
+  }
+}
+
+/** The state may be another when it is included. */
+function withMargin(gas: bigint): bigint {
+  return gas + gas / 4n
+}
+
+type Fees =
+  | { readonly type: 'legacy'; readonly gasPrice: bigint }
+  | { readonly type: 'eip1559'; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
+
+/** Twice the base fee: it is enough for six full blocks in a row. */
+async function feesOf(node: EvmNode): Promise<Fees> {
+  const latest = await node.block('latest')
+  if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
+  if (latest.baseFee === undefined) return { type: 'legacy', gasPrice: await node.gasPrice() }
+  const priority = await node.priorityFee().catch(() => DEFAULT_PRIORITY_FEE)
+  return { type: 'eip1559', maxFeePerGas: 2n * latest.baseFee + priority, maxPriorityFeePerGas: priority }
+}
+
+interface Fields {
+  readonly chainId: bigint
+  readonly nonce: bigint
+  readonly gasLimit: bigint
+  readonly to: string
+  readonly value: bigint
+  readonly data: string
+}
+
+function signed(fields: Fields & Fees, key: Uint8Array, nonce: number): SignedTransaction {
+  // Not strict: strict is about what people type in wallets, and refuses a gas price of 0.
+  const unsigned =
+    fields.type === 'legacy' ? Transaction.prepare(fields, false) : Transaction.prepare({ ...fields, accessList: [] }, false)
+  const transaction = unsigned.signBy(key)
+  return { hash: transaction.hash, nonce, raw: transaction.toHex() }
+}
+
+interface Seen {
+  readonly node: EvmNode
+  readonly address: Address
+  readonly head: number
+}
+
+async function outcomeOf(
+  { node, address, head }: Seen,
+  { hash, nonce }: SignedTransaction,
+): Promise<TransactionOutcome> {
+  const included = async (): Promise<TransactionOutcome | undefined> => {
+    const receipt = await node.receipt(hash)
+    if (receipt === undefined) return undefined
+    if (receipt.block > head) return 'pending'
+    return receipt.succeeded ? 'included' : 'failed'
+  }
+  const first = await included()
+  if (first !== undefined) return first
+  if ((await node.transactionCount(address, head)) <= nonce) return 'pending'
+  // Its nonce is used; it may have been included between the two questions.
+  return (await included()) ?? 'lost'
+}

@@ -1,0 +1,42 @@
+/** What a contract says of its off-chain component: `engines()` and `component()` of components/OffChain.sol. */
+import { malformed } from '../../codec/malformed.ts'
+import type { Address } from '../../offchain/address.ts'
+import type { Engine, OffChainContract } from '../chain.ts'
+import { type AbiReader, abiReader } from './abi-reader.ts'
+
+/** The first four bytes of keccak-256 of the signature. */
+export const selector = {
+  engines: Buffer.from('cc6497a3', 'hex'),
+  component: Buffer.from('79a0f079', 'hex'),
+  contracts: Buffer.from('6c0f79b6', 'hex'),
+} as const
+
+const MAX_ENGINES = 1000
+const MAX_URL_BYTES = 2048
+const MAX_CONTRACTS = 100_000
+
+/** What `engines()` answers. Throws a MalformedError, as all of these do. */
+export function readEngines(answer: Uint8Array): readonly Engine[] {
+  const { length, elements } = abiReader(answer).array(0, MAX_ENGINES)
+  return Array.from({ length }, (_, index) => readEngine(elements.at(index)))
+}
+
+function readEngine(engine: AbiReader): Engine {
+  const endpoint = engine.text(1, MAX_URL_BYTES)
+  if (endpoint !== '' && !/^https?:\/\/[^\s]+$/.test(endpoint)) malformed('the endpoint of an engine is no URL')
+  return { address: engine.address(0), endpoint: endpoint.replace(/\/+$/, '') }
+}
+
+/** What `component()` answers; undefined when it names none, which is 32 bytes of zero. */
+export function readComponent(answer: Uint8Array): OffChainContract['component'] {
+  const from = abiReader(answer)
+  const sha256 = Buffer.from(from.word(0)).toString('hex')
+  const uri = from.text(1, MAX_URL_BYTES)
+  return /^0+$/.test(sha256) ? undefined : { sha256, uri }
+}
+
+/** What `contracts()` of a registry answers: those that an engine is to serve, for a filter that is a contract itself. */
+export function readContracts(answer: Uint8Array): readonly Address[] {
+  const { length, elements } = abiReader(answer).array(0, MAX_CONTRACTS)
+  return Array.from({ length }, (_, index) => elements.address(index))
+}

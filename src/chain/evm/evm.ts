@@ -1,0 +1,194 @@
+/**
+ * The chain port over the JSON-RPC of any EVM chain. A block is final enough when so many others stand on it: the operator says
+ * how many. The node's own `finalized` is not asked, as nodes without consensus give their latest block for it.
+ *
+ * State is read by the number of a block: to read by its hash (EIP-1898) is not offered everywhere. A reorganisation deeper than
+ * the confirmations is seen by {@link Chain.has}, and whoever uses this port asks for it.
+ */
+import { type Address, evmAddress } from '../../offchain/address.ts'
+import { type Block, type Chain, ChainError, type OffChainContract } from '../chain.ts'
+import type { JsonRpc } from '../json-rpc.ts'
+import { type EvmAccount, evmAccount } from './account.ts'
+import { readComponent, readContracts, readEngines, selector } from './contract.ts'
+import { type EvmNode, evmNode, NodeRefusal } from './node.ts'
+import { reading } from './values.ts'
+
+export interface EvmOptions {
+  /** Decimal. What the node says of itself is compared with it, before it is asked for anything else. */
+  readonly id: string
+  /** How many blocks must stand on one before it counts; 0 takes the latest. */
+  readonly confirmations: number
+  /** A contract with `contracts() returns (address[])`, which lists those with an off-chain component. */
+  readonly registry?: Address
+  /** Is told what makes no sense in the answers of a contract. */
+  readonly note?: (problem: string) => void
+}
+
+export interface EvmChain extends Chain {
+  account(key: Uint8Array): EvmAccount
+}
+
+/** Blocks in one question for logs; fewer, where the node finds them too many. */
+const LOG_BLOCKS = 1000
+const LOG_ADDRESSES = 100
+/** After more blocks than these everything may have changed: to look would take longer than to run everything. */
+const MAX_LOOKED_THROUGH = 20_000
+
+/** The chain id that a node says it has, decimal. Rejects with a ChainError. */
+export async function chainIdOf(rpc: JsonRpc): Promise<string> {
+  return (await evmNode(rpc).chainId()).toString()
+}
+
+export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
+  const { id, confirmations, registry, note } = options
+  const ready = oncePerConnection(rpc, id)
+  const node = evmNode(ready.rpc)
+  const headNumber = async (): Promise<number> => Math.max(0, (await node.blockNumber()) - confirmations)
+  return {
+    id,
+    addresses: 'evm',
+    head: async () => {
+      await ready.check()
+      const block = await node.block(await headNumber())
+      if (block === undefined) throw new ChainError('the node of the chain does not have its own newest blocks')
+      return plainBlock(block)
+    },
+    has: async ({ number, hash }) => {
+      await ready.check()
+      return (await node.block(number))?.hash === hash
+    },
+    ...(registry === undefined ? {} : { contracts: registryOf(node, registry, ready.check) }),
+    contract: async (address, block) => {
+      await ready.check()
+      return contractOf(node, { address, block, note: note ?? (() => undefined) })
+    },
+    read: async (address, input, { number }) => {
+      await ready.check()
+      return node.call({ to: address, input }, number)
+    },
+    changed: async (addresses, from, to) => {
+      if (addresses.length === 0 || to.number <= from.number) return []
+      if (to.number - from.number > MAX_LOOKED_THROUGH) return addresses
+      await ready.check()
+      const logged = await loggedIn(node, addresses, { from: from.number + 1, to: to.number })
+      return addresses.filter((address) => logged.has(address))
+    },
+    account: (key) => evmAccount(key, { node, chainId: BigInt(id), head: headNumber, ready: ready.check }),
+  }
+}
+
+function plainBlock({ number, hash, time }: Block): Block {
+  return { number, hash, time }
+}
+
+interface Connection {
+  readonly rpc: JsonRpc
+  readonly check: () => Promise<void>
+}
+
+/** The node is asked which chain it is of, and again whenever it could not be reached in between: it may be another one then. */
+function oncePerConnection(rpc: JsonRpc, id: string): Connection {
+  let checked: Promise<void> | undefined
+  const check = async (): Promise<void> => {
+    const found = await chainIdOf(rpc)
+    if (found !== id) {
+      throw new ChainError(`the node is of chain ${found}, and the configuration says ${id}: one of them is wrong`)
+    }
+  }
+  return {
+    rpc: (method, params) =>
+      rpc(method, params).catch((error: unknown) => {
+        if ((error as Error).name !== 'JsonRpcError') checked = undefined
+        throw error
+      }),
+    check: () => {
+      checked ??= check().catch((error: unknown) => {
+        checked = undefined
+        throw error
+      })
+      return checked
+    },
+  }
+}
+
+function registryOf(
+  node: EvmNode,
+  registry: Address,
+  check: () => Promise<void>,
+): (block: Block) => Promise<readonly Address[]> {
+  return async ({ number }) => {
+    await check()
+    const answer = await node.call({ to: registry, input: selector.contracts }, number)
+    return reading(
+      () => readContracts(answer),
+      (why) => {
+        throw new ChainError(`the registry ${evmAddress(registry)} answers contracts() with what cannot be read: ${why}`)
+      },
+    )
+  }
+}
+
+interface Asked {
+  readonly address: Address
+  readonly block: Block
+  readonly note: (problem: string) => void
+}
+
+async function contractOf(node: EvmNode, { address, block, note }: Asked): Promise<OffChainContract | undefined> {
+  const ask = async <T>(name: 'engines' | 'component', read: (answer: Uint8Array) => T): Promise<T | undefined> => {
+    const answer = await node.call({ to: address, input: selector[name] }, block.number).catch(unlessReverted)
+    if (answer === undefined || answer.length === 0) return undefined
+    return reading(
+      () => read(answer),
+      (why): never => {
+        throw new Unreadable(`contract ${evmAddress(address)}: what ${name}() answers cannot be read: ${why}`)
+      },
+    )
+  }
+  try {
+    const [engines, component] = await Promise.all([ask('engines', readEngines), ask('component', readComponent)])
+    return engines === undefined ? undefined : { address, engines, component, state: new Uint8Array() }
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error
+    note(error.message)
+    return undefined
+  }
+}
+
+class Unreadable extends Error {}
+
+function unlessReverted(error: unknown): undefined {
+  if (error instanceof ChainError && error.reverted) return undefined
+  throw error
+}
+
+interface Blocks {
+  readonly from: number
+  readonly to: number
+}
+
+async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Blocks): Promise<ReadonlySet<Address>> {
+  const found = new Set<Address>()
+  for (let at = 0; at < addresses.length; at += LOG_ADDRESSES) {
+    const some = addresses.slice(at, at + LOG_ADDRESSES)
+    for (let from = blocks.from; from <= blocks.to; from += LOG_BLOCKS) {
+      const to = Math.min(blocks.to, from + LOG_BLOCKS - 1)
+      for (const address of await logsOf(node, some, { from, to })) found.add(address)
+    }
+  }
+  return found
+}
+
+/** In halves, where the node refuses so many blocks at once or its answer is too large. */
+async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }: Blocks): Promise<readonly Address[]> {
+  try {
+    return await node.logged(addresses, from, to)
+  } catch (error) {
+    if (from === to || !(error instanceof NodeRefusal)) throw error
+    const middle = Math.floor((from + to) / 2)
+    return [
+      ...(await logsOf(node, addresses, { from, to: middle })),
+      ...(await logsOf(node, addresses, { from: middle + 1, to })),
+    ]
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * A node of an EVM chain: the questions of the Ethereum JSON-RPC specification that we ask, with their answers looked at. All of
+ * them reject with a ChainError: `reverted` when a contract refused, and not when the node could not be asked or makes no sense.
+ */
+import { isObject, type JsonObject, own } from '../../codec/json.ts'
+import { malformed } from '../../codec/malformed.ts'
+import { type Address, evmAddress } from '../../offchain/address.ts'
+import { ChainError } from '../chain.ts'
+import { type JsonRpc, JsonRpcError } from '../json-rpc.ts'
+import { revertData, revertReason } from './revert.ts'
+import { data, quantity, readAddress, readData, readHash, readNumber, readQuantity, reading } from './values.ts'
+
+/** Undefined: created by the transaction. */
+export interface Call {
+  readonly from?: Address
+  readonly to: Address | undefined
+  readonly input: Uint8Array
+}
+
+export interface NodeBlock {
+  readonly number: number
+  readonly hash: string
+  readonly time: Date
+  /** Undefined on chains without EIP-1559. */
+  readonly baseFee: bigint | undefined
+}
+
+export interface Receipt {
+  readonly block: number
+  readonly succeeded: boolean
+  /** Of the contract that the transaction created. */
+  readonly created: Address | undefined
+}
+
+export type BlockTag = number | 'latest' | 'pending'
+
+/** The node answered, with an error: to ask for less may help. */
+export class NodeRefusal extends ChainError {}
+
+/** Logs in one answer. */
+const MAX_LOGS = 100_000
+/** Of what a node says of an error. */
+const MAX_MESSAGE = 500
+const REVERTED_CODE = 3
+
+export type EvmNode = ReturnType<typeof evmNode>
+
+/** `what` a node is asked for stands in its errors. */
+export function evmNode(rpc: JsonRpc) {
+  const ask = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T): Promise<T> => {
+    const answer = await rpc(method, params).catch((error: unknown) => refusal(method, error))
+    return reading(
+      () => read(answer),
+      (why) => {
+        throw new ChainError(`the node of the chain answers ${method} with what cannot be read: ${why}`)
+      },
+    )
+  }
+  const orNothing =
+    <T>(read: (answer: JsonObject) => T) =>
+    (answer: unknown): T | undefined =>
+      answer === null ? undefined : read(object(answer))
+  return {
+    chainId: () => ask('eth_chainId', [], readQuantity),
+    blockNumber: () => ask('eth_blockNumber', [], readNumber),
+    /** Undefined when there is no such block. */
+    block: (tag: BlockTag) => ask('eth_getBlockByNumber', [tagOf(tag), false], orNothing(readBlock)),
+    code: (address: Address, tag: BlockTag) => ask('eth_getCode', [evmAddress(address), tagOf(tag)], readData),
+    call: (call: Call, tag: BlockTag) => ask('eth_call', [callOf(call), tagOf(tag)], readData),
+    estimateGas: (call: Call) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
+    /** The addresses whose contracts left logs in these blocks, both included. */
+    logged: (addresses: readonly Address[], from: number, to: number) => {
+      const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: addresses.map(evmAddress) }
+      return ask('eth_getLogs', [filter], readLogs)
+    },
+    transactionCount: (address: Address, tag: BlockTag) =>
+      ask('eth_getTransactionCount', [evmAddress(address), tagOf(tag)], readNumber),
+    gasPrice: () => ask('eth_gasPrice', [], readQuantity),
+    priorityFee: () => ask('eth_maxPriorityFeePerGas', [], readQuantity),
+    send: (raw: string) => ask('eth_sendRawTransaction', [raw], readHash),
+    /** Whether the node has the transaction, in a block or waiting for one. */
+    knows: (hash: string) => ask('eth_getTransactionByHash', [hash], (answer) => answer !== null),
+    receipt: (hash: string) => ask('eth_getTransactionReceipt', [hash], orNothing(readReceipt)),
+  }
+}
+
+function tagOf(tag: BlockTag): string {
+  return typeof tag === 'number' ? quantity(tag) : tag
+}
+
+function callOf({ from, to, input }: Call): Record<string, string> {
+  return {
+    ...(from === undefined ? {} : { from: evmAddress(from) }),
+    ...(to === undefined ? {} : { to: evmAddress(to) }),
+    data: data(input),
+  }
+}
+
+function object(value: unknown): JsonObject {
+  return isObject(value) ? value : malformed('it is no object')
+}
+
+function readBlock(block: JsonObject): NodeBlock {
+  const baseFee = own(block, 'baseFeePerGas') ?? undefined
+  return {
+    number: readNumber(own(block, 'number')),
+    hash: readHash(own(block, 'hash')),
+    time: new Date(readNumber(own(block, 'timestamp')) * 1000),
+    baseFee: baseFee === undefined ? undefined : readQuantity(baseFee),
+  }
+}
+
+function readReceipt(receipt: JsonObject): Receipt | undefined {
+  const created = own(receipt, 'contractAddress') ?? undefined
+  return {
+    block: readNumber(own(receipt, 'blockNumber')),
+    succeeded: readQuantity(own(receipt, 'status')) === 1n,
+    created: created === undefined ? undefined : readAddress(created),
+  }
+}
+
+function readLogs(answer: unknown): readonly Address[] {
+  if (!Array.isArray(answer) || answer.length > MAX_LOGS) return malformed('it is no list of logs, or too long')
+  return [...new Set(answer.map((log: unknown) => readAddress(own(object(log), 'address'))))]
+}
+
+/** What an error of a JsonRpc means. */
+function refusal(method: string, error: unknown): never {
+  const message = (error as Error).message.slice(0, MAX_MESSAGE)
+  if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`)
+  const thrown = revertData(error.data)
+  if (error.code === REVERTED_CODE || thrown !== undefined || /\brevert(ed)?\b|invalid opcode/i.test(message)) {
+    throw new ChainError(`the contract refuses: ${revertReason(thrown) ?? message}`, true)
+  }
+  throw new NodeRefusal(`the node of the chain refuses ${method}: ${message}`)
+}

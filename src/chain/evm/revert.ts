@@ -1,0 +1,42 @@
+/** Why a contract refused a call: the bytes that it was reverted with, in words. */
+import { isObject, own } from '../../codec/json.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+import { abiReader } from './abi-reader.ts'
+import { readData } from './values.ts'
+
+const ERROR = '08c379a0'
+const PANIC = '4e487b71'
+const SELECTOR_BYTES = 4
+const MAX_REASON = 500
+
+/** Solidity documentation, "Panic via assert and Error via require". */
+const PANICS: Readonly<Record<number, string>> = {
+  0x01: 'an assertion does not hold',
+  0x11: 'a number overflows',
+  0x12: 'a division by zero',
+  0x21: 'no value of its enum',
+  0x22: 'a damaged byte array in storage',
+  0x31: 'pop of an empty array',
+  0x32: 'an index out of bounds',
+  0x41: 'too much memory',
+  0x51: 'a call of an uninitialised function',
+}
+
+/** Of the `data` of an error: nodes have it as it is, or wrapped in an object. */
+export function revertData(value: unknown): Uint8Array | undefined {
+  const text = isObject(value) ? own(value, 'data') : value
+  return typeof text === 'string' ? orUndefined(() => readData(text)) : undefined
+}
+
+/** Undefined when it was reverted with nothing. */
+export function revertReason(thrown: Uint8Array | undefined): string | undefined {
+  if (thrown === undefined || thrown.length < SELECTOR_BYTES) return undefined
+  const selector = Buffer.from(thrown.subarray(0, SELECTOR_BYTES)).toString('hex')
+  const said = orUndefined(() => {
+    const from = abiReader(thrown.subarray(SELECTOR_BYTES))
+    if (selector === ERROR) return from.text(0, MAX_REASON)
+    if (selector === PANIC) return PANICS[from.number(0)] ?? `panic ${from.number(0)}`
+    return undefined
+  })
+  return said ?? `error 0x${selector}`
+}

@@ -1,0 +1,53 @@
+/** Values as JSON-RPC of EVM chains has them: quantities and data, both in hexadecimal after `0x`. */
+import { MalformedError, malformed } from '../../codec/malformed.ts'
+import { type Address, parseAddress } from '../../offchain/address.ts'
+
+/** Of one piece of data. No contract that an engine serves answers with more. */
+const MAX_DATA_BYTES = 4 * 1024 * 1024
+
+export function quantity(value: number | bigint): `0x${string}` {
+  return `0x${value.toString(16)}`
+}
+
+export function data(bytes: Uint8Array): `0x${string}` {
+  return `0x${Buffer.from(bytes).toString('hex')}`
+}
+
+/** Throws a MalformedError, as all of these do. Leading zeros are taken, as some nodes write them. */
+export function readQuantity(value: unknown): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value)) return malformed('it is no quantity')
+  return BigInt(value)
+}
+
+export function readNumber(value: unknown): number {
+  const number = Number(readQuantity(value))
+  return Number.isSafeInteger(number) ? number : malformed('a number is out of range')
+}
+
+export function readData(value: unknown): Uint8Array {
+  if (typeof value !== 'string' || !value.startsWith('0x') || value.length % 2 !== 0) return malformed('it is no data')
+  if (value.length > 2 * MAX_DATA_BYTES) return malformed(`it is larger than ${MAX_DATA_BYTES} bytes`)
+  const bytes = Buffer.from(value.slice(2), 'hex')
+  return bytes.length * 2 === value.length - 2 ? bytes : malformed('it is no data')
+}
+
+/** 32 bytes, in lower case. */
+export function readHash(value: unknown): string {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{64}$/i.test(value)) return malformed('it is no hash')
+  return value.toLowerCase()
+}
+
+export function readAddress(value: unknown): Address {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) return malformed('it is no address')
+  return parseAddress(value)
+}
+
+/** What `read` gives; a MalformedError of it becomes what `failed` throws. */
+export function reading<T>(read: () => T, failed: (why: string) => never): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedError) return failed(error.message)
+    throw error
+  }
+}
