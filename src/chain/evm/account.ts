@@ -89,7 +89,9 @@ interface Fields {
 function signed(fields: Fields & Fees, key: Uint8Array, nonce: number): SignedTransaction {
   // Not strict: strict is about what people type in wallets, and refuses a gas price of 0.
   const unsigned =
-    fields.type === 'legacy' ? Transaction.prepare(fields, false) : Transaction.prepare({ ...fields, accessList: [] }, false)
+    fields.type === 'legacy'
+      ? Transaction.prepare(fields, false)
+      : Transaction.prepare({ ...fields, accessList: [] }, false)
   const transaction = unsigned.signBy(key)
   return { hash: transaction.hash, nonce, raw: transaction.toHex() }
 }

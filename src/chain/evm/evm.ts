@@ -122,7 +122,9 @@ function registryOf(
     return reading(
       () => readContracts(answer),
       (why) => {
-        throw new ChainError(`the registry ${evmAddress(registry)} answers contracts() with what cannot be read: ${why}`)
+        throw new ChainError(
+          `the registry ${evmAddress(registry)} answers contracts() with what cannot be read: ${why}`,
+        )
       },
     )
   }

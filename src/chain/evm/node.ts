@@ -8,7 +8,7 @@ import { type Address, evmAddress } from '../../offchain/address.ts'
 import { ChainError } from '../chain.ts'
 import { type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
-import { data, quantity, readAddress, readData, readHash, readNumber, readQuantity, reading } from './values.ts'
+import { data, quantity, readAddress, readData, readHash, reading, readNumber, readQuantity } from './values.ts'
 
 /** Undefined: created by the transaction. */
 export interface Call {

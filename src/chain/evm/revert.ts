@@ -11,15 +11,15 @@ const MAX_REASON = 500
 
 /** Solidity documentation, "Panic via assert and Error via require". */
 const PANICS: Readonly<Record<number, string>> = {
-  0x01: 'an assertion does not hold',
-  0x11: 'a number overflows',
-  0x12: 'a division by zero',
-  0x21: 'no value of its enum',
-  0x22: 'a damaged byte array in storage',
-  0x31: 'pop of an empty array',
-  0x32: 'an index out of bounds',
-  0x41: 'too much memory',
-  0x51: 'a call of an uninitialised function',
+  1: 'an assertion does not hold',
+  17: 'a number overflows',
+  18: 'a division by zero',
+  33: 'no value of its enum',
+  34: 'a damaged byte array in storage',
+  49: 'pop of an empty array',
+  50: 'an index out of bounds',
+  65: 'too much memory',
+  81: 'a call of an uninitialised function',
 }
 
 /** Of the `data` of an error: nodes have it as it is, or wrapped in an object. */

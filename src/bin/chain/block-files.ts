@@ -1,0 +1,112 @@
+/**
+ * The directory of a local chain: `blocks/` with a file for each, and `components/` with the bytes of off-chain components by
+ * their digest. A block is written aside, brought to disk, and then linked to its name, which the file system does for one of many
+ * at most: there is no half of a block, and no two of the same number.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, linkSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BlockFiles } from '../../chain/local/files.ts'
+import { makeDirectory } from '../directory.ts'
+
+const NAME = /^(\d{10})\.json$/
+/** What is written aside begins so; a process that was killed may have left some. */
+const ASIDE = '.'
+
+/** Makes the directory when it is not there. */
+export function blockFiles(directory: string): BlockFiles {
+  const blocks = join(directory, 'blocks')
+  makeDirectory(blocks)
+  return {
+    name: blocks,
+    read: (number) => readIfThere(join(blocks, nameOf(number)))?.toString('utf8'),
+    create: (number, text) => createWhole(blocks, nameOf(number), Buffer.from(text)),
+    numbers: () =>
+      readdirSync(blocks).flatMap((name) => {
+        if (name.startsWith(ASIDE)) return []
+        const [, number] = NAME.exec(name) ?? []
+        if (number === undefined) throw new Error(`${join(blocks, name)} is no block of a local chain: take it away`)
+        return [Number(number)]
+      }),
+  }
+}
+
+function nameOf(number: number): string {
+  return `${number.toString().padStart(10, '0')}.json`
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** False when there is a file of that name. */
+function createWhole(directory: string, name: string, bytes: Uint8Array): boolean {
+  const aside = join(directory, `${ASIDE}${process.pid}-${randomBytes(6).toString('hex')}`)
+  try {
+    writeDurably(aside, bytes)
+    linkSync(aside, join(directory, name))
+    syncDirectory(directory)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  } finally {
+    unlinkIfThere(aside)
+  }
+}
+
+function writeDurably(path: string, bytes: Uint8Array): void {
+  const file = openSync(path, 'wx', 0o644)
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Windows cannot, and need not. */
+function syncDirectory(directory: string): void {
+  if (process.platform === 'win32') return
+  const opened = openSync(directory, 'r')
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
+}
+
+function unlinkIfThere(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+/** Keeps the bytes of a component beside the chain. Gives their SHA-256 in hexadecimal, under which they lie. */
+export function storeComponent(directory: string, bytes: Uint8Array): string {
+  const components = join(directory, 'components')
+  makeDirectory(components)
+  const sha256 = digestOf(bytes)
+  createWhole(components, sha256, bytes)
+  return sha256
+}
+
+/** Undefined when it does not lie here. Throws when what lies here is something else. */
+export function readComponent(directory: string, sha256: string): Uint8Array | undefined {
+  if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined
+  const path = join(directory, 'components', sha256)
+  const bytes = readIfThere(path)
+  if (bytes !== undefined && digestOf(bytes) !== sha256) throw new Error(`${path} was changed: its SHA-256 is another`)
+  return bytes
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,98 @@
+/** Blocks, transactions and receipts of a local chain, as the Ethereum JSON-RPC specification writes them. */
+import { data, quantity } from '../evm/values.ts'
+import { BLOCK_GAS } from './execute.ts'
+import type { Entry } from './ledger.ts'
+import { logObject } from './logs.ts'
+
+const NO_HASH = `0x${'00'.repeat(32)}`
+const NO_ADDRESS = `0x${'00'.repeat(20)}`
+const NO_BLOOM = `0x${'00'.repeat(256)}`
+const MAX_HISTORY = 1024
+
+/** With whole transactions when the chain id for them is given. */
+export function blockObject(entry: Entry, chainId?: bigint): unknown {
+  const { block, done } = entry
+  const transaction = chainId === undefined ? done?.transaction.hash : transactionObject(entry, chainId)
+  return {
+    number: quantity(block.number),
+    hash: block.hash,
+    parentHash: block.number === 0 ? NO_HASH : block.parent,
+    timestamp: quantity(block.time),
+    transactions: done === undefined ? [] : [transaction],
+    gasLimit: quantity(BLOCK_GAS),
+    gasUsed: quantity(done?.result.gasUsed ?? 0),
+    baseFeePerGas: '0x0',
+    difficulty: '0x0',
+    totalDifficulty: '0x0',
+    extraData: '0x',
+    miner: NO_ADDRESS,
+    mixHash: NO_HASH,
+    nonce: '0x0000000000000000',
+    logsBloom: NO_BLOOM,
+    sha3Uncles: NO_HASH,
+    stateRoot: NO_HASH,
+    receiptsRoot: NO_HASH,
+    transactionsRoot: NO_HASH,
+    size: '0x0',
+    uncles: [],
+  }
+}
+
+export function transactionObject(entry: Entry | undefined, chainId: bigint): unknown {
+  if (entry?.done === undefined) return null
+  const { block, done } = entry
+  const { hash, nonce, message, type } = done.transaction
+  return {
+    ...place(entry),
+    hash,
+    nonce: quantity(nonce),
+    from: done.from,
+    to: message.to ?? null,
+    value: quantity(message.value),
+    input: data(message.input),
+    gas: quantity(message.gasLimit),
+    gasPrice: '0x0',
+    ...(type === 'legacy'
+      ? { type: '0x0' }
+      : { type: '0x2', maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x0', accessList: [] }),
+    chainId: quantity(chainId),
+    blockHash: block.hash,
+    v: '0x0',
+    r: NO_HASH,
+    s: NO_HASH,
+  }
+}
+
+export function receiptObject(entry: Entry | undefined): unknown {
+  if (entry?.done === undefined) return null
+  const { transaction, from, result } = entry.done
+  return {
+    ...place(entry),
+    transactionHash: transaction.hash,
+    from,
+    to: transaction.message.to ?? null,
+    contractAddress: result.created ?? null,
+    status: result.failure === undefined ? '0x1' : '0x0',
+    gasUsed: quantity(result.gasUsed),
+    cumulativeGasUsed: quantity(result.gasUsed),
+    effectiveGasPrice: '0x0',
+    type: transaction.type === 'legacy' ? '0x0' : '0x2',
+    logs: result.logs.map((log, index) => logObject(entry, log, index)),
+    logsBloom: NO_BLOOM,
+  }
+}
+
+function place({ block }: Entry) {
+  return { blockNumber: quantity(block.number), blockHash: block.hash, transactionIndex: '0x0' }
+}
+
+/** Gas costs nothing, and never did. */
+export function feeHistory({ block }: Entry, count: number): unknown {
+  const blocks = Math.min(count, block.number + 1, MAX_HISTORY)
+  return {
+    oldestBlock: quantity(block.number + 1 - blocks),
+    baseFeePerGas: Array.from({ length: blocks + 1 }, () => '0x0'),
+    gasUsedRatio: Array.from({ length: blocks }, () => 0),
+    reward: Array.from({ length: blocks }, () => ['0x0']),
+  }
+}

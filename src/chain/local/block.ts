@@ -1,0 +1,72 @@
+/**
+ * A block of a local chain as its file has it: one transaction or none, with the hash of the block before it, and a hash of its
+ * own, so that a file that was cut, changed, or brought from another chain is seen.
+ */
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
+import { malformed } from '../../codec/malformed.ts'
+
+export interface StoredBlock {
+  readonly number: number
+  /** Of the block before it; of the first, random bytes, by which chains differ. */
+  readonly parent: string
+  /** Seconds since 1970, never before its parent's. */
+  readonly time: number
+  /** Of the first block only, decimal. */
+  readonly chainId?: string
+  readonly transaction?: {
+    readonly raw: string
+    /** Who signed it: to find that out again for every block takes longer than to run it. */
+    readonly from: string
+  }
+}
+
+export interface HashedBlock extends StoredBlock {
+  readonly hash: string
+}
+
+export function hashed(block: StoredBlock): HashedBlock {
+  const { number, parent, time, chainId, transaction } = block
+  const content = JSON.stringify([
+    number,
+    parent,
+    time,
+    chainId ?? null,
+    transaction?.raw ?? null,
+    transaction?.from ?? null,
+  ])
+  return { ...block, hash: `0x${Buffer.from(keccak_256(Buffer.from(content))).toString('hex')}` }
+}
+
+export function writeBlock({ hash, number, parent, time, chainId, transaction }: HashedBlock): string {
+  return `${JSON.stringify({ number, parent, time, chainId, transaction, hash }, null, 2)}\n`
+}
+
+/** Throws a MalformedError when it is no block, or was changed after it was written. */
+export function readBlock(text: string): HashedBlock {
+  const value = parseJson(text)
+  if (!isObject(value)) return malformed('it is no block')
+  const transaction = own(value, 'transaction')
+  const chainId = own(value, 'chainId')
+  const block = hashed({
+    number: numberOf(own(value, 'number')),
+    parent: hexOf(own(value, 'parent')),
+    time: numberOf(own(value, 'time')),
+    ...(chainId === undefined ? {} : { chainId: typeof chainId === 'string' ? chainId : malformed('it is no block') }),
+    ...(transaction === undefined ? {} : { transaction: transactionOf(transaction) }),
+  })
+  return block.hash === own(value, 'hash') ? block : malformed('it was changed after it was written')
+}
+
+function transactionOf(value: Json): StoredBlock['transaction'] & object {
+  if (!isObject(value)) return malformed('its transaction is none')
+  return { raw: hexOf(own(value, 'raw')), from: hexOf(own(value, 'from')) }
+}
+
+function numberOf(value: Json | undefined): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : malformed('it is no block')
+}
+
+function hexOf(value: Json | undefined): string {
+  return typeof value === 'string' && /^0x([0-9a-f]{2})*$/.test(value) ? value : malformed('it is no block')
+}

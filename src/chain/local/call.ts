@@ -1,0 +1,61 @@
+/** Calls of a local chain that change nothing: `eth_call`, and how much gas a transaction would take. */
+import { isObject, own } from '../../codec/json.ts'
+import { malformed } from '../../codec/malformed.ts'
+import { revertReason } from '../evm/revert.ts'
+import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
+import { JsonRpcError } from '../json-rpc.ts'
+import { BLOCK_GAS, type Message, type Result } from './execute.ts'
+import type { Ledger } from './ledger.ts'
+import { addressText, entryAt } from './params.ts'
+import { viewOf } from './state.ts'
+
+const REVERTED = 3
+const FAILED = -32000
+const NOBODY = `0x${'00'.repeat(20)}`
+
+/** What the contract returns. Rejects with a JsonRpcError when it refuses. */
+export async function called(ledger: Ledger, call: unknown, tag: unknown): Promise<Uint8Array> {
+  const { returned } = await succeeded(ledger, messageOf(call), tag)
+  return returned
+}
+
+/** Enough gas, and not much more than enough: a call may pass on 63 of 64 parts only (EIP-150), and is paid back at its end. */
+export async function estimated(ledger: Ledger, call: unknown, tag: unknown): Promise<bigint> {
+  const message = messageOf(call)
+  const { gasTaken } = await succeeded(ledger, message, tag)
+  for (let gasLimit = gasTaken; gasLimit < message.gasLimit; gasLimit += gasLimit / 32n + 1n) {
+    const { failure } = await ran(ledger, { ...message, gasLimit }, tag)
+    if (failure === undefined) return gasLimit
+  }
+  return message.gasLimit
+}
+
+async function succeeded(ledger: Ledger, message: Message, tag: unknown): Promise<Result> {
+  const result = await ran(ledger, message, tag)
+  if (result.failure === undefined) return result
+  if (!result.failure.reverted) throw new JsonRpcError(FAILED, `execution failed: ${result.failure.reason}`)
+  const reason = revertReason(result.returned)
+  const message_ = reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`
+  throw new JsonRpcError(REVERTED, message_, data(result.returned))
+}
+
+function ran(ledger: Ledger, message: Message, tag: unknown): Promise<Result> {
+  const { block } = entryAt(ledger, tag)
+  const around = tag === 'pending' ? ledger.next(block) : ledger.around(block)
+  return ledger.machine.execute(viewOf(ledger.state, block.number), message, around)
+}
+
+/** Throws a MalformedError. */
+function messageOf(call: unknown): Message {
+  if (!isObject(call)) return malformed('the call is no object')
+  const [from, to, gas, value] = ['from', 'to', 'gas', 'value'].map((name) => own(call, name) ?? undefined)
+  const input = own(call, 'input') ?? own(call, 'data') ?? '0x'
+  const gasLimit = gas === undefined ? BLOCK_GAS : BigInt(readNumber(gas))
+  return {
+    from: from === undefined ? NOBODY : addressText(from),
+    to: to === undefined ? undefined : addressText(to),
+    value: value === undefined ? 0n : readQuantity(value),
+    input: readData(input),
+    gasLimit: gasLimit < BLOCK_GAS ? gasLimit : BLOCK_GAS,
+  }
+}

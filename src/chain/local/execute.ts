@@ -1,0 +1,156 @@
+/** Runs calls and transactions of a local chain in the virtual machine of Ethereum, with the rules of Cancun. */
+import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
+import { createEVM, type EVM } from '@ethereumjs/evm'
+import { Address } from '@ethereumjs/util'
+import { oneAtATime } from './one-at-a-time.ts'
+import type { View } from './state.ts'
+
+export const BLOCK_GAS = 30_000_000n
+
+/** The block that it runs in. */
+export interface Surroundings {
+  readonly number: number
+  readonly time: number
+  /** Of the block before it. */
+  readonly parent: string
+  /** The hash of an earlier block. */
+  readonly hashOf: (number: number) => string | undefined
+}
+
+export interface Message {
+  /** 20 bytes in hexadecimal, after `0x`. */
+  readonly from: string
+  /** Undefined creates a contract. */
+  readonly to: string | undefined
+  readonly value: bigint
+  readonly input: Uint8Array
+  readonly gasLimit: bigint
+}
+
+export interface Log {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+}
+
+export interface Result {
+  readonly gasUsed: bigint
+  /** What it would have needed without what it was given back. */
+  readonly gasTaken: bigint
+  /** Undefined when it ended well. `reverted`: the contract itself refused. */
+  readonly failure: { readonly reason: string; readonly reverted: boolean } | undefined
+  readonly returned: Uint8Array
+  readonly created: string | undefined
+  readonly logs: readonly Log[]
+}
+
+/** One virtual machine, as to make one takes longer than most calls; it runs one thing after the other. */
+export interface Machine {
+  /** Changes the view. The sender's nonce goes up, as it does in a block. */
+  execute(view: View, message: Message, around: Surroundings): Promise<Result>
+}
+
+export async function createMachine(chainId: bigint): Promise<Machine> {
+  const running: { view?: View; around?: Surroundings } = {}
+  const evm = await createEVM({
+    common: new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun }),
+    // Stands for that of the view which is run on.
+    stateManager: new Proxy({} as StateManagerInterface, {
+      get: (_, name) => Reflect.get(running.view?.manager ?? {}, name) as unknown,
+    }),
+    blockchain: {
+      getBlock: (number) => Promise.resolve({ hash: () => bytesOf(running.around?.hashOf(number) ?? NO_HASH) }),
+      putBlock: () => Promise.resolve(),
+      shallowCopy: () => {
+        throw new Error('a local chain has no copies')
+      },
+    },
+  })
+  const inTurn = oneAtATime()
+  return {
+    execute: (view, message, around) =>
+      inTurn(async () => {
+        Object.assign(running, { view, around })
+        evm.journal.cleanJournal()
+        evm.transientStorage.clear()
+        return run(evm, view, { message, around })
+      }),
+  }
+}
+
+const NO_HASH = `0x${'00'.repeat(32)}`
+
+async function run(
+  evm: EVM,
+  view: View,
+  { message, around }: { readonly message: Message; readonly around: Surroundings },
+): Promise<Result> {
+  const base = intrinsicGas(message)
+  if (base > message.gasLimit) return outOfGas(message.gasLimit)
+  const from = addressOf(message.from)
+  const { execResult, createdAddress } = await evm.runCall({
+    caller: from,
+    origin: from,
+    ...(message.to === undefined ? {} : { to: addressOf(message.to) }),
+    value: message.value,
+    // Nobody needs money here: who sends some gets it first.
+    skipBalance: true,
+    data: message.input,
+    gasLimit: message.gasLimit - base,
+    gasPrice: 0n,
+    block: { header: headerOf(around) },
+  })
+  for (const gone of execResult.selfdestruct?.keys() ?? []) await view.manager.deleteAccount(addressOf(gone))
+  const gasTaken = base + execResult.executionGasUsed
+  const refund = execResult.gasRefund ?? 0n
+  const { exceptionError } = execResult
+  return {
+    gasTaken,
+    gasUsed: gasTaken - (refund < gasTaken / 5n ? refund : gasTaken / 5n),
+    failure: exceptionError && { reason: exceptionError.error, reverted: exceptionError.error === 'revert' },
+    returned: execResult.returnValue,
+    created: exceptionError === undefined ? createdAddress?.toString() : undefined,
+    logs: (execResult.logs ?? []).map(([address, topics, data]) => ({
+      address: hex(address),
+      topics: topics.map(hex),
+      data: hex(data),
+    })),
+  }
+}
+
+/** Ethereum Yellow Paper, section 6.2, with EIP-2028 and EIP-3860. */
+function intrinsicGas({ input, to }: Message): bigint {
+  let gas = 21_000n
+  for (const byte of input) gas += byte === 0 ? 4n : 16n
+  return to === undefined ? gas + 32_000n + 2n * BigInt(Math.ceil(input.length / 32)) : gas
+}
+
+function outOfGas(gasLimit: bigint): Result {
+  const failure = { reason: 'intrinsic gas too low', reverted: false }
+  return { gasUsed: gasLimit, gasTaken: gasLimit, failure, returned: new Uint8Array(), created: undefined, logs: [] }
+}
+
+function headerOf({ number, time, parent }: Surroundings) {
+  return {
+    number: BigInt(number),
+    coinbase: addressOf(`0x${'00'.repeat(20)}`),
+    timestamp: BigInt(time),
+    difficulty: 0n,
+    prevRandao: bytesOf(parent),
+    gasLimit: BLOCK_GAS,
+    baseFeePerGas: 0n,
+    getBlobGasPrice: () => 1n,
+  }
+}
+
+function addressOf(text: string): Address {
+  return new Address(bytesOf(text))
+}
+
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text.slice(2), 'hex'))
+}
+
+function hex(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString('hex')}`
+}

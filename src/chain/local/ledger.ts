@@ -1,0 +1,202 @@
+/**
+ * The blocks of a local chain, and its state. Blocks are files, of which nobody ever makes the same number twice: any number of
+ * processes may append, in one order for all, and none of them is a server. Each has the state in memory, and comes up with the
+ * files whenever it is asked.
+ */
+import { randomBytes } from '@noble/hashes/utils.js'
+import { MalformedError } from '../../codec/malformed.ts'
+import { type HashedBlock, hashed, readBlock, type StoredBlock, writeBlock } from './block.ts'
+import { createMachine, type Machine, type Result, type Surroundings } from './execute.ts'
+import type { BlockFiles } from './files.ts'
+import { oneAtATime } from './one-at-a-time.ts'
+import { emptyState, type State, viewOf } from './state.ts'
+import { type ReadTransaction, readTransaction, refused } from './transaction.ts'
+
+export interface Entry {
+  readonly block: HashedBlock
+  readonly done?: { readonly transaction: ReadTransaction; readonly from: string; readonly result: Result }
+}
+
+export interface Ledger {
+  /** As far as this process has come; see {@link Ledger.catchUp}. The first is always there. */
+  readonly entries: readonly Entry[]
+  readonly chainId: bigint
+  /** By the hash of its transaction. */
+  find(hash: string): Entry | undefined
+  /** Reads the blocks that others made. Rejects, in words for an operator, when one of them is none of this chain. */
+  catchUp(): Promise<void>
+  /** Makes a block of a transaction, or an empty one. Rejects with a JsonRpcError when the transaction cannot be in a block. */
+  append(transaction?: ReadTransaction): Promise<Entry>
+  readonly state: State
+  readonly machine: Machine
+  /** Of a block that would stand on this one, now. */
+  next(block: HashedBlock): Surroundings
+  /** Of the block itself. */
+  around(block: HashedBlock): Surroundings
+}
+
+/** Opens a chain, and begins one where there is none. Rejects, in words for an operator, when what is there is none. */
+export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
+  const numbers = new Set(files.numbers())
+  if (numbers.size === 0) files.create(0, writeBlock(genesis(now())))
+  for (let number = 0; number < numbers.size; number++) {
+    if (!numbers.has(number)) throw new Error(`${files.name}: block ${number} is missing, and there are later ones`)
+  }
+  const first = begin(files)
+  const ledger = makeLedger({ files, now, machine: await createMachine(BigInt(first.chainId)) }, first)
+  await ledger.catchUp()
+  return ledger
+}
+
+/** Two chains are never the same, so that what was signed for one is worth nothing on another. Wallets take up to 52 bits. */
+function genesis(now: Date): HashedBlock {
+  const chainId = Buffer.from(randomBytes(6)).readUIntBE(0, 6).toString()
+  const parent = `0x${Buffer.from(randomBytes(32)).toString('hex')}`
+  return hashed({ number: 0, parent, time: secondsOf(now), chainId })
+}
+
+function begin(files: BlockFiles): HashedBlock & { readonly chainId: string } {
+  const block = parse(files, 0, files.read(0) ?? '')
+  if (block.chainId === undefined) throw new Error(`${files.name}: block 0 is no first block of a local chain`)
+  return { ...block, chainId: block.chainId }
+}
+
+function parse(files: BlockFiles, number: number, text: string): HashedBlock {
+  try {
+    return readBlock(text)
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    throw new Error(`${files.name}: block ${number} cannot be read: ${error.message}`)
+  }
+}
+
+interface Chained {
+  readonly chainId: bigint
+  readonly machine: Machine
+  readonly entries: Entry[]
+  readonly byHash: Map<string, Entry>
+  readonly state: State
+  readonly surroundings: (number: number, time: number, parent: string) => Surroundings
+}
+
+interface Effects {
+  readonly files: BlockFiles
+  readonly now: () => Date
+  readonly machine: Machine
+}
+
+function makeLedger({ files, now, machine }: Effects, first: HashedBlock & { readonly chainId: string }): Ledger {
+  const chainId = BigInt(first.chainId)
+  const entries: Entry[] = [{ block: first }]
+  const hashOf = (number: number): string | undefined => entries[number]?.block.hash
+  const chained: Chained = {
+    entries,
+    byHash: new Map(),
+    state: emptyState(),
+    machine,
+    chainId,
+    surroundings: (number, time, parent) => ({ number, time, parent, hashOf }),
+  }
+  const inTurn = oneAtATime()
+  const next = ({ number, time, hash }: HashedBlock): Surroundings =>
+    chained.surroundings(number + 1, Math.max(time, secondsOf(now())), hash)
+  return {
+    entries,
+    chainId,
+    find: (hash) => chained.byHash.get(hash),
+    catchUp: () => inTurn(() => catchUp(files, chained)),
+    append: (transaction) => inTurn(() => append({ files, chained, next }, transaction)),
+    state: chained.state,
+    machine,
+    next,
+    around: ({ number, time, parent }) => chained.surroundings(number, time, parent),
+  }
+}
+
+function secondsOf(time: Date): number {
+  return Math.floor(time.getTime() / 1000)
+}
+
+function head({ entries }: Chained): HashedBlock {
+  return (entries.at(-1) as Entry).block
+}
+
+async function catchUp(files: BlockFiles, chained: Chained): Promise<void> {
+  for (;;) {
+    const parent = head(chained)
+    const number = parent.number + 1
+    const text = files.read(number)
+    if (text === undefined) return
+    const block = parse(files, number, text)
+    if (block.number !== number || block.parent !== parent.hash || block.time < parent.time) {
+      throw new Error(
+        `${files.name}: block ${number} does not follow on block ${parent.number}: it is of another chain`,
+      )
+    }
+    const { keep, entry } = await run(chained, block)
+    keep(entry(block))
+  }
+}
+
+interface Ran {
+  readonly entry: (block: HashedBlock) => Entry
+  /** Makes it the newest. */
+  readonly keep: (entry: Entry) => Entry
+}
+
+/** Runs what is in a block that stands on the newest. */
+async function run(chained: Chained, { number, time, parent, transaction }: StoredBlock): Promise<Ran> {
+  const { state, entries, byHash, surroundings, machine } = chained
+  const view = viewOf(state, number - 1)
+  const keep = (entry: Entry): Entry => {
+    view.keep(number)
+    entries.push(entry)
+    if (entry.done !== undefined) byHash.set(entry.done.transaction.hash, entry)
+    return entry
+  }
+  if (transaction === undefined) return { entry: (block) => ({ block }), keep }
+  const { from } = transaction
+  const read = readTransaction(transaction.raw)
+  const result = await machine.execute(view, { ...read.message, from }, surroundings(number, time, parent))
+  return { entry: (block) => ({ block, done: { transaction: read, from, result } }), keep }
+}
+
+interface Appending {
+  readonly files: BlockFiles
+  readonly chained: Chained
+  readonly next: (block: HashedBlock) => Surroundings
+}
+
+async function append({ files, chained, next }: Appending, transaction?: ReadTransaction): Promise<Entry> {
+  const from = transaction?.sender()
+  for (;;) {
+    await catchUp(files, chained)
+    const { number, time, parent } = next(head(chained))
+    if (transaction !== undefined && from !== undefined) refuseUnfit(chained, transaction, from)
+    const content = {
+      number,
+      time,
+      parent,
+      ...(transaction === undefined || from === undefined ? {} : { transaction: { raw: transaction.raw, from } }),
+    }
+    const { keep, entry } = await run(chained, content)
+    const block = hashed(content)
+    // Another process may have made this number in between: then everything is seen anew.
+    if (files.create(number, writeBlock(block))) return keep(entry(block))
+  }
+}
+
+function refuseUnfit(chained: Chained, { hash, nonce, chainId }: ReadTransaction, from: string): void {
+  const ours = chained.chainId
+  if (chained.byHash.has(hash)) refused('already known')
+  if (chainId !== ours)
+    refused(`invalid chain id: this is chain ${ours}, and the transaction says ${chainId ?? 'none'}`)
+  const expected = nonceAt(chained.state, from, head(chained).number)
+  if (nonce < expected) refused(`nonce too low: the next of this account is ${expected}`)
+  if (nonce > expected) refused(`nonce too high: the next of this account is ${expected}, and nothing waits here`)
+}
+
+/** The nonce of the next transaction of an account, after this block. */
+export function nonceAt({ accounts }: State, address: string, block: number): number {
+  return Number(accounts.at(address, block)?.nonce ?? 0n)
+}

@@ -1,0 +1,78 @@
+/** What a local chain answers: methods of the Ethereum JSON-RPC specification, and `evm_mine` as development chains have it. */
+import { MalformedError } from '../../codec/malformed.ts'
+import { data, quantity, readData, readNumber } from '../evm/values.ts'
+import { JsonRpcError } from '../json-rpc.ts'
+import { blockObject, feeHistory, receiptObject, transactionObject } from './answers.ts'
+import { called, estimated } from './call.ts'
+import { type Entry, type Ledger, nonceAt } from './ledger.ts'
+import { logsOf } from './logs.ts'
+import { addressText, byHash, entryAt, entryOrNone, hashText, slotText } from './params.ts'
+import { readTransaction } from './transaction.ts'
+
+type Method = (ledger: Ledger, params: readonly unknown[]) => unknown
+
+const INVALID_PARAMS = -32602
+const EMPTY_SLOT = new Uint8Array(32)
+/** Shown for accounts that have less: nobody needs money here, but wallets look for it. */
+const SHOWN_BALANCE = 10n ** 24n
+
+/** Of any block; each block is kept with its state. */
+const methods: Readonly<Record<string, Method>> = {
+  eth_chainId: ({ chainId }) => quantity(chainId),
+  net_version: ({ chainId }) => chainId.toString(),
+  web3_clientVersion: () => 'vouchsafe/local',
+  eth_syncing: () => false,
+  eth_accounts: () => [],
+  eth_blockNumber: (ledger) => quantity(entryAt(ledger, 'latest').block.number),
+  eth_gasPrice: () => '0x0',
+  eth_maxPriorityFeePerGas: () => '0x0',
+  eth_feeHistory: (ledger, [count]) => feeHistory(entryAt(ledger, 'latest'), readNumber(count)),
+  eth_getBlockByNumber: (ledger, [tag, full]) => shown(ledger, entryOrNone(ledger, tag), full),
+  eth_getBlockByHash: (ledger, [hash, full]) => shown(ledger, byHash(ledger, hash), full),
+  eth_getBalance: (ledger, [address, tag]) => {
+    const account = ledger.state.accounts.at(addressText(address), entryAt(ledger, tag).block.number)
+    return quantity(account === undefined || account.balance < SHOWN_BALANCE ? SHOWN_BALANCE : account.balance)
+  },
+  eth_getCode: (ledger, [address, tag]) =>
+    data(ledger.state.code.at(addressText(address), entryAt(ledger, tag).block.number) ?? new Uint8Array()),
+  eth_getStorageAt: (ledger, [address, slot, tag]) => {
+    const key = `${addressText(address)}:${slotText(slot)}`
+    const value = ledger.state.storage.at(key, entryAt(ledger, tag).block.number) ?? EMPTY_SLOT
+    return data(Buffer.concat([EMPTY_SLOT, value]).subarray(-EMPTY_SLOT.length))
+  },
+  eth_getTransactionCount: (ledger, [address, tag]) =>
+    quantity(nonceAt(ledger.state, addressText(address), entryAt(ledger, tag).block.number)),
+  eth_call: async (ledger, [call, tag]) => data(await called(ledger, call, tag)),
+  eth_estimateGas: async (ledger, [call, tag]) => quantity(await estimated(ledger, call, tag ?? 'pending')),
+  eth_sendRawTransaction: async (ledger, [raw]) => {
+    const transaction = readTransaction(data(readData(raw)))
+    await ledger.append(transaction)
+    return transaction.hash
+  },
+  eth_getTransactionByHash: (ledger, [hash]) => transactionObject(ledger.find(hashText(hash)), ledger.chainId),
+  eth_getTransactionReceipt: (ledger, [hash]) => receiptObject(ledger.find(hashText(hash))),
+  eth_getLogs: (ledger, [filter]) => logsOf(ledger, filter),
+  evm_mine: async (ledger) => {
+    await ledger.append()
+    return '0x0'
+  },
+}
+
+const NO_SUCH_METHOD = -32601
+
+/** Rejects with a JsonRpcError when there is no such method, or it is asked for what cannot be. */
+export async function answer(ledger: Ledger, method: string, params: readonly unknown[]): Promise<unknown> {
+  const run = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (run === undefined) throw new JsonRpcError(NO_SUCH_METHOD, `the method ${method.slice(0, 60)} is not available`)
+  await ledger.catchUp()
+  try {
+    return await run(ledger, params)
+  } catch (error) {
+    if (error instanceof MalformedError) throw new JsonRpcError(INVALID_PARAMS, `invalid params: ${error.message}`)
+    throw error
+  }
+}
+
+function shown(ledger: Ledger, entry: Entry | undefined, full: unknown): unknown {
+  return entry === undefined ? null : blockObject(entry, full === true ? ledger.chainId : undefined)
+}

@@ -1,0 +1,40 @@
+/** Parameters of JSON-RPC as a local chain reads them. All of these throw a MalformedError. */
+import { isObject, own } from '../../codec/json.ts'
+import { malformed } from '../../codec/malformed.ts'
+import { evmAddress } from '../../offchain/address.ts'
+import { readAddress, readHash, readNumber, readQuantity } from '../evm/values.ts'
+import type { Entry, Ledger } from './ledger.ts'
+
+const NEWEST: readonly unknown[] = [undefined, null, 'latest', 'pending', 'safe', 'finalized']
+
+/** A tag, a number, or an object of EIP-1898. Undefined when there is no such block. */
+export function entryOrNone(ledger: Ledger, tag: unknown): Entry | undefined {
+  if (NEWEST.includes(tag)) return ledger.entries.at(-1)
+  if (tag === 'earliest') return ledger.entries[0]
+  if (isObject(tag)) {
+    const hash = own(tag, 'blockHash')
+    return hash === undefined ? entryOrNone(ledger, own(tag, 'blockNumber')) : byHash(ledger, hash)
+  }
+  return ledger.entries[readNumber(tag)]
+}
+
+export function entryAt(ledger: Ledger, tag: unknown): Entry {
+  return entryOrNone(ledger, tag) ?? malformed('there is no such block')
+}
+
+export function byHash({ entries }: Ledger, value: unknown): Entry | undefined {
+  const hash = hashText(value)
+  return entries.findLast(({ block }) => block.hash === hash)
+}
+
+/** After `0x`, in lower case. */
+export function addressText(value: unknown): string {
+  return evmAddress(readAddress(value))
+}
+
+export const hashText = readHash
+
+/** 64 hexadecimal characters. */
+export function slotText(value: unknown): string {
+  return readQuantity(value).toString(16).padStart(64, '0')
+}

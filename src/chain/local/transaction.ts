@@ -1,0 +1,57 @@
+/** Signed transactions as they come to a local chain. */
+import { Transaction } from 'micro-eth-signer'
+import { JsonRpcError } from '../json-rpc.ts'
+import { BLOCK_GAS, type Message } from './execute.ts'
+
+export interface ReadTransaction {
+  readonly raw: string
+  readonly hash: string
+  readonly nonce: number
+  readonly chainId: bigint | undefined
+  readonly type: 'legacy' | 'eip1559'
+  /** Without its sender. */
+  readonly message: Omit<Message, 'from'>
+  /** Who signed it. Throws a JsonRpcError when nobody did. */
+  readonly sender: () => string
+}
+
+const MAX_BYTES = 256 * 1024
+const REFUSED = -32000
+
+export function refused(message: string): never {
+  throw new JsonRpcError(REFUSED, message)
+}
+
+/** Throws a JsonRpcError when it is none, or of a type that a local chain does not take. */
+export function readTransaction(raw: string): ReadTransaction {
+  if (raw.length > 2 * MAX_BYTES) refused(`the transaction is larger than ${MAX_BYTES} bytes`)
+  const transaction = orRefused(() => Transaction.fromHex(raw))
+  const { type } = transaction
+  if (type !== 'legacy' && type !== 'eip1559') return refused(`a local chain takes no ${type} transactions`)
+  const fields = transaction.raw as (typeof transaction)['raw'] & { readonly accessList?: readonly unknown[] }
+  if ((fields.accessList ?? []).length > 0) return refused('a local chain takes no transactions with access lists')
+  if (!transaction.isSigned) return refused('the transaction is not signed')
+  if (fields.gasLimit > BLOCK_GAS) return refused(`exceeds block gas limit: a transaction may take ${BLOCK_GAS}`)
+  return {
+    raw: raw.toLowerCase(),
+    hash: transaction.hash,
+    nonce: Number(fields.nonce),
+    chainId: fields.chainId,
+    type,
+    message: {
+      to: fields.to === '0x' ? undefined : fields.to.toLowerCase(),
+      value: fields.value,
+      input: Buffer.from(fields.data.replace(/^0x/, ''), 'hex'),
+      gasLimit: fields.gasLimit,
+    },
+    sender: () => orRefused(() => transaction.sender.toLowerCase()),
+  }
+}
+
+function orRefused<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    return refused(`invalid transaction: ${(error as Error).message.slice(0, 200)}`)
+  }
+}
