@@ -1,19 +1,79 @@
 /** Calls, answers and constructors by the ABI of a contract. For commands: what an engine reads itself is read by `abi-reader.ts`. */
-import { type ContractABI, createContract, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
+import { createContract, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
+import type { Json } from '../../codec/json.ts'
+import { argumentOf } from './abi-values.ts'
+import { data } from './values.ts'
+
+export interface AbiParameter {
+  readonly name?: string
+  readonly type: string
+  readonly components?: readonly AbiParameter[]
+}
 
 /** As compilers write it: functions, events, errors and the constructor. */
-export type Abi = ContractABI
-
-/** The ABI of one function in words, such as `post(bytes)`, `function engines() view returns (address[])`. Throws when it is none. */
-export function abiOf(signature: string): Abi {
-  return parseAbi([signature.startsWith('function ') ? signature : `function ${signature}`])
+export interface AbiItem {
+  readonly type: string
+  readonly name?: string
+  readonly inputs?: readonly AbiParameter[]
+  readonly outputs?: readonly AbiParameter[]
+  readonly stateMutability?: string
 }
 
-/** Throws when the values are not what the function takes. */
-export function encodeCall(abi: Abi, name: string, values: readonly unknown[]): Uint8Array {
-  return methodOf(abi, name).encodeInput(asGiven(abi, name, values))
+/** The function of a signature in words, such as `post(bytes)` or `engines() view returns (address[])`. Throws when it is none. */
+export function functionOf(signature: string): AbiItem {
+  const words = signature.startsWith('function ') ? signature : `function ${signature}`
+  return parseAbi([words])[0] as AbiItem
 }
 
-export function decodeAnswer(abi: Abi, name: string, answer: Uint8Array): unknown {
-  return methodOf(abi, name).decodeOutput(answer)
+/** Values as JSON has them: numbers also as text, bytes in hexadecimal. Throws in words when they are not what the function takes. */
+export function encodeCall(called: AbiItem, values: readonly Json[]): Uint8Array {
+  return methodOf(called).encodeInput(argumentsOf(called, values))
+}
+
+/** What the function answers, as JSON. Throws when the bytes are no such answer. */
+export function decodeAnswer(called: AbiItem, answer: Uint8Array): Json {
+  if ((called.outputs ?? []).length === 0) return data(answer)
+  return shown(methodOf(called).decodeOutput(answer))
+}
+
+/** The bytes that create a contract. Throws in words when the values are not what its constructor takes. */
+export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, values: readonly Json[]): Uint8Array {
+  const creation = abi.find(({ type }) => type === 'constructor') ?? { type: 'constructor', inputs: [] }
+  const text = deployContract([creation] as Parsed, bytecode, argumentsOf(creation, values))
+  return Buffer.from(text.slice(2), 'hex')
+}
+
+type Parsed = Parameters<typeof createContract>[0] & Parameters<typeof deployContract>[0]
+
+interface Method {
+  readonly encodeInput: (values: unknown) => Uint8Array
+  readonly decodeOutput: (answer: Uint8Array) => unknown
+}
+
+function methodOf(called: AbiItem): Method {
+  const [method] = Object.values(createContract([called] as Parsed)) as Method[]
+  if (method === undefined) throw new Error('it is no function')
+  return method
+}
+
+/** The library takes one value as it is, several by their names, and as a list where one of them has none. */
+function argumentsOf({ name = 'the constructor', inputs = [] }: AbiItem, values: readonly Json[]): unknown {
+  if (values.length !== inputs.length) {
+    const wanted = inputs.map((input) => `${input.type} ${input.name ?? ''}`.trim()).join(', ')
+    throw new Error(`${name} takes ${inputs.length} arguments, not ${values.length}: (${wanted})`)
+  }
+  const read = inputs.map((input, at) => argumentOf(input, values[at] ?? null))
+  if (inputs.length <= 1) return read[0]
+  if (!inputs.every((input) => (input.name ?? '') !== '')) return read
+  return Object.fromEntries(inputs.map((input, at) => [input.name, read[at]]))
+}
+
+function shown(value: unknown): Json {
+  if (typeof value === 'bigint') return value.toString()
+  if (value instanceof Uint8Array) return data(value)
+  if (Array.isArray(value)) return value.map(shown)
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shown(member)]))
+  }
+  return value === undefined ? null : (value as Json)
 }

@@ -186,11 +186,15 @@ async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }
   try {
     return await node.logged(addresses, from, to)
   } catch (error) {
-    if (from === to || !(error instanceof NodeRefusal)) throw error
+    if (from === to || !mayBeTooMuch(error)) throw error
     const middle = Math.floor((from + to) / 2)
     return [
       ...(await logsOf(node, addresses, { from, to: middle })),
       ...(await logsOf(node, addresses, { from: middle + 1, to })),
     ]
   }
+}
+
+function mayBeTooMuch(error: unknown): boolean {
+  return error instanceof NodeRefusal || (error as Error).message.includes('larger than')
 }

@@ -1,0 +1,71 @@
+/** JSON-RPC of a server over HTTP: bounded in time and size, and asked again when the connection fails. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
+import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
+import { type Outbound, OutboundError, type OutboundResponse } from '../../http/outbound.ts'
+
+const TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** Before each further attempt. Everything that we ask may be asked twice. */
+const PAUSES_MS = [100, 400]
+const BUSY = [429, 502, 503, 504]
+
+/** Plain http is for addresses of this machine and its network. Rejects as {@link JsonRpc} says. */
+export function httpJsonRpc(url: string, outbound: Outbound, pausesMs: readonly number[] = PAUSES_MS): JsonRpc {
+  let last = 0
+  const attempt = async (body: string, id: number, [pause, ...more]: readonly number[]): Promise<Json> => {
+    try {
+      const response = await post(outbound, url, body)
+      if (pause === undefined || !BUSY.includes(response.status)) return resultOf(response, id)
+    } catch (error) {
+      if (pause === undefined || !mayPass(error)) throw error
+    }
+    await sleep(pause)
+    return attempt(body, id, more)
+  }
+  return (method, params) => {
+    last += 1
+    return attempt(JSON.stringify({ jsonrpc: '2.0', id: last, method, params }), last, pausesMs)
+  }
+}
+
+function post(outbound: Outbound, url: string, body: string): Promise<OutboundResponse> {
+  return outbound({
+    url,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_ANSWER_BYTES,
+    // It is the operator who says where the chain is.
+    allowPrivateAddresses: true,
+  })
+}
+
+/** What took all of its time, or is too large, would do so again. */
+function mayPass(error: unknown): boolean {
+  return error instanceof OutboundError && !/ within |larger than/.test(error.message)
+}
+
+function resultOf({ status, body }: OutboundResponse, id: number): Json {
+  const answer = parsed(status, body)
+  const error = own(answer, 'error')
+  if (isObject(error)) {
+    const [code, message] = [own(error, 'code'), own(error, 'message')]
+    const said = typeof message === 'string' ? message : 'it does not say why'
+    throw new JsonRpcError(typeof code === 'number' ? code : 0, said, own(error, 'data'))
+  }
+  const result = own(answer, 'result')
+  if (result === undefined || own(answer, 'id') !== id) throw new Error('its node answers with no JSON-RPC')
+  return result
+}
+
+function parsed(status: number, body: Uint8Array): Record<string, Json> {
+  try {
+    const answer = parseJson(Buffer.from(body).toString('utf8'))
+    if (isObject(answer)) return answer
+  } catch {
+    // Whatever it is, it is none.
+  }
+  throw new Error(`its node answers with status ${status} and no JSON-RPC`)
+}

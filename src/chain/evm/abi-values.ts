@@ -1,0 +1,57 @@
+/** Values of JSON as the types of an ABI want them. */
+import { isObject, type Json, own } from '../../codec/json.ts'
+import type { AbiParameter } from './abi.ts'
+
+/** Throws, in words, when `json` is none of that type. */
+export function argumentOf(parameter: AbiParameter, json: Json): unknown {
+  const { type, name = '' } = parameter
+  const [, inner, length] = /^(.*)\[(\d*)\]$/.exec(type) ?? []
+  if (inner !== undefined) {
+    if (!Array.isArray(json) || (length !== '' && json.length !== Number(length))) return wrong(parameter, 'a list')
+    return json.map((element) => argumentOf({ ...parameter, type: inner }, element))
+  }
+  if (type === 'tuple') return tupleOf(parameter, json)
+  if (type === 'bool') return typeof json === 'boolean' ? json : (boolOf(json) ?? wrong(parameter, 'true or false'))
+  if (type === 'string') return typeof json === 'string' ? json : wrong(parameter, 'a text')
+  if (type === 'address') return addressText(json) ?? wrong(parameter, 'an address')
+  if (/^u?int/.test(type)) return integerOf(json) ?? wrong(parameter, 'a whole number')
+  if (type.startsWith('bytes')) return bytesOf(type, json) ?? wrong(parameter, 'bytes in hexadecimal, of that length')
+  throw new Error(`${name}: values of type ${type} cannot be given here`)
+}
+
+function wrong({ name, type }: AbiParameter, wanted: string): never {
+  throw new Error(`${name === undefined || name === '' ? 'an argument' : name} (${type}) must be ${wanted}`)
+}
+
+function tupleOf(parameter: AbiParameter, json: Json): unknown {
+  const components = parameter.components ?? []
+  const members = components.map((component, at) => {
+    const given = Array.isArray(json) ? json[at] : isObject(json) ? own(json, component.name ?? '') : undefined
+    if (given === undefined) wrong(parameter, `an object with ${components.map(({ name }) => name).join(', ')}`)
+    return [component.name ?? '', argumentOf(component, given ?? null)] as const
+  })
+  return components.every(({ name }) => (name ?? '') !== '')
+    ? Object.fromEntries(members)
+    : members.map(([, value]) => value)
+}
+
+function boolOf(json: Json): boolean | undefined {
+  return json === 'true' ? true : json === 'false' ? false : undefined
+}
+
+/** 20 bytes, or the 21 by which engines know it. */
+function addressText(json: Json): string | undefined {
+  const [, digits] = (typeof json === 'string' ? /^(?:0x|00)?([0-9a-f]{40})$/i.exec(json) : undefined) ?? []
+  return digits === undefined ? undefined : `0x${digits.toLowerCase()}`
+}
+
+function integerOf(json: Json): bigint | undefined {
+  if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : undefined
+  return typeof json === 'string' && /^(-?\d{1,78}|0x[0-9a-f]{1,64})$/i.test(json) ? BigInt(json) : undefined
+}
+
+function bytesOf(type: string, json: Json): Uint8Array | undefined {
+  if (typeof json !== 'string' || !/^(0x)?([0-9a-f]{2})*$/i.test(json)) return undefined
+  const bytes = Uint8Array.from(Buffer.from(json.replace(/^0x/i, ''), 'hex'))
+  return type === 'bytes' || bytes.length === Number(type.slice('bytes'.length)) ? bytes : undefined
+}
