@@ -42,6 +42,7 @@ const MAX_LOGS = 100_000
 /** Of what a node says of an error. */
 const MAX_MESSAGE = 500
 const REVERTED_CODE = 3
+const NOBODY: Address = '00'.repeat(21)
 
 export type EvmNode = ReturnType<typeof evmNode>
 
@@ -66,7 +67,8 @@ export function evmNode(rpc: JsonRpc) {
     /** Undefined when there is no such block. */
     block: (tag: BlockTag) => ask('eth_getBlockByNumber', [tagOf(tag), false], orNothing(readBlock)),
     code: (address: Address, tag: BlockTag) => ask('eth_getCode', [evmAddress(address), tagOf(tag)], readData),
-    call: (call: Call, tag: BlockTag) => ask('eth_call', [callOf(call), tagOf(tag)], readData),
+    /** By nobody, when it is not said by whom: some nodes would take an account of their own. */
+    call: (call: Call, tag: BlockTag) => ask('eth_call', [callOf({ from: NOBODY, ...call }), tagOf(tag)], readData),
     estimateGas: (call: Call) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
     /** The addresses whose contracts left logs in these blocks, both included. */
     logged: (addresses: readonly Address[], from: number, to: number) => {

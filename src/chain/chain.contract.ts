@@ -1,0 +1,194 @@
+/** What a chain is to an engine: run for each implementation that can hold contracts of our own. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../codec/json.ts'
+import { type Address, evmAddress } from '../offchain/address.ts'
+import { type Account, type Chain, ChainError } from './chain.ts'
+import { type AbiItem, decodeAnswer, encodeCall, encodeConstructor, functionOf } from './evm/abi.ts'
+import { type EvmChain, type EvmOptions, evmChain } from './evm/evm.ts'
+import { evmNode } from './evm/node.ts'
+import type { JsonRpc } from './json-rpc.ts'
+
+export interface ChainUnderTest {
+  readonly rpc: JsonRpc
+  readonly id: string
+  /** Of an account that can pay. */
+  readonly key: Uint8Array
+}
+
+export interface Artifact {
+  readonly abi: readonly AbiItem[]
+  readonly bytecode: string
+}
+
+export function builtIn(name: string): Artifact {
+  const file = join(import.meta.dirname, '..', '..', 'components', 'artifacts', `${name}.json`)
+  return JSON.parse(readFileSync(file, 'utf8')) as Artifact
+}
+
+export const ENGINE_1: Address = `00${'21'.repeat(20)}`
+const ENGINE_2: Address = `00${'22'.repeat(20)}`
+const DIGEST = '07'.repeat(32)
+
+/** Sends a transaction and says how it ended. */
+export async function sent(account: Account, to: Address, payload: Uint8Array): Promise<string> {
+  const transaction = await account.sign(to, payload, 0n, await account.nextNonce())
+  await account.submit(transaction)
+  return account.outcome(transaction)
+}
+
+export async function deployed({ rpc, id, key }: ChainUnderTest, { abi, bytecode }: Artifact, values: readonly Json[]) {
+  const account = evmChain(rpc, { id, confirmations: 0 }).account(key)
+  const code = encodeConstructor(abi, bytecode, values)
+  const transaction = await account.sign(undefined, code, 0n, await account.nextNonce())
+  await account.submit(transaction)
+  const created = (await evmNode(rpc).receipt(transaction.hash))?.created
+  if (created === undefined) throw new Error('no contract was created')
+  return created
+}
+
+export function deployedComponent(chain: ChainUnderTest): Promise<Address> {
+  const engines = [
+    { engine: evmAddress(ENGINE_1), endpoint: 'https://one.example/' },
+    { engine: evmAddress(ENGINE_2), endpoint: '' },
+  ]
+  return deployed(chain, builtIn('Component'), [engines, `0x${DIGEST}`, 'https://components.example/a'])
+}
+
+export const call = (signature: string, ...values: Json[]): Uint8Array => encodeCall(functionOf(signature), values)
+
+export function describeChain(name: string, start: () => Promise<ChainUnderTest>): void {
+  describe(`the chain port: ${name}`, () => {
+    let under: ChainUnderTest
+    let contract: Address
+    let account: Account
+    const open = (options: Partial<EvmOptions> = {}): EvmChain =>
+      evmChain(under.rpc, { id: under.id, confirmations: 0, ...options })
+    let chain: Chain
+
+    beforeAll(async () => {
+      under = await start()
+      contract = await deployedComponent(under)
+      chain = open()
+      account = chain.account(under.key)
+    })
+
+    it('says where it stands, and knows its own blocks', async () => {
+      const head = await chain.head()
+      expect(head.hash).toMatch(/^0x[0-9a-f]{64}$/)
+      expect(Math.abs(head.time.getTime() - Date.now())).toBeLessThan(600_000)
+      expect(await chain.has(head)).toBe(true)
+      expect(await chain.has({ ...head, hash: `0x${'00'.repeat(32)}` })).toBe(false)
+      expect(await chain.has({ ...head, number: head.number + 1000 })).toBe(false)
+    })
+
+    it('tells the engines and the component of a contract, as they were at a block', async () => {
+      const before = await chain.head()
+      expect(await chain.contract(contract, before)).toEqual({
+        address: contract,
+        engines: [
+          { address: ENGINE_1, endpoint: 'https://one.example' },
+          { address: ENGINE_2, endpoint: '' },
+        ],
+        component: { sha256: DIGEST, uri: 'https://components.example/a' },
+        state: new Uint8Array(),
+      })
+      const change = call('setEngines((address engine, string endpoint)[] changed)', [])
+      expect(await sent(account, contract, change)).toBe('included')
+      expect((await chain.contract(contract, await chain.head()))?.engines).toEqual([])
+      expect((await chain.contract(contract, before))?.engines).toHaveLength(2)
+    })
+
+    it('knows no contract where there is none, and none of an account', async () => {
+      const head = await chain.head()
+      expect(await chain.contract(`00${'77'.repeat(20)}`, head)).toBeUndefined()
+      expect(await chain.contract(account.address, head)).toBeUndefined()
+    })
+
+    it('reads what a contract answers, and says why one refuses', async () => {
+      const head = await chain.head()
+      const owner = functionOf('owner() view returns (address)')
+      const answer = await chain.read(contract, encodeCall(owner, []), head)
+      expect(decodeAnswer(owner, answer)?.toString().toLowerCase()).toBe(evmAddress(account.address))
+      const refused = chain.read(contract, call('transferOwnership(address)', evmAddress(ENGINE_1)), head)
+      await expect(refused).rejects.toThrow(ChainError)
+      await expect(refused).rejects.toMatchObject({
+        reverted: true,
+        message: expect.stringContaining('0x30cd7471') as string,
+      })
+    })
+
+    it('finds the contracts that may have changed between two blocks, and no others', async () => {
+      const quiet = await deployedComponent(under)
+      const from = await chain.head()
+      expect(await chain.changed([contract, quiet], from, from)).toEqual([])
+      await sent(account, contract, call('post(bytes)', '0x0102'))
+      const to = await chain.head()
+      expect(await chain.changed([contract, quiet], from, to)).toEqual([contract])
+      expect(await chain.changed([quiet], from, to)).toEqual([])
+      await sent(account, quiet, call('post(bytes)', '0x03'))
+      const later = await chain.head()
+      expect(await chain.changed([contract, quiet], to, later)).toEqual([quiet])
+      expect(await chain.changed([contract, quiet], from, later)).toEqual([contract, quiet])
+    })
+
+    it('counts the nonces of an account, and takes the same transaction twice for once', async () => {
+      const nonce = await account.nextNonce()
+      const transaction = await account.sign(contract, call('post(bytes)', '0x04'), 0n, nonce)
+      expect(transaction.nonce).toBe(nonce)
+      expect(await account.outcome(transaction)).toBe('pending')
+      await account.submit(transaction)
+      await account.submit(transaction)
+      expect(await account.outcome(transaction)).toBe('included')
+      expect(await account.nextNonce()).toBe(nonce + 1)
+    })
+
+    it('says that a transaction is lost when another took its nonce', async () => {
+      const nonce = await account.nextNonce()
+      const first = await account.sign(contract, call('post(bytes)', '0x05'), 0n, nonce)
+      const second = await account.sign(contract, call('post(bytes)', '0x06'), 0n, nonce)
+      await account.submit(first)
+      await expect(account.submit(second)).rejects.toThrow(ChainError)
+      expect(await account.outcome(second)).toBe('lost')
+      expect(await account.outcome(first)).toBe('included')
+    })
+
+    it('signs nothing that the contract would refuse', async () => {
+      const stranger = chain.account(Buffer.from('35'.repeat(32), 'hex'))
+      const change = call('transferOwnership(address)', evmAddress(ENGINE_1))
+      await expect(stranger.sign(contract, change, 0n, 0)).rejects.toMatchObject({ name: 'ChainError', reverted: true })
+    })
+
+    it('says that a transaction failed when the contract refused it in its block', async () => {
+      const change = call('transferOwnership(address)', evmAddress(account.address))
+      // Too little gas to get through, and enough to be in a block.
+      const transaction = await account.sign(contract, change, 24_000n, await account.nextNonce())
+      await account.submit(transaction)
+      expect(await account.outcome(transaction)).toBe('failed')
+    })
+
+    it('waits for the confirmations that it was told', async () => {
+      const careful = open({ confirmations: 2 })
+      await under.rpc('evm_mine', [])
+      await under.rpc('evm_mine', [])
+      const before = await careful.head()
+      const transaction = await account.sign(contract, call('post(bytes)', '0x07'), 0n, await account.nextNonce())
+      const waiting = careful.account(under.key)
+      await waiting.submit(transaction)
+      expect(await waiting.outcome(transaction)).toBe('pending')
+      expect((await careful.head()).number).toBe(before.number + 1)
+      expect(await careful.changed([contract], before, await careful.head())).toEqual([])
+      await under.rpc('evm_mine', [])
+      await under.rpc('evm_mine', [])
+      expect(await waiting.outcome(transaction)).toBe('included')
+      expect(await careful.changed([contract], before, await careful.head())).toEqual([contract])
+    })
+
+    it('refuses a node of another chain', async () => {
+      const other = open({ id: '5' })
+      await expect(other.head()).rejects.toThrow(`the node is of chain ${under.id}, and the configuration says 5`)
+      await expect(other.account(under.key).nextNonce()).rejects.toThrow(ChainError)
+    })
+  })
+}

@@ -1,0 +1,14 @@
+/** The chain port on a local chain. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { describeChain } from '../../src/chain/chain.contract.ts'
+import { chainIdOf } from '../../src/chain/evm/evm.ts'
+import { localJsonRpc } from '../../src/chain/local/local.ts'
+
+describeChain('a local chain', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
+  const rpc = await localJsonRpc(blockFiles(directory), () => new Date())
+  return { rpc, id: await chainIdOf(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
+})

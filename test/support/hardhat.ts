@@ -1,0 +1,61 @@
+/** A real `hardhat node`, as a process of its own on a free port of loopback. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+const DIRECTORY = join(import.meta.dirname, '..', 'contracts')
+
+/** Of Hardhat's first account, whose private key is in its documentation; it has money on every such chain. */
+export const HARDHAT_KEY = Buffer.from('ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80', 'hex')
+
+export interface Hardhat {
+  readonly url: string
+  readonly port: number
+  stop(): Promise<void>
+}
+
+export async function startHardhat(port?: number): Promise<Hardhat> {
+  const chosen = port ?? (await freePort())
+  const cli = join(DIRECTORY, 'node_modules', 'hardhat', 'internal', 'cli', 'cli.js')
+  const child = spawn(process.execPath, [cli, 'node', '--hostname', '127.0.0.1', '--port', chosen.toString()], {
+    cwd: DIRECTORY,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, CI: 'true', HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true', NODE_NO_WARNINGS: '1' },
+  })
+  await started(child)
+  return {
+    url: `http://127.0.0.1:${chosen}`,
+    port: chosen,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+/** Resolves when it says that it listens; rejects with what it said otherwise. */
+function started(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    const hear = (part: Buffer): void => {
+      said = (said + part.toString()).slice(-4000)
+      if (said.includes('Started HTTP')) resolve()
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    child.on('exit', (code) => reject(new Error(`hardhat node ended with ${code}: ${said}`)))
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('there is no port')
+  return address.port
+}
