@@ -25,7 +25,8 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               a copy of the audit log
   vouchsafe audit verify COPY --certificate PEM [--checkpoint KEPT] [--json]
                                               say whether a copy is right`,
-  chain: `  vouchsafe chain deploy NAME|ARTIFACT.json [--engine ADDRESS=URL ...] [--component MODULE] [--args JSON]
+  chain: `  vouchsafe chain deploy NAME|ARTIFACT.json [--engine ADDRESS=URL ...] [--args JSON]
+                   [--component MODULE] [--component-uri URL]
   vouchsafe chain send ADDRESS FUNCTION [ARGUMENT ...]
   vouchsafe chain call ADDRESS FUNCTION [ARGUMENT ...]
   vouchsafe chain show [ADDRESS] | mine | serve [--port PORT]
