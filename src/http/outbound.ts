@@ -6,7 +6,7 @@
 export interface OutboundRequest {
   readonly url: string
   /** GET when absent. */
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PUT'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   /** Of the whole exchange. */
