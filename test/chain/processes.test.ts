@@ -64,10 +64,17 @@ async function post(under: ChainUnderTest, contract: Address, key: Uint8Array, m
   }
 }
 
+interface InFile {
+  readonly number: number
+  readonly parent: string
+  readonly hash: string
+  readonly time: number
+}
+
 /** Blocks as their files have them. */
-function blocksOf(place: string): { number: number; parent: string; hash: string; time: number }[] {
+function blocksOf(place: string): InFile[] {
   const names = readdirSync(join(place, 'blocks')).filter((name) => !name.startsWith('.'))
-  return names.sort().map((name) => JSON.parse(readFileSync(join(place, 'blocks', name), 'utf8')))
+  return names.sort().map((name) => JSON.parse(readFileSync(join(place, 'blocks', name), 'utf8')) as InFile)
 }
 
 describe('processes on one local chain', () => {

@@ -34,5 +34,5 @@ interface Viem {
 
 export const viem = load('viem') as Viem
 export const { privateKeyToAccount } = load('viem/accounts') as {
-  privateKeyToAccount(key: string): { readonly address: Hex }
+  readonly privateKeyToAccount: (key: string) => { readonly address: Hex }
 }
