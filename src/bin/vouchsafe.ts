@@ -16,6 +16,7 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
   component: async (args) => (await import('./engine/commands.ts')).engineCommands.component(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
+  chain: async (args) => (await import('./chain/chain.ts')).runChain(args),
 }
 
 function configFile(service: ServiceName, args: string[]): string {

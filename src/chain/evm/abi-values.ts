@@ -1,6 +1,11 @@
 /** Values of JSON as the types of an ABI want them. */
 import { isObject, type Json, own } from '../../codec/json.ts'
-import type { AbiParameter } from './abi.ts'
+
+export interface AbiParameter {
+  readonly name?: string
+  readonly type: string
+  readonly components?: readonly AbiParameter[]
+}
 
 /** Throws, in words, when `json` is none of that type. */
 export function argumentOf(parameter: AbiParameter, json: Json): unknown {

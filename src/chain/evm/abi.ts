@@ -1,14 +1,8 @@
 /** Calls, answers and constructors by the ABI of a contract. For commands: what an engine reads itself is read by `abi-reader.ts`. */
 import { createContract, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
 import type { Json } from '../../codec/json.ts'
-import { argumentOf } from './abi-values.ts'
+import { type AbiParameter, argumentOf } from './abi-values.ts'
 import { data } from './values.ts'
-
-export interface AbiParameter {
-  readonly name?: string
-  readonly type: string
-  readonly components?: readonly AbiParameter[]
-}
 
 /** As compilers write it: functions, events, errors and the constructor. */
 export interface AbiItem {
@@ -43,7 +37,7 @@ export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, val
   return Buffer.from(text.slice(2), 'hex')
 }
 
-type Parsed = Parameters<typeof createContract>[0] & Parameters<typeof deployContract>[0]
+type Parsed = Parameters<typeof createContract>[0]
 
 interface Method {
   readonly encodeInput: (values: unknown) => Uint8Array
@@ -51,7 +45,7 @@ interface Method {
 }
 
 function methodOf(called: AbiItem): Method {
-  const [method] = Object.values(createContract([called] as Parsed)) as Method[]
+  const [method] = Object.values<Method>(createContract([called] as Parsed))
   if (method === undefined) throw new Error('it is no function')
   return method
 }

@@ -3,7 +3,7 @@
  * the block that made them, so that a call at an old block costs no more than one at the newest.
  */
 import type { StateManagerInterface } from '@ethereumjs/common'
-import { Account, type Address } from '@ethereumjs/util'
+import { type Account, type Address, createAccount } from '@ethereumjs/util'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
 /** Values by a key, each since some block. */
@@ -51,24 +51,24 @@ export function viewOf(state: State, block: number): View {
   const put = (address: Address, account: Account | undefined): void =>
     accounts.set(address.toString(), copyOf(account))
   const putFields = (address: Address, fields: object): void =>
-    put(address, Object.assign(accountOf(address) ?? new Account(), fields))
+    put(address, Object.assign(accountOf(address) ?? createAccount({}), fields))
   const storageOf = (address: Address, key: Uint8Array): Uint8Array => storage.get(slot(address, key)) ?? NOTHING
   return {
     manager: {
       getAccount: (address) => Promise.resolve(accountOf(address)),
-      putAccount: (address, account) => done(put(address, account)),
-      deleteAccount: (address) => done(put(address, undefined)),
-      modifyAccountFields: (address, fields) => done(putFields(address, fields)),
+      putAccount: (address, account) => doing(() => put(address, account)),
+      deleteAccount: (address) => doing(() => put(address, undefined)),
+      modifyAccountFields: (address, fields) => doing(() => putFields(address, fields)),
       getCode: (address) => Promise.resolve(code.get(address.toString()) ?? NOTHING),
       getCodeSize: (address) => Promise.resolve(code.get(address.toString())?.length ?? 0),
       putCode: (address, bytes) => {
         code.set(address.toString(), bytes)
-        return done(putFields(address, { codeHash: keccak_256(bytes) }))
+        return doing(() => putFields(address, { codeHash: keccak_256(bytes) }))
       },
       getStorage: (address, key) => Promise.resolve(storageOf(address, key)),
-      putStorage: (address, key, value) => done(storage.set(slot(address, key), value)),
+      putStorage: (address, key, value) => doing(() => storage.set(slot(address, key), value)),
       // Only what is being created is cleared, and has nothing in the state yet.
-      clearStorage: (address) => done(storage.forget(address.toString())),
+      clearStorage: (address) => doing(() => storage.forget(address.toString())),
       originalStorageCache: {
         get: (address, key) => Promise.resolve(state.storage.at(slot(address, key), block) ?? NOTHING),
         clear: () => undefined,
@@ -86,7 +86,8 @@ export function viewOf(state: State, block: number): View {
 
 const NOTHING = new Uint8Array()
 
-function done(_: unknown): Promise<void> {
+function doing(change: () => unknown): Promise<void> {
+  change()
   return Promise.resolve()
 }
 
@@ -96,7 +97,9 @@ function slot(address: Address, key: Uint8Array): string {
 
 /** The virtual machine changes the accounts that it is given. */
 function copyOf(account: Account | undefined): Account | undefined {
-  return account && new Account(account.nonce, account.balance, account.storageRoot, account.codeHash)
+  if (account === undefined) return undefined
+  const { nonce, balance, storageRoot, codeHash } = account
+  return createAccount({ nonce, balance, storageRoot, codeHash })
 }
 
 interface Layer<T> {
@@ -130,8 +133,8 @@ function undoLog() {
   const undos: (() => void)[] = []
   const marks: number[] = []
   const checkpoints = {
-    checkpoint: () => done(marks.push(undos.length)),
-    commit: () => done(marks.pop()),
+    checkpoint: () => doing(() => marks.push(undos.length)),
+    commit: () => doing(() => marks.pop()),
     revert: () => {
       const mark = marks.pop() ?? 0
       for (const undo of undos.splice(mark).reverse()) undo()

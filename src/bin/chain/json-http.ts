@@ -1,0 +1,24 @@
+/** JSON over HTTP, as the reader nodes of Partisia Blockchain speak it. */
+import type { JsonHttp } from '../../chain/partisia/reader.ts'
+import { parseJson } from '../../codec/json.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+import type { Outbound } from '../../http/outbound.ts'
+
+const TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+/** Plain http is for addresses of this machine and its network. */
+export function jsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
+  const base = baseUrl.replace(/\/+$/, '')
+  return async (method, path, body) => {
+    const answer = await outbound({
+      url: base + path,
+      method,
+      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_ANSWER_BYTES,
+      allowPrivateAddresses: true,
+    })
+    return { status: answer.status, body: orUndefined(() => parseJson(Buffer.from(answer.body).toString('utf8'))) }
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * The chain port over a reader node of Partisia Blockchain. UNVERIFIED, as `reader.ts` says. Its blocks are final when they are
+ * there, and each shard has its own: ours is the lowest of the newest ones, so that every shard has come that far. The state of
+ * a contract is no documented interface, and so its component tells who its engines are (`hook.engines`); which component it has,
+ * the operator says. The node has no question for what changed, and so everything may have.
+ */
+
+import { orUndefined } from '../../codec/malformed.ts'
+import type { Address } from '../../offchain/address.ts'
+import { reader as rpcReader } from '../../offchain/rpc.ts'
+import { type Account, type Block, type Chain, ChainError, type TransactionOutcome } from '../chain.ts'
+import { type JsonHttp, partisiaReader, type Reader, type ShardBlock } from './reader.ts'
+import { accountAddress, signTransaction, validTo } from './transaction.ts'
+
+export interface PartisiaOptions {
+  /** The name of the chain, such as `Partisia Blockchain`; what the node says is compared with it. */
+  readonly id: string
+  /** For a transaction that does not say how much: the node has no question for it. */
+  readonly defaultGas: bigint
+}
+
+/** How long a transaction may wait for its block. */
+const VALID_MS = 10 * 60_000
+
+export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOptions): Chain {
+  const reader = partisiaReader(http)
+  const head = (): Promise<Block> => headOf(reader, id)
+  return {
+    id,
+    addresses: 'partisia',
+    head,
+    has: async ({ hash }) => {
+      const [shard = '', identifier = ''] = hash.split(':')
+      return (await reader.block(shard, identifier)) !== undefined
+    },
+    contract: async (address, { number }) => {
+      const state = await reader.state(address, number)
+      return state === undefined ? undefined : { address, engines: undefined, component: undefined, state }
+    },
+    read: (address, input) => treeValue(reader, address, input),
+    changed: (addresses, from, to) => Promise.resolve(to.number > from.number ? addresses : []),
+    account: (key) => accountOf({ reader, id, defaultGas, head }, key),
+  }
+}
+
+async function headOf(reader: Reader, id: string): Promise<Block> {
+  const chain = await reader.chain()
+  if (chain === undefined) throw new ChainError('this is no reader node: it has no /chain')
+  if (chain.id !== id) {
+    throw new ChainError(`the node is of chain ${chain.id}, and the configuration says ${id}: one of them is wrong`)
+  }
+  const newest = await Promise.all(chain.shards.map((shard) => reader.latestBlock(shard)))
+  const [lowest] = newest
+    .filter((block): block is ShardBlock => block !== undefined)
+    .sort((a, b) => a.blockTime - b.blockTime)
+  if (lowest === undefined || newest.includes(undefined))
+    throw new ChainError('the reader node lacks the blocks of a shard')
+  const { shard, identifier, blockTime, productionTime } = lowest
+  return { number: blockTime, hash: `${shard}:${identifier}`, time: new Date(productionTime) }
+}
+
+/** `input`: the id of a tree, i32, and a key of it. As the node has it now: it does not keep trees by block. */
+async function treeValue(reader: Reader, address: Address, input: Uint8Array): Promise<Uint8Array> {
+  const { tree, key } = orUndefined(() => readTreeKey(input)) ?? noTreeKey()
+  const value = await reader.value(address, tree, Buffer.from(key).toString('hex'))
+  if (value === undefined) throw new ChainError(`there is no such key in tree ${tree} of ${address}`, true)
+  return value
+}
+
+function readTreeKey(input: Uint8Array): { readonly tree: number; readonly key: Uint8Array } {
+  const from = rpcReader(input)
+  return { tree: from.i32(), key: from.rest() }
+}
+
+function noTreeKey(): never {
+  throw new ChainError('what is to be read must be the id of a tree and a key', true)
+}
+
+interface AccountOptions {
+  readonly reader: Reader
+  readonly id: string
+  readonly defaultGas: bigint
+  readonly head: () => Promise<Block>
+}
+
+function accountOf({ reader, id, defaultGas, head }: AccountOptions, key: Uint8Array): Account {
+  const address = accountAddress(key)
+  const known = async () => {
+    const account = await reader.account(address)
+    if (account === undefined) throw new ChainError(`there is no account ${address} yet: it needs gas first`)
+    return account
+  }
+  return {
+    address,
+    nextNonce: async () => (await known()).nonce,
+    sign: async (to, payload, gas, nonce) => {
+      const { time } = await head()
+      const unsigned = { nonce, validTo: time.getTime() + VALID_MS, gas: gas === 0n ? defaultGas : gas, to, payload }
+      return signTransaction(unsigned, id, key)
+    },
+    submit: ({ raw }) => reader.put(Buffer.from(raw, 'hex').toString('base64')),
+    outcome: async (transaction): Promise<TransactionOutcome> => {
+      const { shard, nonce } = await known()
+      const found = await reader.transaction(shard, transaction.hash)
+      if (found !== undefined) return found.finalized ? (found.success ? 'included' : 'failed') : 'pending'
+      const over = nonce > transaction.nonce || (await head()).time.getTime() > validTo(transaction)
+      return over ? 'lost' : 'pending'
+    },
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * A reader node of Partisia Blockchain: the questions of its published REST interface that we ask, with their answers looked at.
+ * UNVERIFIED: written after the published OpenAPI description, and tested against answers that were made after it; it has never
+ * asked a live node. All of these reject with a ChainError.
+ */
+import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { MalformedError, malformed } from '../../codec/malformed.ts'
+import type { Address } from '../../offchain/address.ts'
+import { ChainError } from '../chain.ts'
+
+export interface JsonAnswer {
+  readonly status: number
+  /** Undefined when it is no JSON. */
+  readonly body: Json | undefined
+}
+
+/** JSON over HTTP; `path` begins with a slash. Rejects when there is no answer. */
+export type JsonHttp = (method: 'GET' | 'PUT', path: string, body?: Json) => Promise<JsonAnswer>
+
+export interface ShardBlock {
+  readonly shard: string
+  readonly identifier: string
+  /** Its height. */
+  readonly blockTime: number
+  /** Milliseconds since 1970. */
+  readonly productionTime: number
+}
+
+export interface ExecutedTransaction {
+  readonly finalized: boolean
+  readonly success: boolean
+}
+
+export interface ReaderAccount {
+  readonly nonce: number
+  readonly shard: string
+}
+
+export type Reader = ReturnType<typeof partisiaReader>
+
+const MAX_STATE_CHARACTERS = 16 * 1024 * 1024
+const NOT_FOUND = 404
+
+export function partisiaReader(http: JsonHttp) {
+  const ask = async <T>(path: string, read: (body: JsonObject) => T): Promise<T | undefined> => {
+    const { status, body } = await sent(http, { method: 'GET', path })
+    if (status === NOT_FOUND) return undefined
+    return readable(path, () => read(isObject(body) ? body : malformed('it is no object')))
+  }
+  return {
+    /** The id of the chain, and its shards. */
+    chain: () => ask('/chain', (body) => ({ id: text(body, 'chainId'), shards: shardsOf(own(body, 'shards')) })),
+    latestBlock: (shard: string) => ask(`/chain/shards/${part(shard)}/blocks`, (body) => blockOf(shard, body)),
+    block: (shard: string, identifier: string) =>
+      ask(`/chain/shards/${part(shard)}/blocks/${part(identifier)}`, (body) => blockOf(shard, body)),
+    /** The serialized state of a contract. */
+    state: (address: Address, blockTime: number) =>
+      ask(`/chain/contracts/${address}?blockTime=${blockTime}`, (body) => base64(body, 'serializedContract')),
+    /** A value of one of its trees; `key` in hexadecimal. */
+    value: (address: Address, tree: number, key: string) =>
+      ask(`/chain/contracts/${address}/avl/${tree}/value/${key}`, (body) => base64(body, 'data')),
+    account: (address: Address) =>
+      ask(`/chain/accounts/${address}`, (body): ReaderAccount => {
+        return { nonce: number(body, 'nonce'), shard: text(body, 'shardId') }
+      }),
+    /** Undefined when the shard does not know it; not finalized while it waits. */
+    transaction: (shard: string, identifier: string) =>
+      ask(`/chain/shards/${part(shard)}/transactions/${part(identifier)}`, executedOf),
+    put: async (payload: string): Promise<void> => {
+      await sent(http, { method: 'PUT', path: '/chain/transactions', body: { payload } })
+    },
+  }
+}
+
+interface Asked {
+  readonly method: 'GET' | 'PUT'
+  readonly path: string
+  readonly body?: Json
+}
+
+async function sent(http: JsonHttp, { method, path, body }: Asked): Promise<JsonAnswer> {
+  const answer = await http(method, path, body).catch((error: unknown) => {
+    throw new ChainError(`the chain cannot be asked: ${(error as Error).message}`)
+  })
+  const fine = answer.status === 200 || answer.status === 204 || (method === 'GET' && answer.status === NOT_FOUND)
+  if (!fine) throw new ChainError(`the reader node answers ${method} ${path} with status ${answer.status}`)
+  return answer
+}
+
+function readable<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    throw new ChainError(`the reader node answers ${path} with what cannot be read: ${error.message}`)
+  }
+}
+
+/** Names of shards and digests come from the node itself, and go into paths again. */
+function part(value: string): string {
+  return encodeURIComponent(value)
+}
+
+function text(body: JsonObject, name: string): string {
+  const value = ownString(body, name)
+  return value !== undefined && value.length <= 200 ? value : malformed(`it has no ${name}`)
+}
+
+function number(body: JsonObject, name: string): number {
+  const value = own(body, name)
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : malformed(`it has no ${name}`)
+}
+
+function base64(body: JsonObject, name: string): Uint8Array {
+  const value = ownString(body, name)
+  if (value === undefined || value.length > MAX_STATE_CHARACTERS)
+    return malformed(`it has no ${name}, or too long a one`)
+  return /^[A-Za-z0-9+/]*={0,2}$/.test(value) ? Buffer.from(value, 'base64') : malformed(`its ${name} is not base64`)
+}
+
+function shardsOf(value: Json | undefined): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > 100) return malformed('it has no shards')
+  return value.map((shard) => (typeof shard === 'string' ? shard : malformed('a shard has no name')))
+}
+
+function blockOf(shard: string, body: JsonObject): ShardBlock {
+  const [blockTime, productionTime] = [number(body, 'blockTime'), number(body, 'productionTime')]
+  return { shard, identifier: text(body, 'identifier'), blockTime, productionTime }
+}
+
+function executedOf(body: JsonObject): ExecutedTransaction {
+  const status = own(body, 'executionStatus')
+  if (!isObject(status)) return { finalized: false, success: false }
+  return { finalized: own(status, 'finalized') === true, success: own(status, 'success') === true }
+}

@@ -1,0 +1,73 @@
+/** `vouchsafe chain`, as a person uses it. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { runChain } from '../../src/bin/chain/chain.ts'
+import { temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { buildCommand } from '../support/process.ts'
+
+const SLOW_MS = 120_000
+const ENGINE = `0x${'21'.repeat(20)}`
+
+beforeAll(buildCommand)
+
+describe('vouchsafe chain', () => {
+  it(
+    'deploys a contract with its component, calls it, and shows what engines see',
+    async () => {
+      const cwd = temporaryDirectory()
+      writeFileSync(join(cwd, 'hello.js'), 'hello')
+      const chain = (...words: string[]) => vouchsafe(['chain', ...words], { cwd })
+      const words = ['--engine', `${ENGINE}=http://127.0.0.1:8082/`, '--component', 'hello.js', '--json']
+      const deployed = await chain('deploy', 'Component', ...words)
+      expect(deployed.stderr).toBe('')
+      const { address, component } = JSON.parse(deployed.stdout) as { address: string; component: string }
+      expect(component).toBe('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824')
+      expect((await chain('show', address)).stdout).toBe(
+        `${address}, which engines know as 00${address.slice(2)}\ncomponent ${component}\nengine ${ENGINE} http://127.0.0.1:8082\n`,
+      )
+      expect((await chain('send', address, 'post', '0x0102')).stdout).toBe('Done, in block 2.\n')
+      const engines = `[{"engine": "${ENGINE}", "endpoint": ""}]`
+      expect((await chain('send', address, 'setEngines', engines)).stdout).toBe('Done, in block 3.\n')
+      expect(JSON.parse((await chain('call', address, 'engines', '--json')).stdout)).toEqual(JSON.parse(engines))
+      const signature = 'component() view returns (bytes32, string)'
+      expect(JSON.parse((await chain('call', address, signature)).stdout)).toEqual([`0x${component}`, ''])
+      expect((await chain('mine')).stdout).toMatch(/^Block 4, /)
+      expect((await chain('show')).stdout).toMatch(/^Chain \d+ in data\/chain, at block 4 of /)
+      const refused = await chain('send', address, 'nothing')
+      expect(refused).toMatchObject({
+        status: 2,
+        stdout: '',
+        stderr: expect.stringMatching(/^No contract is known.*\n$/) as string,
+      })
+    },
+    SLOW_MS,
+  )
+
+  it.each<[string, string[], RegExp]>([
+    [
+      'an unknown contract',
+      ['deploy', 'Nothing'],
+      /There is no contract Nothing\. Those that come with us: .*Component/,
+    ],
+    ['a file that is no contract', ['deploy', 'own.json'], /own\.json is no compiled contract/],
+    ['an engine without address', ['deploy', 'Component', '--engine', 'http://x'], /--engine http:\/\/x: it must be/],
+    ['arguments that are no list', ['deploy', 'Component', '--args', '{'], /--args must be a list in JSON/],
+    ['too many arguments', ['deploy', 'Component', '--args', '[1]'], /the constructor takes 3 arguments, not 4/],
+    ['an unknown function', ['send', ENGINE, 'nothing'], /No contract is known that has a function nothing/],
+    ['words that are no function', ['call', ENGINE, 'f(what)'], /f\(what\) is no function/],
+    ['no contract there', ['call', ENGINE, 'owner'], /answers nothing: there is no such contract/],
+    ['no address', ['show', '0x12'], /0x12 is no address/],
+    ['two chains', ['show', '--rpc', 'http://127.0.0.1:1', '--dir=a'], /give --dir or --rpc/],
+    ['nobody there', ['show', '--rpc', 'http://127.0.0.1:1'], /the chain cannot be asked: 127\.0\.0\.1:1 takes no/],
+    ['a key that is none', ['deploy', 'Component', '--key', 'own.json'], /own\.json is no key/],
+    ['nothing', [], /^Usage:\n {2}vouchsafe chain deploy/],
+  ])('%s: it says what to do', async (_, words, message) => {
+    const directory = temporaryDirectory()
+    const own = join(directory, 'own.json')
+    writeFileSync(own, '{"abi": []}')
+    const where = words.includes('--rpc') || words.length === 0 ? [] : ['--dir', directory]
+    const given = words.map((word) => (word === 'own.json' ? own : word))
+    await expect(runChain([...given, ...where])).rejects.toThrow(message)
+  })
+})
