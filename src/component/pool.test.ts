@@ -1,22 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, module, noHost, pool, script } from '../../test/support/components.ts'
+import { call, component, noHost, pool, script } from '../../test/support/components.ts'
+import { binaryOf, readsStorage } from '../../test/support/wat.ts'
 import type { Component, Outcome, Runtime } from './runtime.ts'
-
-/** Answers what operation 0x21 loads for bucket "b" and key "k", in a response of status 200. */
-const LOADS = `
-  (local $packed i64) (local $size i32)
-  (local.set $packed (call $call (i32.const 0x21) (i32.const 0) (i32.const 10)))
-  (local.set $size (i32.wrap_i64 (local.get $packed)))
-  (call $result (i32.wrap_i64 (i64.shr_u (local.get $packed) (i64.const 32))) (i32.const 1041))
-  (i32.store8 (i32.const 1027) (i32.add (local.get $size) (i32.const 0)))
-  (i32.store8 (i32.const 1003) (i32.add (local.get $size) (i32.const 17)))
-  (i32.store8 (i32.const 1004) (i32.const 0x22))
-  (i32.store8 (i32.const 1008) (i32.add (local.get $size) (i32.const 12)))
-  (i32.store8 (i32.const 1012) (i32.const 200))
-  (i32.store8 (i32.const 1020) (local.get $size))
-  (memory.copy (i32.const 1021) (i32.const 1041) (local.get $size))
-  (i64.const 1000)`
-const NAME = '(data (i32.const 0) "\\00\\00\\00\\01b\\00\\00\\00\\01k")'
 
 const SCRIPT = `
   off_chain_on_http_request(input) {
@@ -36,7 +21,7 @@ const bodyOf = (outcome: Outcome): string =>
 
 describe('the pool', () => {
   const both: [string, () => Promise<Component>][] = [
-    ['a module', () => module(LOADS, { more: NAME })],
+    ['a module', async () => component(await binaryOf(readsStorage))],
     ['a script', () => Promise.resolve(script(SCRIPT))],
   ]
   it.each(both)('answers a request with what the engine has stored: %s', async (_kind, make) => {
