@@ -101,7 +101,6 @@ const BAD_FILE = 8
 
 function machineOf(exports: Exported): QuickJs {
   const bytes = (): Uint8Array => new Uint8Array(exports.memory.buffer)
-  const number = (at: number): number => new DataView(exports.memory.buffer).getUint32(at, true)
   const room = (length: number): number => exports.wasm_malloc(length) || broken('no memory is left')
   const write = (content: Uint8Array): number => {
     const at = room(content.length + 1)
@@ -122,6 +121,17 @@ function machineOf(exports: Exported): QuickJs {
     write,
     newBytes: (content) => made(content, exports.qjs_new_uint8_array),
     newText: (utf8) => made(utf8, exports.qjs_new_string),
+    ...reading(exports, bytes, room),
+  }
+}
+
+function reading(
+  exports: Exported,
+  bytes: () => Uint8Array,
+  room: (length: number) => number,
+): Pick<QuickJs, 'bytesOf' | 'textOf'> {
+  const number = (at: number): number => new DataView(exports.memory.buffer).getUint32(at, true)
+  return {
     bytesOf: (box) => {
       const at = room(12)
       const buffer = exports.qjs_get_typed_array_buffer(box, at, at + 4, at + 8)
