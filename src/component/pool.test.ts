@@ -75,7 +75,11 @@ describe('the pool', () => {
       console.log(hosted(0x61, Uint8Array.of(0, 0, 0, 5))[0], hosted(0x61, Uint8Array.of(0, 0, 0, 6))[0])
       return new Uint8Array(0) }`)
     let loads = 0
-    const host = { ...noHost, load: () => Promise.resolve(Uint8Array.of((loads += 1) + 40)) }
+    const load = (): Promise<Uint8Array> => {
+      loads += 1
+      return Promise.resolve(Uint8Array.of(40 + loads))
+    }
+    const host = { ...noHost, load }
     const outcome = await runtime.run(call(changes, state), host)
     expect(outcome).toMatchObject({
       kind: 'done',
