@@ -79,29 +79,33 @@ export function newState({
     spent,
     host: {
       load: (bucket, key) => Promise.resolve(storage.get(bucket, key)),
-      readContract: async (input) => {
-        if (options.read === undefined) throw new Error('the test has no read')
-        return options.read(input)
-      },
-      send: async (request) => options.fetch?.(request) ?? nobody,
+      readContract: (input) => Promise.resolve(input).then(options.read ?? (() => absent('read'))),
+      send: (request) => Promise.resolve(options.fetch?.(request) ?? nobody),
       configuration: (key) => options.config?.[key],
       timers: () => Promise.resolve([...timers].map(([id, { status }]) => ({ id, status }))),
       spent: (id) => Promise.resolve(spent.has(id)),
     },
-    takeDue: (until) => {
-      const scheduled = [...timers].filter(([, { status, at }]) => status === 'scheduled' && at <= until)
-      const [first] = scheduled.sort(([, one], [, other]) => one.at - other.at)
-      if (first === undefined) return undefined
-      const [id, timer] = first
-      timer.status = 'running'
-      state.now = new Date(Math.max(timer.at, state.now.getTime()))
-      const done = (): void => {
-        if (timers.get(id) === timer) timer.status = 'done'
-      }
-      return { id, payload: timer.payload, done }
-    },
+    takeDue: (until) => takeDue(state, until),
   }
   return state
+}
+
+function takeDue(state: HarnessState, until: number): DueTimer | undefined {
+  const { timers, now } = state
+  const scheduled = [...timers].filter(([, { status, at }]) => status === 'scheduled' && at <= until)
+  const [first] = scheduled.sort(([, one], [, other]) => one.at - other.at)
+  if (first === undefined) return undefined
+  const [id, timer] = first
+  timer.status = 'running'
+  state.now = new Date(Math.max(timer.at, now.getTime()))
+  const done = (): void => {
+    if (timers.get(id) === timer) timer.status = 'done'
+  }
+  return { id, payload: timer.payload, done }
+}
+
+function absent(option: string): never {
+  throw new Error(`the component asks, and the test has no ${option}`)
 }
 
 /** Applies what a call would change. Throws when it came to no good end; then nothing has changed. */

@@ -78,12 +78,9 @@ const STATUSES: readonly (TimerStatus | undefined)[] = [
 ]
 
 export function contextOf(contract: Address, engine: Address): Context {
-  let block: { chainId: string; number: number; time: Date } | undefined
-  const current = (): { chainId: string; number: number; time: Date } => {
-    if (block === undefined) {
-      const from = reader(answer(operation.block, EMPTY))
-      block = { chainId: from.text(), number: Number(from.u64()), time: new Date(Number(from.u64())) }
-    }
+  let block: CurrentBlock | undefined
+  const current = (): CurrentBlock => {
+    block ??= readBlock()
     return block
   }
   return {
@@ -117,6 +114,13 @@ export function contextOf(contract: Address, engine: Address): Context {
       hosted(operation.log, writer().text(text).done())
     },
   }
+}
+
+type CurrentBlock = Context['block'] & { readonly chainId: string }
+
+function readBlock(): CurrentBlock {
+  const from = reader(answer(operation.block, EMPTY))
+  return { chainId: from.text(), number: Number(from.u64()), time: new Date(Number(from.u64())) }
 }
 
 function storageOf(bucket: Uint8Array): Storage {

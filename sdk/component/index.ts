@@ -49,7 +49,7 @@ export function component({ http, stateChange, timers = {}, engines }: Component
     })
   }
   if (stateChange !== undefined) {
-    hooks[hook.stateChange] = entered((context) => nothing(stateChange(context)))
+    hooks[hook.stateChange] = entered((context) => nothing(stateChange, context))
   }
   if (engines !== undefined) {
     hooks[hook.engines] = entered((context, _from, state) =>
@@ -58,7 +58,7 @@ export function component({ http, stateChange, timers = {}, engines }: Component
   }
   for (const [id, run] of Object.entries(timers)) {
     hooks[`${hook.timer}${(Number(id) >>> 0).toString(16)}`] = entered((context, from) =>
-      nothing(run(from.rest().slice(), context)),
+      nothing(run, from.rest().slice(), context),
     )
   }
   Object.assign(globalThis, { offChain: hooks })
@@ -73,7 +73,8 @@ function entered(run: (context: Context, from: Reader, state: Uint8Array) => Uin
   }
 }
 
-function nothing(result: unknown): Uint8Array {
+function nothing<T extends unknown[]>(run: (...args: T) => unknown, ...args: T): Uint8Array {
+  const result = run(...args)
   if (result instanceof Promise)
     throw new TypeError('a hook gave back a promise; nothing in a component is asynchronous')
   return new Uint8Array(0)

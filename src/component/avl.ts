@@ -42,7 +42,7 @@ export function avlImports(memory: Memory, effects: CollectedEffects): Record<st
       if (value !== undefined) memory.write(to, value)
       return value === undefined ? 0 : 1
     },
-    avl_insert: (tree = 0, key = 0, keyLength = 0, value = 0, valueLength = 0) => {
+    avl_insert: (...[tree = 0, key = 0, keyLength = 0, value = 0, valueLength = 0]) => {
       const entry = { key: memory.read(key, keyLength), value: memory.read(value, valueLength) }
       effects.hold(keyLength + valueLength)
       treeOf(tree).set(nameAt(key, keyLength), entry)

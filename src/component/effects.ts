@@ -24,70 +24,98 @@ export interface CollectedEffects {
   readonly done: () => Effects | undefined
 }
 
-/** What a change costs beside its bytes. */
-const OVERHEAD = 128
+/** About what a change costs beside its bytes. */
+const OVERHEAD = 512
+
+interface Entry extends StorageChange {
+  /** False for what was loaded alone. */
+  readonly own: boolean
+}
 
 export function collectEffects(limits: RuntimeLimits): CollectedEffects {
-  const overlay = new Map<
-    string,
-    { bucket: Uint8Array; key: Uint8Array; value: Uint8Array | undefined; own: boolean }
-  >()
+  const hold = holdUpTo(limits.memoryBytes)
+  const overlay = new Map<string, Entry>()
   const transactions: Effects['transactions'][number][] = []
   const timers = new Map<number, Effects['timers'][number]>()
   const spent: Effects['spent'][number][] = []
   const log = boundedLog(limits.logBytes)
-  let held = 0
   let reads = 0
-  const hold = (bytes: number): void => {
-    held += bytes + OVERHEAD
-    if (held > limits.memoryBytes) {
-      overLimit('memoryBytes', limits.memoryBytes, 'what the call reads, stores and sends is too much')
-    }
+  const put = (entry: Entry): void => {
+    hold(entry.bucket.length + entry.key.length + (entry.value?.length ?? 0))
+    const name = nameOf(entry.bucket, entry.key)
+    // Taken out first: the order is that of the last changes.
+    overlay.delete(name)
+    overlay.set(name, entry)
   }
   return {
     stored: (bucket, key) => overlay.get(nameOf(bucket, key)),
-    store: ({ bucket, key, value }) => {
-      hold(bucket.length + key.length + (value?.length ?? 0))
-      const name = nameOf(bucket, key)
-      // Taken out first: the order is that of the last changes.
-      overlay.delete(name)
-      overlay.set(name, { bucket, key, value, own: true })
-    },
+    store: (change) => put({ ...change, own: true }),
     loaded: (bucket, key, value) => {
-      hold(bucket.length + key.length + (value?.length ?? 0))
+      put({ bucket, key, value, own: false })
       reads += 1
-      overlay.set(nameOf(bucket, key), { bucket, key, value, own: false })
     },
-    transact: (payload, gas) => {
-      if (transactions.length >= limits.transactions) {
-        overLimit('transactions', limits.transactions, 'too many transactions in one call')
-      }
-      hold(payload.length)
-      transactions.push({ payload, gas })
-    },
-    timer: (timer) => {
-      if (!timers.has(timer.id) && timers.size >= limits.timers) {
-        overLimit('timers', limits.timers, 'too many timers in one call')
-      }
-      hold('payload' in timer ? timer.payload.length : 0)
-      timers.delete(timer.id)
-      timers.set(timer.id, timer)
-    },
-    timers: () => [...timers.values()],
+    ...sending(limits, hold, transactions, timers),
     spend: (request) => {
       if (!spent.some(({ id }) => id === request.id)) spent.push(request)
     },
     log: log.add,
     hold,
     logged: log.lines,
-    done: () => {
-      const storage = [...overlay.values()].filter(({ own }) => own)
-      const changes = storage.map(({ bucket, key, value }) => ({ bucket, key, value }))
-      const lists = [changes, transactions, [...timers.values()], spent, log.lines()] as const
-      if (reads === 0 && lists.every(({ length }) => length === 0)) return undefined
-      return { storage: changes, transactions, timers: lists[2], spent, log: lists[4], reads }
-    },
+    done: () =>
+      orNone({
+        storage: changesIn(overlay),
+        transactions,
+        timers: [...timers.values()],
+        spent,
+        log: log.lines(),
+        reads,
+      }),
   }
+}
+
+function sending(
+  limits: RuntimeLimits,
+  hold: (bytes: number) => void,
+  transactions: Effects['transactions'][number][],
+  timers: Map<number, Effects['timers'][number]>,
+): Pick<CollectedEffects, 'transact' | 'timer' | 'timers'> {
+  return {
+    transact: (payload, gas) => {
+      below(limits, 'transactions', transactions.length)
+      hold(payload.length)
+      transactions.push({ payload, gas })
+    },
+    timer: (timer) => {
+      if (!timers.delete(timer.id)) below(limits, 'timers', timers.size)
+      hold('payload' in timer ? timer.payload.length : 0)
+      timers.set(timer.id, timer)
+    },
+    timers: () => [...timers.values()],
+  }
+}
+
+function holdUpTo(most: number): (bytes: number) => void {
+  let held = 0
+  return (bytes) => {
+    held += bytes + OVERHEAD
+    if (held > most) overLimit('memoryBytes', most, 'what the call reads, stores and sends is too much')
+  }
+}
+
+function below(limits: RuntimeLimits, limit: 'transactions' | 'timers', count: number): void {
+  if (count >= limits[limit]) overLimit(limit, limits[limit], `too many ${limit} in one call`)
+}
+
+function changesIn(overlay: ReadonlyMap<string, Entry>): StorageChange[] {
+  const changed = [...overlay.values()].filter(({ own }) => own)
+  return changed.map(({ bucket, key, value }) => ({ bucket, key, value }))
+}
+
+function orNone(effects: Effects): Effects | undefined {
+  const { storage, transactions, timers, spent, log, reads } = effects
+  return reads === 0 && [storage, transactions, timers, spent, log].every(({ length }) => length === 0)
+    ? undefined
+    : effects
 }
 
 function nameOf(bucket: Uint8Array, key: Uint8Array): string {

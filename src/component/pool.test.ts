@@ -1,22 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, module, noHost, pool, script } from '../../test/support/components.ts'
+import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
+import { call, component, LIMITS, noHost, pool, script } from '../../test/support/components.ts'
+import { binaryOf, readsStorage } from '../../test/support/wat.ts'
+import { createPool } from './pool.ts'
 import type { Component, Outcome, Runtime } from './runtime.ts'
-
-/** Answers what operation 0x21 loads for bucket "b" and key "k", in a response of status 200. */
-const LOADS = `
-  (local $packed i64) (local $size i32)
-  (local.set $packed (call $call (i32.const 0x21) (i32.const 0) (i32.const 10)))
-  (local.set $size (i32.wrap_i64 (local.get $packed)))
-  (call $result (i32.wrap_i64 (i64.shr_u (local.get $packed) (i64.const 32))) (i32.const 1041))
-  (i32.store8 (i32.const 1027) (i32.add (local.get $size) (i32.const 0)))
-  (i32.store8 (i32.const 1003) (i32.add (local.get $size) (i32.const 17)))
-  (i32.store8 (i32.const 1004) (i32.const 0x22))
-  (i32.store8 (i32.const 1008) (i32.add (local.get $size) (i32.const 12)))
-  (i32.store8 (i32.const 1012) (i32.const 200))
-  (i32.store8 (i32.const 1020) (local.get $size))
-  (memory.copy (i32.const 1021) (i32.const 1041) (local.get $size))
-  (i64.const 1000)`
-const NAME = '(data (i32.const 0) "\\00\\00\\00\\01b\\00\\00\\00\\01k")'
 
 const SCRIPT = `
   off_chain_on_http_request(input) {
@@ -36,7 +25,7 @@ const bodyOf = (outcome: Outcome): string =>
 
 describe('the pool', () => {
   const both: [string, () => Promise<Component>][] = [
-    ['a module', () => module(LOADS, { more: NAME })],
+    ['a module', async () => component(await binaryOf(readsStorage))],
     ['a script', () => Promise.resolve(script(SCRIPT))],
   ]
   it.each(both)('answers a request with what the engine has stored: %s', async (_kind, make) => {
@@ -44,5 +33,100 @@ describe('the pool', () => {
     const outcome = await runtime.run(call(await make()), host)
     expect(bodyOf(outcome)).toBe('hello')
     expect(outcome).toMatchObject({ kind: 'done', response: { status: 200 }, effects: { reads: 1, storage: [] } })
+  })
+
+  const state = { hook: { kind: 'state-change' } } as const
+  const quick = script('off_chain_on_state_change() { return new Uint8Array(0) }')
+  const spins = script('off_chain_on_state_change() { for (;;); }')
+  const asks = script(
+    `off_chain_on_state_change() { hosted(0x81, Uint8Array.of(0, 0, 0, 0)); return new Uint8Array(0) }`,
+  )
+
+  it('ends what does not end, and loses neither what runs beside it nor what waits', async () => {
+    const two = await pool({}, 2)
+    const calls = Array.from({ length: 20 }, (_, at) =>
+      two.run(call(at === 3 || at === 7 ? spins : quick, { ...state, deadlineMs: 1_000 }), noHost),
+    )
+    expect(two.load()).toMatchObject({ workers: 2 })
+    const kinds = (await Promise.all(calls)).map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'deadline').length).toBe(2)
+    expect(kinds.filter((kind) => kind === 'done').length).toBe(18)
+    expect(two.load()).toEqual({ running: 0, waiting: 0, workers: 2 })
+    await two.close()
+  })
+
+  it('counts the time that the engine takes to answer', async () => {
+    const host = { ...noHost, readContract: () => new Promise<never>(() => undefined) }
+    expect(await runtime.run(call(asks, { ...state, deadlineMs: 300 }), host)).toEqual({ kind: 'deadline' })
+  })
+
+  it('traps with the reason that the engine gives', async () => {
+    const host = { ...noHost, readContract: () => Promise.reject(new Error('it reverts')) }
+    expect(await runtime.run(call(asks, state), host)).toMatchObject({ kind: 'trap', message: 'it reverts' })
+  })
+
+  it('gives what a call would change, each thing once and in its order', async () => {
+    const changes = script(`off_chain_on_state_change() {
+      const key = (k, ...value) => hosted(0x20, Uint8Array.of(0, 0, 0, 1, 98, 0, 0, 0, 1, k, ...value))
+      const load = (k) => hosted(0x21, Uint8Array.of(0, 0, 0, 1, 98, 0, 0, 0, 1, k))
+      key(1, 1, 0, 0, 0, 1, 7); key(2, 0); key(1, 1, 0, 0, 0, 1, 8)
+      console.log(load(1)[0], load(2), load(3)[0], load(3)[0])
+      hosted(0x64, Uint8Array.of(0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 3, 232, 0, 0, 0, 0)); hosted(0x62, Uint8Array.of(0, 0, 0, 9))
+      console.log(hosted(0x61, Uint8Array.of(0, 0, 0, 5))[0], hosted(0x61, Uint8Array.of(0, 0, 0, 6))[0])
+      return new Uint8Array(0) }`)
+    let loads = 0
+    const load = (): Promise<Uint8Array> => {
+      loads += 1
+      return Promise.resolve(Uint8Array.of(40 + loads))
+    }
+    const host = { ...noHost, load }
+    const outcome = await runtime.run(call(changes, state), host)
+    expect(outcome).toMatchObject({
+      kind: 'done',
+      effects: {
+        storage: [
+          { key: Uint8Array.of(2), value: undefined },
+          { key: Uint8Array.of(1), value: Uint8Array.of(8) },
+        ],
+        timers: [
+          { id: 5, delayMs: 1000 },
+          { id: 9, cancel: true },
+        ],
+        log: ['8 undefined 41 41', '6 4'],
+        reads: 1,
+      },
+    })
+  })
+
+  it('says which hooks there are', async () => {
+    const timers = script('off_chain_thread_44() {}, off_chain_on_state_change() {}, other() {}')
+    expect(await runtime.describe(timers)).toEqual({
+      kind: 'javascript',
+      hooks: ['off_chain_on_state_change', 'off_chain_thread_44'],
+    })
+    expect(await runtime.describe(component(await binaryOf(readsStorage)))).toEqual({
+      kind: 'wasm',
+      hooks: ['off_chain_on_http_request'],
+    })
+  })
+
+  it('rejects where no worker can start, and says from which file', async () => {
+    const broken = await createPool({
+      workers: 1,
+      limits: LIMITS,
+      workerFile: '/nowhere/worker.cjs',
+      quickjs: readFileSync(join(WORKER_DIRECTORY, 'quickjs.wasm')),
+    })
+    await expect(broken.run(call(quick, state), noHost)).rejects.toThrow('/nowhere/worker.cjs')
+    await broken.close()
+  })
+
+  it('ends what runs and what waits when it is closed', async () => {
+    const closing = await pool()
+    const calls = [spins, quick].map((one) => closing.run(call(one, state), noHost))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await closing.close()
+    expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(['trap', 'trap'])
+    await expect(closing.run(call(quick, state), noHost)).rejects.toThrow('closed')
   })
 })

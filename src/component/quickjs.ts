@@ -1,6 +1,7 @@
 /**
  * QuickJS in WebAssembly, by the functions that `quickjs.wasm` of quickjs-wasi exports: values are pointers to boxes in its memory.
- * Boxes are never freed here: the whole memory is put back after each call (`javascript.ts`).
+ * What one question to the engine takes is freed after it; the rest is not, for the whole memory is put back after each call
+ * (`javascript.ts`).
  */
 import { isUtf8 } from 'node:buffer'
 import { ComponentError } from './runtime.ts'
@@ -33,7 +34,8 @@ type FunctionName =
       | 'is_exception'
       | 'is_string'
       | 'get_exception'
-      | 'dup_value'
+      | 'free_value'
+      | 'free_cstring'
       | 'get_typed_array_buffer'
       | 'get_array_buffer'
       | 'set_memory_limit'
@@ -66,11 +68,11 @@ export function instantiate(module: WebAssembly.Module, host: QuickJsHost): Quic
   const view = (): DataView => new DataView(current().exports.memory.buffer)
   const instance = new WebAssembly.Instance(module, {
     env: {
-      host_call: (...[name = 0, length = 0, _self, count = 0, list = 0]: number[]) => {
+      host_call: (...[name = 0, length = 0, , count = 0, list = 0]: number[]) => {
         const { exports, bytes } = current()
         const args = Array.from({ length: count }, (_, at) => view().getUint32(list + 4 * at, true))
         const called = Buffer.from(bytes().subarray(name, name + length)).toString('latin1')
-        return exports.qjs_dup_value(host.call(called, current(), args) ?? exports.qjs_get_undefined())
+        return host.call(called, current(), args) ?? exports.qjs_get_undefined()
       },
       host_interrupt: () => 0,
       host_promise_rejection: () => undefined,
@@ -99,7 +101,6 @@ const BAD_FILE = 8
 
 function machineOf(exports: Exported): QuickJs {
   const bytes = (): Uint8Array => new Uint8Array(exports.memory.buffer)
-  const number = (at: number): number => new DataView(exports.memory.buffer).getUint32(at, true)
   const room = (length: number): number => exports.wasm_malloc(length) || broken('no memory is left')
   const write = (content: Uint8Array): number => {
     const at = room(content.length + 1)
@@ -107,27 +108,62 @@ function machineOf(exports: Exported): QuickJs {
     bytes()[at + content.length] = 0
     return at
   }
-  const newBytes = (content: Uint8Array): number => exports.qjs_new_uint8_array(write(content), content.length)
+  /** With the bytes in memory for so long as `make` runs. */
+  const made = (content: Uint8Array, make: (at: number, length: number) => number): number => {
+    const at = write(content)
+    const box = make(at, content.length)
+    exports.wasm_free(at)
+    return box
+  }
   return {
     exports,
     bytes,
     write,
-    newBytes,
-    newText: (utf8) => exports.qjs_new_string(write(utf8), utf8.length),
+    newBytes: (content) => made(content, exports.qjs_new_uint8_array),
+    newText: (utf8) => made(utf8, exports.qjs_new_string),
+    ...reading(exports, bytes, room),
+  }
+}
+
+function reading(
+  exports: Exported,
+  bytes: () => Uint8Array,
+  room: (length: number) => number,
+): Pick<QuickJs, 'bytesOf' | 'textOf'> {
+  const number = (at: number): number => new DataView(exports.memory.buffer).getUint32(at, true)
+  return {
     bytesOf: (box) => {
-      const [offset, length, size] = [room(4), room(4), room(4)]
-      const buffer = exports.qjs_get_typed_array_buffer(box, offset, length, size)
-      if (exports.qjs_is_exception(buffer) !== 0 || number(size) !== 1) broken('this is no Uint8Array')
-      const start = exports.qjs_get_array_buffer(buffer, size) + number(offset)
-      return bytes().slice(start, start + number(length))
+      const at = room(12)
+      const buffer = exports.qjs_get_typed_array_buffer(box, at, at + 4, at + 8)
+      if (exports.qjs_is_exception(buffer) !== 0 || number(at + 8) !== 1) broken('this is no Uint8Array')
+      const start = exports.qjs_get_array_buffer(buffer, at + 8) + number(at)
+      const found = bytes().slice(start, start + number(at + 4))
+      exports.qjs_free_value(buffer)
+      exports.wasm_free(at)
+      return found
     },
     textOf: (box) => {
       const length = room(4)
       const start = exports.qjs_get_string_len(box, length)
-      return start === 0 ? '' : Buffer.from(bytes().subarray(start, start + number(length))).toString('utf8')
+      const found = start === 0 ? '' : textFrom(bytes().slice(start, start + number(length)))
+      if (start !== 0) exports.qjs_free_cstring(start)
+      exports.wasm_free(length)
+      return found
     },
   }
 }
+
+/** QuickJS writes halves of surrogate pairs as three bytes that are no UTF-8; elsewhere each is one replacement character. */
+function textFrom(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) {
+    for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
+      if ((bytes[at + 1] ?? 0) >= 0xa0) bytes.set(REPLACEMENT, at)
+    }
+  }
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+}
+
+const REPLACEMENT = [0xef, 0xbf, 0xbd]
 
 /** The two functions of the prelude that have to do with texts alone. */
 export function textFunction(

@@ -96,6 +96,7 @@ export type Outcome =
   | {
       readonly kind: 'done'
       readonly response: HttpResponseData | undefined
+      /** Of {@link Hook} `engines`, what section 0x30 has in it; empty otherwise. */
       readonly result: Uint8Array
       readonly effects: Effects
     }

@@ -1,11 +1,11 @@
 /** Components in the real sandbox: modules from WAT, scripts, and calls with what a test does not care about filled in. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createPool } from '../../src/component/pool.ts'
 import type { Call, Component, Hook, Host, Runtime, RuntimeLimits } from '../../src/component/runtime.ts'
 import { WORKER_DIRECTORY } from './component-directory.ts'
+import { binaryOf, moduleText } from './wat.ts'
 
 export const LIMITS: RuntimeLimits = {
   memoryBytes: 8 * 1024 * 1024,
@@ -41,36 +41,9 @@ export function script(hooks: string, before = ''): Component {
   return component(Buffer.from(`${before}\nglobalThis.offChain = { ${hooks} }`))
 }
 
-interface Binaryen {
-  parseText(text: string): { setFeatures(features: number): void; emitBinary(): Uint8Array; dispose(): void }
-  readonly Features: { readonly All: number }
-}
-
-const require = createRequire(join(import.meta.dirname, '..', 'contracts', 'package.json'))
-let binaryen: Promise<{ default: Binaryen }> | undefined
-
-export async function wat(text: string): Promise<Uint8Array> {
-  binaryen ??= import(require.resolve('binaryen')) as Promise<{ default: Binaryen }>
-  const module = (await binaryen).default.parseText(text)
-  const bytes = module.emitBinary()
-  module.dispose()
-  return bytes
-}
-
-/** A module with one hook. `body` has `$ptr` and `$len`, and leaves an i64. */
-export async function module(
-  body: string,
-  { more = '', hook = 'off_chain_on_http_request', memory = '1' } = {},
-): Promise<Component> {
-  return component(
-    await wat(`(module
-      (import "offchain" "call" (func $call (param i32 i32 i32) (result i64)))
-      (import "offchain" "result" (func $result (param i32 i32)))
-      (import "offchain" "exit" (func $exit (param i32 i32)))
-      (memory (export "memory") ${memory})
-      ${more}
-      (func (export "${hook}") (param $ptr i32) (param $len i32) (result i64) ${body}))`),
-  )
+/** {@link moduleText} as a component. */
+export async function module(body: string, more: Parameters<typeof moduleText>[1] = {}): Promise<Component> {
+  return component(await binaryOf(moduleText(body, more)))
 }
 
 export const noHost: Host = {

@@ -15,14 +15,14 @@ interface Esbuild {
 }
 
 /** The component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or bundled. */
-export async function readComponent(file: string): Promise<Component> {
-  const bytes = /\.wasm$/.test(file) ? readFileSync(file) : await bundleComponent(file)
+export async function readComponent(file: string, directory = componentDirectory()): Promise<Component> {
+  const bytes = /\.wasm$/.test(file) ? readFileSync(file) : await bundleComponent(file, directory)
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
 }
 
 /** One script, the same wherever it is made: only what is in the sources counts. */
-function bundleComponent(file: string): Promise<Uint8Array> {
-  return bundle(file, {
+function bundleComponent(file: string, directory: string): Promise<Uint8Array> {
+  return bundle(file, directory, {
     format: 'iife',
     platform: 'neutral',
     mainFields: ['module', 'main'],
@@ -30,15 +30,16 @@ function bundleComponent(file: string): Promise<Uint8Array> {
     // Not the names: errors stay readable.
     minifyWhitespace: true,
     minifySyntax: true,
-    alias: { 'vouchsafe/component': join(componentDirectory(), 'sdk', 'component.js') },
+    alias: { 'vouchsafe/component': join(directory, 'sdk', 'component.js') },
   })
 }
 
 /** A test as a module of Node that stands alone but for our harness. */
 export function bundleTest(file: string): Promise<Uint8Array> {
-  const harness = pathToFileURL(join(componentDirectory(), 'sdk', 'component-test.js')).href
+  const directory = componentDirectory()
+  const harness = pathToFileURL(join(directory, 'sdk', 'component-test.js')).href
   const path = resolve(file)
-  return bundle(file, {
+  return bundle(file, directory, {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
@@ -58,9 +59,9 @@ export function bundleTest(file: string): Promise<Uint8Array> {
   })
 }
 
-async function bundle(file: string, options: Record<string, unknown>): Promise<Uint8Array> {
+async function bundle(file: string, directory: string, options: Record<string, unknown>): Promise<Uint8Array> {
   const path = resolve(file)
-  const { outputFiles } = await findEsbuild().build({
+  const { outputFiles } = await findEsbuild(directory).build({
     absWorkingDir: dirname(path),
     entryPoints: [basename(path)],
     bundle: true,
@@ -73,9 +74,9 @@ async function bundle(file: string, options: Record<string, unknown>): Promise<U
   return outputFiles[0]?.contents ?? new Uint8Array(0)
 }
 
-function findEsbuild(): Esbuild {
-  const packageRoot = join(componentDirectory(), '..')
-  for (const directory of [process.cwd(), packageRoot, join(packageRoot, 'build')]) {
+function findEsbuild(installed: string): Esbuild {
+  const root = join(installed, '..')
+  for (const directory of [process.cwd(), root, join(root, 'build')]) {
     const require = createRequire(join(directory, 'package.json'))
     try {
       return require('esbuild') as Esbuild

@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { LIMITS } from '../../test/support/components.ts'
+import { binaryOf, moduleText, readsStorage } from '../../test/support/wat.ts'
+import { readModule, withBounds } from './module.ts'
+import { ComponentError } from './runtime.ts'
+import { timerOf, vet } from './vet.ts'
+
+const vetted = (bytes: Uint8Array): unknown => vet({ sha256: '', bytes }, LIMITS)
+
+describe('the reader of modules', () => {
+  it('reads what a compiler wrote, and writes what a compiler reads', async () => {
+    const bytes = await binaryOf(
+      moduleText('(i64.const 0)', { memory: '2 900', more: '(table 3 funcref) (table 1 5 funcref)' }),
+    )
+    const outline = readModule(bytes)
+    expect(outline.memory).toEqual({ initial: 2, maximum: 900 })
+    expect(outline.imports.map(({ name }) => name)).toEqual(['call', 'result', 'exit'])
+    expect([...outline.functions]).toEqual([['off_chain_on_http_request', { parameters: 'ii', results: 'I' }]])
+    const again = withBounds(bytes, outline, 128, 4)
+    await WebAssembly.compile(again)
+    expect(readModule(again)).toMatchObject({
+      memory: { initial: 2, maximum: 128 },
+      tables: [
+        { initial: 3, maximum: 4 },
+        { initial: 1, maximum: 4 },
+      ],
+    })
+  })
+
+  it('keeps a lower maximum of the module itself', async () => {
+    const bytes = await binaryOf(moduleText('(i64.const 0)', { memory: '1 3' }))
+    expect(readModule(withBounds(bytes, readModule(bytes), 128, 4)).memory.maximum).toBe(3)
+  })
+
+  it('knows the timer that a function is of', () => {
+    expect(
+      ['off_chain_thread_44', 'off_chain_thread_0a', 'off_chain_thread_ffffffff', 'off_chain_thread_g'].map(timerOf),
+    ).toEqual([0x44, 10, -1, undefined])
+  })
+
+  it('throws a ComponentError, and nothing else, for whatever bytes there are', async () => {
+    const whole = await binaryOf(readsStorage)
+    const changed = fc
+      .array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 })
+      .map((changes) => {
+        const bytes = Uint8Array.from(whole)
+        for (const [at, value] of changes) bytes[at] = value
+        return bytes
+      })
+    const header = fc
+      .uint8Array({ maxLength: 200 })
+      .map((bytes) => Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...bytes]))
+    const cut = fc.nat(whole.length).map((length) => whole.subarray(0, length))
+    fc.assert(
+      fc.property(fc.oneof(changed, header, cut), (bytes) => {
+        try {
+          vetted(bytes)
+        } catch (error) {
+          expect(error).toBeInstanceOf(ComponentError)
+        }
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+})

@@ -1,0 +1,100 @@
+/** A component as its author makes it: TypeScript, built and tested by the command. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+
+const COMPONENT = `import { component, json, text } from 'vouchsafe/component'
+component({
+  http(request, context) {
+    const { path, query } = request
+    if (path === '/count') {
+      const counts = context.storage('counts')
+      const before = counts.get('n')
+      const n = before === undefined ? 1 : Number(new TextDecoder().decode(before)) + 1
+      counts.set('n', String(n))
+      return json(201, { n, block: context.block.number, chain: context.chainId, engine: context.engine, body: request.text() })
+    }
+    if (path === '/away') return text(context.fetch({ url: 'https://example.org' }).status, context.config('a') ?? 'none')
+    if (path === '/throw') throw new Error('on purpose')
+    if (path === '/who') return text(200, String(context.authenticate([context.engine])))
+    return text(404, query.x ?? request.header('X-Y') ?? '')
+  },
+  stateChange(context) {
+    context.timers.schedule(68, 5000, context.read(Uint8Array.of(1)))
+    context.log(context.timers.list() + ' ' + context.timers.status(68) + ' ' + context.random(4).length)
+  },
+  timers: { 68: (payload, context) => context.transact(payload, { gas: 9n }) },
+  engines: () => [{ address: '0'.repeat(42), endpoint: 'https://engine' }],
+})`
+
+const TEST = `import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { loadComponent } from 'vouchsafe/component-test'
+const file = new URL('counter.ts', import.meta.url)
+test('counts', async () => {
+  const c = await loadComponent(file, { read: (input) => Uint8Array.of(input[0] ?? 0, 2), config: { a: 'b' }, fetch: () => ({ status: 203, headers: [], body: new Uint8Array(0) }) })
+  const engine = '00' + '22'.repeat(20)
+  assert.deepEqual((await c.http({ method: 'POST', uri: '/count', body: 'é' })).json(), { n: 1, block: 1, chain: '31337', engine, body: 'é' })
+  assert.equal((await c.http({ uri: '/count' })).status, 201)
+  assert.equal(Buffer.from(c.storage.get('counts', 'n')).toString(), '2')
+  assert.equal((await c.http({ uri: '/?x=%41+b&x=c' })).text(), 'A b')
+  assert.equal((await c.http({ uri: '/', headers: { 'x-y': 'z' } })).text(), 'z')
+  assert.deepEqual([(await c.http({ uri: '/away' })).status, (await c.http({ uri: '/away' })).text()], [203, 'b'])
+  assert.equal((await c.http({ uri: '/who' })).text(), 'undefined')
+  await assert.rejects(c.http({ uri: '/throw' }), /on purpose/)
+  await c.stateChange()
+  assert.deepEqual(c.log, ['68 scheduled 4'])
+  await c.advance(4999)
+  assert.equal(c.transactions.length, 0)
+  await c.advance(1)
+  assert.deepEqual(c.transactions.map(({ payload, gas }) => [...payload, gas]), [[1, 2, 9n]])
+})
+test('fails', { skip: process.env.FAIL !== '1' }, () => assert.equal(1, 2))`
+
+describe('vouchsafe component', () => {
+  const place = (): string => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, 'counter.ts'), COMPONENT)
+    writeFileSync(join(directory, 'counter.test.ts'), TEST)
+    return directory
+  }
+
+  it('builds the same bytes wherever it is, and says their digest and hooks', async () => {
+    const [one, other] = [place(), place()]
+    const first = await vouchsafe(['component', 'build', 'counter.ts'], { cwd: one })
+    const second = await vouchsafe(['component', 'build', join(other, 'counter.ts'), '--out', join(other, 'x.js')], {
+      cwd: one,
+    })
+    expect([first.status, second.status, first.stderr + second.stderr]).toEqual([0, 0, ''])
+    const digest = /^sha256 {2}([0-9a-f]{64})$/m
+    expect(digest.exec(first.stdout)?.[1]).toBe(digest.exec(second.stdout)?.[1])
+    expect(first.stdout).toContain(
+      'hooks   off_chain_engines, off_chain_on_http_request, off_chain_on_state_change, off_chain_thread_44',
+    )
+    expect(filesBelow(one)).toContain('counter.component.js')
+    expect(filesBelow(other)).toContain('x.js')
+  })
+
+  it('writes nothing that no engine would run', async () => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, 'bad.ts'), 'throw new Error("not like this")')
+    const { status, stderr } = await vouchsafe(['component', 'build', 'bad.ts'], { cwd: directory })
+    expect(status).toBe(2)
+    expect(stderr).toContain('not like this')
+    expect(filesBelow(directory)).toEqual(['bad.ts'])
+  })
+
+  it('runs the tests of a component in the sandbox, and exits as they do', async () => {
+    const cwd = place()
+    const { status, stdout, stderr } = await vouchsafe(['component', 'test', 'counter.test.ts'], { cwd })
+    expect(stderr).toBe('')
+    expect(stdout).toMatch(/counts.*pass 1.*fail 0/s)
+    expect(status).toBe(0)
+    expect((await vouchsafe(['component', 'test', 'counter.test.ts'], { cwd, env: { FAIL: '1' } })).status).toBe(1)
+  })
+
+  it('says its usage', async () => {
+    expect((await vouchsafe(['component', 'build'])).stderr).toContain('vouchsafe component build FILE')
+  })
+})
