@@ -56,7 +56,7 @@ describe('the owner of a wallet', () => {
     const now = () => new Date()
     const random = (bytes: number) => new Uint8Array(randomBytes(bytes))
     const client = engineClient({ chain: world.chain, contract: world.contract, fetch, now, random, wait })
-    const transactor = walletTransactor(provider, account, { now, wait })
+    const transactor = walletTransactor(provider, account, world.chain, { now, wait })
     const sharing: SecretSharing = { client, signer: walletSigner(provider, account), transactor }
     const prepared = await prepareUpload(sharing, { secret, threshold: 2 })
     expect((await upload(sharing, prepared)).complete).toBe(true)
