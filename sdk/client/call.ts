@@ -64,19 +64,20 @@ export async function callEngine(
   if (signer !== undefined) headers.set('authorization', await signer.authorize(request, recipient, moment))
   const deadline = AbortSignal.timeout(context.limits.deadlineMs)
   const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
-  const answer = await exchange(context, engine, new Request(url, initOf(asked, headers, until)), until).catch(
-    (error: unknown) => {
-      if (error instanceof EngineError) throw error
-      signal?.throwIfAborted()
-      throw deadline.aborted ? new EngineError(engine, 'deadline') : unreachable(engine, error)
-    },
-  )
   const signedBy = { ...recipient, authorization: headers.get('authorization') ?? '' }
-  const signed = await whoSigned(context, { engine, request, recipient: signedBy, answer, until })
+  const run = async (): Promise<EngineAnswer> => {
+    const answer = await exchange(context, engine, new Request(url, initOf(asked, headers, until)), until)
+    return { ...answer, signed: await whoSigned(context, { engine, request, recipient: signedBy, answer, until }) }
+  }
+  const answer = await run().catch((error: unknown) => {
+    if (error instanceof EngineError) throw error
+    signal?.throwIfAborted()
+    throw deadline.aborted ? new EngineError(engine, 'deadline') : unreachable(engine, error)
+  })
   // What an engine says for itself is an error in any case, and not signed.
   const isProblem = answer.headers.has('x-engine-error')
-  if (!signed && !isProblem && context.limits.requireSignature) throw new EngineError(engine, 'no-signature')
-  return { ...answer, signed }
+  if (!answer.signed && !isProblem && context.limits.requireSignature) throw new EngineError(engine, 'no-signature')
+  return answer
 }
 
 function initOf({ method, body }: EngineRequest, headers: Headers, signal: AbortSignal): RequestInit {

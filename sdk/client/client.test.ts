@@ -129,6 +129,7 @@ const faults: readonly (readonly [Misbehaviour, string])[] = [
   ['wrong-signature', 'bad-signature'],
   ['malformed-signature', 'bad-signature'],
   ['foreign-key', 'bad-signature'],
+  ['hides-its-key', 'unreachable'],
 ]
 
 describe('an engine', () => {

@@ -60,25 +60,20 @@ export async function whoSigned(context: CallContext, signed: Signed): Promise<b
   return true
 }
 
-/** The key that the engine shows, when its identity endorsed it. */
+/** The key that the engine shows, when its identity endorsed it. Rejects when it shows nothing that can be read. */
 async function endorsedKey({ fetch, chain }: CallContext, { engine, until }: Signed): Promise<string | undefined> {
-  try {
-    const response = await fetch(`${engine.endpoint}/engine`, {
-      redirect: 'manual',
-      signal: until,
-      credentials: 'omit',
-    })
-    const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)
-    const text = new TextDecoder().decode(document)
-    const shown = memberOf(
-      orUndefined(() => parseJson(text)),
-      'endorsement',
-    )
-    const [key, at, by] = ['public_key', 'issued_at', 'signature'].map((name) => memberOf(shown, name))
-    if (typeof key !== 'string' || typeof at !== 'number' || typeof by !== 'string') return undefined
-    const endorsement = { public_key: key, issued_at: at, signature: by }
-    return verifyEndorsement(endorsement, engine.address, chain) === undefined ? undefined : key
-  } catch {
-    return undefined
+  const response = await fetch(`${engine.endpoint}/engine`, { redirect: 'manual', signal: until, credentials: 'omit' })
+  const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)
+  const text = new TextDecoder().decode(document)
+  const shown = memberOf(
+    orUndefined(() => parseJson(text)),
+    'endorsement',
+  )
+  const [key, at, by] = ['public_key', 'issued_at', 'signature'].map((name) => memberOf(shown, name))
+  if (typeof key !== 'string' || typeof at !== 'number' || typeof by !== 'string') {
+    const message = 'it signs its answers, and does not show whose the key is'
+    throw new EngineError(engine, 'unreachable', { message, status: response.status })
   }
+  const endorsement = { public_key: key, issued_at: at, signature: by }
+  return verifyEndorsement(endorsement, engine.address, chain) === undefined ? undefined : key
 }

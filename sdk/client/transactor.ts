@@ -48,8 +48,16 @@ async function signedBy(account: Account, to: Address, payload: Uint8Array) {
   }
 }
 
-/** `account` is one of those that the wallet gives by `eth_requestAccounts`. */
-export function walletTransactor(provider: Eip1193Provider, account: string, patience: Patience): Transactor {
+/**
+ * `account` is one of those that the wallet gives by `eth_requestAccounts`. A transaction counts as included when the head of
+ * `chain`, which the client reads, has reached it.
+ */
+export function walletTransactor(
+  provider: Eip1193Provider,
+  account: string,
+  chain: Pick<Chain, 'head'>,
+  patience: Patience,
+): Transactor {
   const address = parseAddress(account)
   return {
     address,
@@ -60,7 +68,8 @@ export function walletTransactor(provider: Eip1193Provider, account: string, pat
         const receipt = await provider.request({ method: 'eth_getTransactionReceipt', params: [hash] })
         if (!isObject(receipt)) return false
         if (own(receipt, 'status') !== '0x1') refused('the transaction was refused by the contract')
-        return true
+        const { number } = await chain.head()
+        return Number(own(receipt, 'blockNumber')) <= number
       })
     },
   }

@@ -2,7 +2,9 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readSharing } from '../../sdk/client/sharing-contract.ts'
 import { BUNDLE, type Ended, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { behave, forgetDeleted, startEngines, type TestEngines } from '../support/engines.ts'
 
@@ -50,9 +52,8 @@ describe('vouchsafe secret', () => {
     expect(stands.stdout).toMatch(/^Sharing \d+ of 0x[0-9a-f]{40}: 2 of 3 shares give the secret back\.\n/)
     expect(await secret('get', '--id', id)).toEqual({ status: 0, stdout: SECRET, stderr: '' })
     const deleting = secret('delete', '--id', id, '--json')
-    while (!(await secret('status', '--id', id)).stdout.includes('being deleted')) {
-      // Until it is.
-    }
+    while ((await readSharing(world.chain, world.contract, BigInt(id), await world.chain.head()))?.deleting !== true)
+      await wait(20)
     await forgetDeleted(world, BigInt(id))
     expect(JSON.parse((await deleting).stdout)).toEqual({ id, gone: true })
     expect((await secret('status', '--id', id)).status).toBe(1)
@@ -117,19 +118,9 @@ describe('vouchsafe secret', () => {
     ])
   }, 60_000)
 
-  it.each([
-    [['get'], '--contract ADDRESS is missing'],
-    [['get', '--contract', '0x12', '--id', '1'], '--contract 0x12 is no address'],
-    [['keep', '--contract', '00'.repeat(20)], 'there is no command secret keep'],
-    [['get', '--contract', '00'.repeat(20), '--id', 'x'], '--id x is no decimal number'],
-    [['get', '--contract', '00'.repeat(20), '--id', '1', '--scheme', 'rot13'], '--scheme is shamir or xor'],
-    [['get', '--contract', '00'.repeat(20), '--chain', 'a', '--rpc', 'http://b'], 'give --chain or --rpc'],
-    [['put', '--nothing'], "Unknown option '--nothing'"],
-    [['key'], 'takes the file'],
-  ])('exits with 2 and the usage for a wrong command line: %j', async (words, why) => {
-    const { status, stderr, stdout } = await vouchsafe(['secret', ...words], { cwd: temporaryDirectory() })
+  it('exits with 2 and the usage for a wrong command line', async () => {
+    const { status, stderr, stdout } = await vouchsafe(['secret', 'get', '--id', '1'], { cwd: temporaryDirectory() })
     expect([status, stdout]).toEqual([2, ''])
-    expect(stderr).toContain(why)
-    expect(stderr).toContain('vouchsafe secret put')
+    expect(stderr).toContain('--contract ADDRESS is missing\n\nUsage:\n  vouchsafe secret key FILE\n')
   })
 })

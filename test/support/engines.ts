@@ -51,6 +51,8 @@ export type Misbehaviour =
   | 'wrong-signature'
   /** Signs with a key that its identity did not endorse. */
   | 'foreign-key'
+  /** Signs, and does not say with which key. */
+  | 'hides-its-key'
   | 'malformed-signature'
   | 'unsigned'
   /** Says that it took the share, and never tells the chain. */
@@ -140,6 +142,10 @@ async function serve(
   for await (const chunk of incoming) chunks.push(chunk as Buffer)
   const body = new Uint8Array(Buffer.concat(chunks))
   if (incoming.url === '/engine') {
+    if (engine.behaviour === 'hides-its-key') {
+      response.writeHead(503, { 'x-engine-error': 'starting' }).end()
+      return
+    }
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ address: evmAddress(engine.address), endorsement: engine.endorsement }))
     return

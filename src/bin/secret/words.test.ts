@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { readCommand, UsageError } from './words.ts'
+
+const CONTRACT = `0x${'0A'.repeat(20)}`
+
+describe('the words after vouchsafe secret', () => {
+  it('are read', () => {
+    const words = ['put', '--contract', CONTRACT, '--id', '7', '--threshold', '3', '--rpc', 'http://localhost:8545']
+    const { word, rest, options } = readCommand(words)
+    expect([word, rest]).toEqual(['put', []])
+    expect(options).toMatchObject({
+      contract: `00${'0a'.repeat(20)}`,
+      id: 7n,
+      threshold: 3,
+      scheme: 'shamir',
+      all: false,
+    })
+  })
+
+  it.each([
+    [[], 'which command?'],
+    [['get'], '--contract ADDRESS is missing'],
+    [['get', '--contract', '0x12', '--id', '1'], '--contract 0x12 is no address'],
+    [['get', '--contract', CONTRACT, '--id', 'x'], '--id x is no decimal number'],
+    [['get', '--contract', CONTRACT, '--id', '1', '--scheme', 'rot13'], '--scheme is shamir or xor'],
+    [['put', '--contract', CONTRACT, '--threshold', 'two'], '--threshold two is no number'],
+    [['put', '--nothing'], "Unknown option '--nothing'"],
+  ])('are refused with the usage: %j', (words, why) => {
+    const read = () => readCommand(words)
+    expect(read).toThrow(UsageError)
+    expect(read).toThrow(why)
+    expect(read).toThrow('vouchsafe secret put')
+  })
+})
