@@ -42,7 +42,10 @@ export function compileAssembly(name) {
     ...['--runtime', 'stub', '--maximumMemory', '1024', '-O3', '--noAssert'],
   ]
   try {
-    execFileSync(process.execPath, [asc, `${source}/index.ts`, ...options], { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] })
+    execFileSync(process.execPath, [asc, `${source}/index.ts`, ...options], {
+      cwd: root,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     return readFileSync(out)
   } finally {
     rmSync(directory, { recursive: true })

@@ -126,4 +126,3 @@ async function apply({ effects }: Extract<Outcome, { kind: 'done' }>, contract: 
 function nameOf(bucket: Uint8Array, key: Uint8Array): string {
   return `${Buffer.from(bucket).toString()}/${Buffer.from(key).toString('hex')}`
 }
-

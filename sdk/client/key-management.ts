@@ -42,14 +42,14 @@ export function keyPackage(round1: readonly Uint8Array[], threshold: number, pub
     all.reduce((sum, points) => sum.add(points[degree] ?? Point.ZERO), Point.ZERO),
   )
   const shareAt = (at: bigint): Uint8Array<ArrayBuffer> =>
-    new Uint8Array(
-      sums.reduceRight((sum, point) => sum.multiplyUnsafe(at).add(point), Point.ZERO).toBytes(),
-    )
+    new Uint8Array(sums.reduceRight((sum, point) => sum.multiplyUnsafe(at).add(point), Point.ZERO).toBytes())
   const commitments = sums.map((point) => new Uint8Array(point.toBytes()))
   if (Buffer.compare(commitments[0] ?? new Uint8Array(), publicKey) !== 0) {
     throw new Error('what the engines published does not give the public key of the contract')
   }
-  const verifyingShares = Object.fromEntries(round1.map((_, index) => [identifierOf(index), shareAt(BigInt(index + 1))]))
+  const verifyingShares = Object.fromEntries(
+    round1.map((_, index) => [identifierOf(index), shareAt(BigInt(index + 1))]),
+  )
   return { signers: { min: threshold, max: round1.length }, commitments, verifyingShares }
 }
 
@@ -123,7 +123,11 @@ async function attempt(
   faults: Map<SigningEngine, string>,
 ): Promise<Uint8Array | undefined> {
   const list = signers.map(({ commitments }) => commitments)
-  const text = list.map(({ identifier, hiding, binding }) => ({ identifier, hiding: hex(hiding), binding: hex(binding) }))
+  const text = list.map(({ identifier, hiding, binding }) => ({
+    identifier,
+    hiding: hex(hiding),
+    binding: hex(binding),
+  }))
   const body = JSON.stringify({ message: hex(message), commitments: text })
   const signed = new Uint8Array(message)
   const shares: Record<string, Uint8Array<ArrayBuffer>> = {}
