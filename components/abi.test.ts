@@ -24,10 +24,10 @@ describe('the ABI of components', () => {
     const methods = createContract(artifact('KeyManagement').abi)
     const given = [new Uint8Array(48).fill(1), new Uint8Array(0), new Uint8Array(33).fill(2)]
     const written = callData('58e5d93f', uint(7), list(given.map(byteString)))
-    expect(written).toEqual(methods['publishShares']?.encodeInput({ id: 7n, encrypted: given }))
+    expect(written).toEqual(methods.publishShares?.encodeInput({ id: 7n, encrypted: given }))
     const complaint = keyManagement.complain(8n, someone, 'because')
     const asked = { id: 8n, accused: `0x${someone.slice(2)}`, reason: 'because' }
-    expect(complaint).toEqual(methods['complain']?.encodeInput(asked))
+    expect(complaint).toEqual(methods.complain?.encodeInput(asked))
     expect(account(someone)).toEqual(fromHex(someone.slice(2).padStart(64, '0')))
   })
 
@@ -40,7 +40,7 @@ describe('the ABI of components', () => {
       c: [{ engine, endpoint: 'http://x' }],
       d: true,
     }
-    const found = answer((createContract(abi)['given']?.encodeInput(given) ?? new Uint8Array()).subarray(4))
+    const found = answer((createContract(abi).given?.encodeInput(given) ?? new Uint8Array()).subarray(4))
     expect(found.list(0, (items, at) => items.uint(at))).toEqual(given.a)
     expect(found.list(1, (items, at) => items.bytes(at))).toEqual(given.b)
     expect(found.list(2, (items, at) => [items.tuple(at).address(0), items.tuple(at).text(1)])).toEqual([

@@ -255,8 +255,8 @@ describe('key management, without a sandbox', () => {
   }, 60_000)
 
   describe('of a request', () => {
-    const post = (one: Device | undefined, uri: string, body: unknown = {}, as: Party | undefined = signer) =>
-      (one as Device).http('POST', uri, { body: JSON.stringify(body), ...(as ? { as } : {}) })
+    const post = (one: Device | undefined, uri: string, body: unknown = {}, as: Party = signer) =>
+      (one as Device).http('POST', uri, { body: JSON.stringify(body), as })
     const commitmentsOf = async (devices: readonly Device[], id: bigint, as = signer) => {
       const answers = await Promise.all(devices.map((one) => post(one, `/keys/${id}/commitments`, {}, as)))
       return answers.map(({ text }) => {

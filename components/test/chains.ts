@@ -23,7 +23,11 @@ function inMemory(): BlockFiles {
   return {
     name: 'memory',
     read: (number) => blocks.get(number),
-    create: (number, text) => !blocks.has(number) && blocks.set(number, text) !== undefined,
+    create: (number, text) => {
+      if (blocks.has(number)) return false
+      blocks.set(number, text)
+      return true
+    },
     numbers: () => [...blocks.keys()],
   }
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Context, Key, Request, Response } from '../../sdk/component/index.ts'
-import type { Call, Effects, Host, Outcome, StorageChange } from '../../src/component/runtime.ts'
+import type { Call, Host, Outcome, StorageChange } from '../../src/component/runtime.ts'
 import { headerValue } from '../../src/offchain/http-data.ts'
 
 export interface Guest {
@@ -56,7 +56,7 @@ function once(
     body:
       typeof answered.body === 'string' ? new TextEncoder().encode(answered.body) : (answered.body ?? new Uint8Array()),
   }
-  return { kind: 'done', response, result: new Uint8Array(), effects: effects as Effects }
+  return { kind: 'done', response, result: new Uint8Array(), effects }
 }
 
 interface Growing {
