@@ -14,7 +14,11 @@ export function callData(selector: string, ...values: readonly Value[]): Uint8Ar
 }
 
 export function uint(value: bigint | number): Uint8Array {
-  return fromHex(BigInt(value).toString(16).padStart(2 * WORD, '0'))
+  return fromHex(
+    BigInt(value)
+      .toString(16)
+      .padStart(2 * WORD, '0'),
+  )
 }
 
 /** `address` as components have them: 42 hexadecimal characters, of which the first two are no part of an EVM's. */

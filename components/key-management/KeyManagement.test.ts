@@ -158,7 +158,12 @@ describe.each(chains)('the key management contract on $name', ({ start }) => {
     const [first, second] = engines
     for (const begin of [created, committed, shared]) {
       const id = await begin()
-      await refuses(first, 'complain', { id, accused: nobody, reason: 'x'.repeat(201) }, 'a reason has 200 bytes at most')
+      await refuses(
+        first,
+        'complain',
+        { id, accused: nobody, reason: 'x'.repeat(201) },
+        'a reason has 200 bytes at most',
+      )
       await contract.send(first, 'complain', { id, accused: second.address, reason: 'because' })
       expect(await keyOf(id)).toMatchObject({
         status: 5n,

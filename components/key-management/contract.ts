@@ -1,6 +1,7 @@
 /** What the component asks of its contract, KeyManagement.sol, and tells it. */
-import { account, answer, byteString, callData, list, uint } from '../abi.ts'
+
 import type { Context } from 'vouchsafe/component'
+import { account, answer, byteString, callData, list, uint } from '../abi.ts'
 
 /** The first four bytes of the Keccak-256 of each signature. */
 export const selectors = {

@@ -4,10 +4,10 @@
  * before a minute is over, and what was computed is kept, so that an engine that was restarted goes on with the same.
  * RFC 9591 leaves key generation out; the rounds are those of the FROST paper, as @noble/curves implements them.
  */
-import type { DKG_Round1 } from '@noble/curves/abstract/frost.js'
+import type { DKG_Round1, DKG_Round2 } from '@noble/curves/abstract/frost.js'
 import { ed25519_FROST as frost, x25519 } from '@noble/curves/ed25519.js'
-import { equal } from '../abi.ts'
 import type { Context } from 'vouchsafe/component'
+import { equal } from '../abi.ts'
 import * as contract from './contract.ts'
 import { decrypt, encrypt, type Way } from './encryption.ts'
 import { type Round1, readRound1, writeRound1 } from './packages.ts'
@@ -15,6 +15,7 @@ import {
   dkgSecret,
   forgetGeneration,
   type Generation,
+  type KeyShare,
   loadGeneration,
   loadKeyShare,
   storeGeneration,
@@ -49,7 +50,7 @@ function commit(place: Place): Uint8Array | undefined {
 }
 
 function begin({ key, engines, index, context }: Place): Generation {
-  const rng = (length = 32): Uint8Array<ArrayBuffer> => new Uint8Array(context.random(length))
+  const rng = rngOf(context)
   const signers = { min: key.threshold, max: engines.length }
   const { public: round1, secret } = frost.DKG.round1(identifierOf(index), signers, undefined, rng)
   const encryptionKey = rng(32)
@@ -71,21 +72,34 @@ function share(place: Place): Uint8Array | undefined {
   if (contract.sharesFor(id, neighbour, context)[index]?.length !== 0) return generation ? undefined : lost(place)
   if (!generation) return lost(place)
   const round1 = readAll(place)
-  if (!publishedByMe(generation, place)) return accuse(place, index, 'the contract has other commitments of this engine')
-  const guilty = wrongProof(round1, place)
-  if (guilty !== undefined) return accuse(place, guilty, 'its commitments or its proof of knowledge do not hold')
-  const shares = frost.DKG.round2(dkgSecret(generation), others(round1, index))
+  if (!publishedByMe(generation, place))
+    return accuse(place, index, 'the contract has other commitments of this engine')
+  let shares: Readonly<Record<string, DKG_Round2>>
+  try {
+    shares = frost.DKG.round2(dkgSecret(generation), others(round1, index))
+  } catch {
+    return accuse(place, wrongProof(round1, place), 'its commitments or its proof of knowledge do not hold')
+  }
+  return encryptAll(shares, round1, generation, place)
+}
+
+function encryptAll(
+  shares: Readonly<Record<string, DKG_Round2>>,
+  round1: readonly Round1[],
+  generation: Generation,
+  place: Place,
+): Uint8Array {
   const encrypted: Uint8Array[] = []
   for (const [to, { encryptionKey }] of round1.entries()) {
-    const signingShare = shares[identifierOf(to)]?.signingShare
+    const share = shares[identifierOf(to)]?.signingShare
     try {
-      const way = wayOf(place, index, to)
-      encrypted.push(signingShare ? encrypt(signingShare, generation.encryptionKey, encryptionKey, way) : new Uint8Array())
+      const way = wayOf(place, place.index, to)
+      encrypted.push(share ? encrypt(share, generation.encryptionKey, encryptionKey, way) : new Uint8Array())
     } catch {
       return accuse(place, to, 'nothing can be encrypted to its key')
     }
   }
-  return contract.publishShares(id, encrypted)
+  return contract.publishShares(place.id, encrypted)
 }
 
 function finish(place: Place): Uint8Array | undefined {
@@ -96,69 +110,75 @@ function finish(place: Place): Uint8Array | undefined {
   const generation = loadGeneration(id, context)
   if (!generation) return lost(place)
   const round1 = readAll(place)
-  if (!publishedByMe(generation, place)) return accuse(place, index, 'the contract has other commitments of this engine')
-  const round2 = []
-  for (const [from, encrypted] of contract.sharesFor(id, index, context).entries()) {
-    if (from === index) continue
-    const signingShare = readShare(encrypted, from, round1, generation, place)
-    if (typeof signingShare === 'string') return accuse(place, from, signingShare)
-    round2.push({ identifier: identifierOf(from), signingShare })
-  }
-  const secret = dkgSecret(generation)
-  frost.DKG.round2(secret, others(round1, index))
-  const key = frost.DKG.round3(secret, others(round1, index), round2)
+  if (!publishedByMe(generation, place))
+    return accuse(place, index, 'the contract has other commitments of this engine')
+  const key = sum(generation, round1, place)
+  if (key instanceof Uint8Array) return key
   storeKeyShare(id, key, context)
   forgetGeneration(id, context)
   return contract.confirm(id, groupKey(key.public.commitments))
 }
 
-/** The share that one engine made for this one, or what is wrong with it. */
-function readShare(
-  encrypted: Uint8Array,
-  from: number,
-  round1: readonly Round1[],
-  generation: Generation,
-  place: Place,
-): Uint8Array<ArrayBuffer> | string {
-  const { encryptionKey, commitment } = round1[from] as Round1
-  let signingShare: Uint8Array<ArrayBuffer>
-  try {
-    signingShare = new Uint8Array(decrypt(encrypted, generation.encryptionKey, encryptionKey, wayOf(place, from, place.index)))
-  } catch {
-    return 'its share cannot be decrypted'
+/** This engine's share of the key, which is the sum of what all made for it; or the complaint about one of them. */
+function sum(generation: Generation, round1: readonly Round1[], place: Place): KeyShare | Uint8Array {
+  const { id, index, context } = place
+  const round2: DKG_Round2[] = []
+  for (const [from, encrypted] of contract.sharesFor(id, index, context).entries()) {
+    if (from === index) continue
+    const theirs = round1[from]?.encryptionKey ?? new Uint8Array()
+    try {
+      const signingShare = decrypt(encrypted, generation.encryptionKey, theirs, wayOf(place, from, index))
+      round2.push({ identifier: identifierOf(from), signingShare: new Uint8Array(signingShare) })
+    } catch {
+      return accuse(place, from, 'its share cannot be decrypted')
+    }
   }
-  const signers = { min: generation.threshold, max: generation.engines }
-  const commitments = commitment.map((point) => new Uint8Array(point))
+  const secret = dkgSecret(generation)
   try {
-    frost.validateSecret({ identifier: identifierOf(place.index), signingShare }, { signers, commitments, verifyingShares: {} })
+    frost.DKG.round2(secret, others(round1, index))
+    return frost.DKG.round3(secret, others(round1, index), round2)
   } catch {
-    return 'its share does not fit its commitments'
+    return accuse(place, wrongShare(round1, round2, place), 'its share does not fit its commitments')
   }
-  return signingShare
+}
+
+/** Whose share is not what its commitments say. */
+function wrongShare(round1: readonly Round1[], round2: readonly DKG_Round2[], { key, engines, index }: Place): number {
+  const signers = { min: key.threshold, max: engines.length }
+  const wrong = round2.find(({ identifier, signingShare }) => {
+    const commitments = others(round1, index).find((one) => one.identifier === identifier)?.commitment ?? []
+    try {
+      frost.validateSecret(
+        { identifier: identifierOf(index), signingShare },
+        { signers, commitments, verifyingShares: {} },
+      )
+      return false
+    } catch {
+      return true
+    }
+  })
+  return round1.findIndex((_, at) => identifierOf(at) === wrong?.identifier)
 }
 
 /**
  * Whose round 1 is wrong. The library says that one is, and not which: so each is tried in a round of which all others were made
  * here, and are right.
  */
-function wrongProof(round1: readonly Round1[], { index, engines, key, context }: Place): number | undefined {
-  const rng = (length = 32): Uint8Array<ArrayBuffer> => new Uint8Array(context.random(length))
+function wrongProof(round1: readonly Round1[], { index, engines, key, context }: Place): number {
+  const rng = rngOf(context)
   const signers = { min: key.threshold, max: engines.length }
-  const holds = (packages: readonly DKG_Round1[]): boolean => {
+  const theirs = others(round1, index)
+  const ours = theirs.map(({ identifier }) => frost.DKG.round1(identifier, signers, undefined, rng).public)
+  const wrong = theirs.find((suspect, at) => {
     const { secret } = frost.DKG.round1(identifierOf(index), signers, undefined, rng)
     try {
-      frost.DKG.round2(secret, [...packages])
-      return true
-    } catch {
+      frost.DKG.round2(secret, ours.with(at, suspect))
       return false
+    } catch {
+      return true
     }
-  }
-  const theirs = others(round1, index)
-  if (holds(theirs)) return undefined
-  const ours = theirs.map(({ identifier }) => frost.DKG.round1(identifier, signers, undefined, rng).public)
-  const at = theirs.findIndex((suspect, place) => !holds(ours.with(place, suspect)))
-  const guilty = theirs[at]?.identifier
-  return round1.findIndex((_, each) => identifierOf(each) === guilty)
+  })
+  return round1.findIndex((_, at) => identifierOf(at) === wrong?.identifier)
 }
 
 function others(round1: readonly Round1[], index: number): DKG_Round1[] {
@@ -197,6 +217,10 @@ function wayOf({ id, context }: Place, from: number, to: number): Way {
 function groupKey([first]: readonly Uint8Array[]): Uint8Array {
   if (first === undefined) throw new Error('a key has no commitments')
   return first
+}
+
+function rngOf(context: Context): (length?: number) => Uint8Array<ArrayBuffer> {
+  return (length = 32) => new Uint8Array(context.random(length))
 }
 
 /** Of FROST: the place in the contract's list, counted from 1. */

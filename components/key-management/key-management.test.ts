@@ -1,23 +1,23 @@
 /** Keys of several engines over one chain: made, used, denied, and what goes wrong. */
 import { createPublicKey, randomBytes, verify } from 'node:crypto'
 import { ed25519_FROST as frost } from '@noble/curves/ed25519.js'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { keyPackage, type SigningEngine, SigningError, signTogether } from '../../sdk/client/key-management.ts'
 import { toHex } from '../abi.ts'
-import { chains } from '../test/chains.ts'
+import { localChain } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, type JsonRpc, type Party, party } from '../test/evm.ts'
+import { inProcess } from '../test/in-process.ts'
 import { publishShares } from './contract.ts'
-import { implementations } from './implementations.ts'
 import { readRound1, writeRound1 } from './packages.ts'
+import { http } from './signing.ts'
+import { stateChange } from './state-change.ts'
 import { revive } from './stored.ts'
 
 const [owner, signer, stranger] = [party(), party(), party()]
 const message = new TextEncoder().encode('pay 10 to somebody')
 const ACTIVE = 4n
 const FAILED = 5n
-
-const cases = implementations.flatMap((one) => chains.map((chain) => ({ ...one, chain })))
 
 interface Key {
   status: bigint
@@ -27,22 +27,14 @@ interface Key {
   reason: string
 }
 
-describe.each(cases)('key management in $language on $chain.name', ({ start, chain }) => {
+describe('key management, without a sandbox', () => {
   let rpc: JsonRpc
-  const stops: (() => Promise<void>)[] = []
-  let run: Parameters<typeof device>[0]
-  let authorize: Parameters<typeof device>[3]
   let lastId = 0n
+  const run = inProcess({ http, stateChange, timers: { 1: (_, context) => stateChange(context) } })
 
   beforeAll(async () => {
-    const running = await chain.start()
-    const started = await start()
-    stops.push(running.stop, started.stop)
-    rpc = running.rpc
-    run = started.run
-    authorize = started.authorize
-  }, 120_000)
-  afterAll(() => Promise.all(stops.map((stop) => stop())))
+    ;({ rpc } = await localChain.start())
+  })
 
   interface Engines {
     readonly contract: DeployedContract
@@ -54,7 +46,7 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
     const list = parties.map(({ address }) => ({ engine: address, endpoint: '' }))
     const made = { engines: list, componentSha256: new Uint8Array(32), componentUri: '' }
     const contract = await deploy(rpc, 'KeyManagement', made)
-    return { contract, devices: parties.map((one) => device(run, contract, one, authorize)) }
+    return { contract, devices: parties.map((one) => device(run, contract, one)) }
   }
 
   const policy = (changes: object = {}): object => ({
@@ -100,15 +92,19 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
     [2, 2],
     [2, 3],
     [3, 3],
-  ])('makes a key of which %d of %d engines sign, as node:crypto verifies', async (threshold, count) => {
-    const { id, devices, key, publicKey, contract } = await active(threshold, count)
-    expect(await contract.ask('pending')).toEqual([])
-    const { signature, faults } = await signTogether(id, message, key, asked(devices))
-    expect(faults).toEqual([])
-    expect(holds(signature, publicKey)).toBe(true)
-    expect(holds(signature, publicKey, new Uint8Array([1]))).toBe(false)
-    for (const each of devices) expect(each.failed).toEqual([])
-  }, 60_000)
+  ])(
+    'makes a key of which %d of %d engines sign, as node:crypto verifies',
+    async (threshold, count) => {
+      const { id, devices, key, publicKey, contract } = await active(threshold, count)
+      expect(await contract.ask('pending')).toEqual([])
+      const { signature, faults } = await signTogether(id, message, key, asked(devices))
+      expect(faults).toEqual([])
+      expect(holds(signature, publicKey)).toBe(true)
+      expect(holds(signature, publicKey, new Uint8Array([1]))).toBe(false)
+      for (const each of devices) expect(each.failed).toEqual([])
+    },
+    60_000,
+  )
 
   it('signs with every set of engines that is large enough', async () => {
     const { id, devices, key, publicKey } = await active(2)
@@ -130,7 +126,11 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
     const { signature, faults } = await signTogether(id, message, key, all.with(0, gone))
     expect(holds(signature, publicKey)).toBe(true)
     expect(faults).toEqual([{ engine: 'engine 1', why: 'it could not be asked: refused' }])
-    const alone = signTogether(id, message, key, [gone, { ...gone, name: 'engine 2', index: 1 }, all[2] as SigningEngine])
+    const alone = signTogether(id, message, key, [
+      gone,
+      { ...gone, name: 'engine 2', index: 1 },
+      all[2] as SigningEngine,
+    ])
     await expect(alone).rejects.toThrow(SigningError)
   }, 60_000)
 
@@ -143,7 +143,10 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
         const answer = await (all[1] as SigningEngine).post(path, body)
         if (!path.endsWith('shares')) return answer
         const { share, ...rest } = JSON.parse(answer.body) as { share: string }
-        return { ...answer, body: JSON.stringify({ ...rest, share: share.replace(/^../, (byte) => (byte === '00' ? '01' : '00')) }) }
+        return {
+          ...answer,
+          body: JSON.stringify({ ...rest, share: share.replace(/^../, (byte) => (byte === '00' ? '01' : '00')) }),
+        }
       },
     }
     const { signature, faults } = await signTogether(id, message, key, all.with(1, liar))
@@ -201,7 +204,8 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
     })
     expect(await all.contract.ask('pending')).toEqual([])
     await settle(all)
-    for (const each of all.devices) expect([...each.storage.keys()].filter((name) => !name.startsWith('HELD'))).toEqual([])
+    for (const each of all.devices)
+      expect([...each.storage.keys()].filter((name) => !name.startsWith('HELD'))).toEqual([])
   }, 60_000)
 
   it('fails by name when commitments come without a proof', async () => {
@@ -251,8 +255,8 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
   }, 60_000)
 
   describe('of a request', () => {
-    const post = (one: Device | undefined, uri: string, body: unknown = {}, as: Party | undefined = signer) =>
-      (one as Device).http('POST', uri, { body: JSON.stringify(body), ...(as ? { as } : {}) })
+    const post = (one: Device | undefined, uri: string, body: unknown = {}, as: Party = signer) =>
+      (one as Device).http('POST', uri, { body: JSON.stringify(body), as })
     const commitmentsOf = async (devices: readonly Device[], id: bigint, as = signer) => {
       const answers = await Promise.all(devices.map((one) => post(one, `/keys/${id}/commitments`, {}, as)))
       return answers.map(({ text }) => {
@@ -265,7 +269,8 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
       made = await active(2)
     }, 60_000)
     const first = (): Device => made.devices[0] as Device
-    const change = (changes: object) => made.contract.send(owner, 'setPolicy', { id: made.id, policy_: policy(changes) })
+    const change = (changes: object) =>
+      made.contract.send(owner, 'setPolicy', { id: made.id, policy_: policy(changes) })
     const shareOf = async (body: object, as = signer, one = first()) =>
       post(one, `/keys/${made.id}/signature-shares`, body, as)
 
@@ -349,7 +354,9 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
       ]) {
         expect(await shareOf(body as object)).toMatchObject({ status: 400, text: '{"error":"Malformed request"}' })
       }
-      expect(await first().http('POST', `/keys/${made.id}/signature-shares`, { body: 'no JSON', as: signer })).toMatchObject({ status: 400 })
+      expect(
+        await first().http('POST', `/keys/${made.id}/signature-shares`, { body: 'no JSON', as: signer }),
+      ).toMatchObject({ status: 400 })
       expect(await shareOf(good)).toMatchObject({ status: 200 })
       const [next] = await commitmentsOf([first()], made.id)
       const invalid = { ...good, commitments: [next, { ...other, hiding: point }] }
@@ -397,7 +404,10 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
     it('signs nothing before a key is made, nor after it was disabled, and forgets its share then', async () => {
       const id = await create(made, 2)
       const uri = `/keys/${id}/commitments`
-      expect(await post(first(), uri)).toMatchObject({ status: 409, text: '{"error":"The key cannot sign: commitments"}' })
+      expect(await post(first(), uri)).toMatchObject({
+        status: 409,
+        text: '{"error":"The key cannot sign: commitments"}',
+      })
       await settle(made)
       expect(await post(first(), uri)).toMatchObject({ status: 200 })
       expect(first().storage.has(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`)).toBe(true)
@@ -424,14 +434,23 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
     await signTogether(id, message, key, overheard)
     const shares = devices.map(({ storage }) => {
       const stored = storage.get(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`) ?? new Uint8Array()
-      return (JSON.parse(Buffer.from(stored).toString(), revive) as { secret: { identifier: string; signingShare: Uint8Array<ArrayBuffer> } }).secret
+      return (
+        JSON.parse(Buffer.from(stored).toString(), revive) as {
+          secret: { identifier: string; signingShare: Uint8Array<ArrayBuffer> }
+        }
+      ).secret
     })
     const secretKey = frost.combineSecret(shares.slice(0, 2), key.signers)
     expect(holds(frost.sign(message, secretKey), publicKey)).toBe(true)
 
     const disk = [...(devices[0] as Device).storage.values()].map((value) => Buffer.from(value).toString('latin1'))
     const chainTraffic = devices.flatMap(({ sent }) => sent.map(toHex))
-    const dump = [...disk, ...disk.map((text) => Buffer.from(text, 'latin1').toString('hex')), ...chainTraffic, ...bodies].join('\n')
+    const dump = [
+      ...disk,
+      ...disk.map((text) => Buffer.from(text, 'latin1').toString('hex')),
+      ...chainTraffic,
+      ...bodies,
+    ].join('\n')
     expect(dump).toContain(toHex((shares[0] as { signingShare: Uint8Array }).signingShare))
     for (const secret of [secretKey, ...shares.slice(1).map(({ signingShare }) => signingShare)]) {
       expect(dump).not.toContain(toHex(secret))
@@ -439,11 +458,15 @@ describe.each(cases)('key management in $language on $chain.name', ({ start, cha
     }
     // What one engine has is one point of a line: on its own it says nothing of where the line begins.
     expect(() => frost.combineSecret(shares.slice(0, 1), key.signers)).toThrow()
-    const guessed = { identifier: (shares[1] as { identifier: string }).identifier, signingShare: new Uint8Array(32).fill(1) }
+    const guessed = {
+      identifier: (shares[1] as { identifier: string }).identifier,
+      signingShare: new Uint8Array(32).fill(1),
+    }
     const wrong = frost.combineSecret([shares[0] as typeof guessed, guessed], key.signers)
     expect(Buffer.compare(wrong, secretKey)).not.toBe(0)
     // Nothing that opens a message of the key generation is left on any disk.
-    for (const { storage } of devices) expect([...storage.keys()].some((name) => name.startsWith('GENERATIONS'))).toBe(false)
+    for (const { storage } of devices)
+      expect([...storage.keys()].some((name) => name.startsWith('GENERATIONS'))).toBe(false)
     expect(await contract.ask('pending')).toEqual([])
   }, 60_000)
 })

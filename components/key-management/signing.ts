@@ -6,8 +6,8 @@
  */
 import type { NonceCommitments } from '@noble/curves/abstract/frost.js'
 import { ed25519_FROST as frost } from '@noble/curves/ed25519.js'
-import { equal, fromHex, toHex } from '../abi.ts'
 import type { Context, Request, Response } from 'vouchsafe/component'
+import { equal, fromHex, toHex } from '../abi.ts'
 import * as contract from './contract.ts'
 import { addNonces, countShare, takeNonces } from './nonces.ts'
 import { type KeyShare, loadKeyShare } from './stored.ts'
@@ -52,7 +52,12 @@ function commitments({ id, caller, share }: Asked, context: Context): Response {
   const made = frost.commit(share.secret, rng)
   const expires = addNonces(id, caller, made, context)
   const { identifier, hiding, binding } = made.commitments
-  return json(200, { identifier, hiding: toHex(hiding), binding: toHex(binding), expires: new Date(expires).toISOString() })
+  return json(200, {
+    identifier,
+    hiding: toHex(hiding),
+    binding: toHex(binding),
+    expires: new Date(expires).toISOString(),
+  })
 }
 
 function signatureShare({ id, caller, policy, share }: Asked, request: Request, context: Context): Response {
@@ -83,7 +88,8 @@ interface Parsed {
 function parse(request: Request, { secret, public: { signers, verifyingShares } }: KeyShare): Parsed | undefined {
   try {
     const { message, commitments } = request.json() as Record<string, unknown>
-    if (typeof message !== 'string' || message.length > 2 * LONGEST_MESSAGE || !Array.isArray(commitments)) return undefined
+    if (typeof message !== 'string' || message.length > 2 * LONGEST_MESSAGE || !Array.isArray(commitments))
+      return undefined
     if (commitments.length < signers.min || commitments.length > signers.max) return undefined
     const parsed = commitments.map(parseCommitments)
     const identifiers = new Set(parsed.map(({ identifier }) => identifier))

@@ -1,7 +1,7 @@
 /** What an engine keeps of keys in its storage. It leaves the engine in no other way than encrypted, and most of it never. */
 import type { DKG_Secret, FrostPublic, FrostSecret } from '@noble/curves/abstract/frost.js'
-import { fromHex, toHex } from '../abi.ts'
 import type { Context } from 'vouchsafe/component'
+import { fromHex, toHex } from '../abi.ts'
 
 /** While a key is being made: its secrets, and what was published of them. */
 export interface Generation {
@@ -26,7 +26,7 @@ const GENERATIONS = 'GENERATIONS'
 const SHARES = 'KEY-SHARES'
 
 export function loadGeneration(id: bigint, context: Context): Generation | undefined {
-  return load<Generation>(GENERATIONS, id, context)
+  return load(GENERATIONS, id, context) as Generation | undefined
 }
 
 export function storeGeneration(id: bigint, generation: Generation, context: Context): void {
@@ -39,7 +39,7 @@ export function forgetGeneration(id: bigint, context: Context): void {
 }
 
 export function loadKeyShare(id: bigint, context: Context): KeyShare | undefined {
-  return load<KeyShare>(SHARES, id, context)
+  return load(SHARES, id, context) as KeyShare | undefined
 }
 
 export function storeKeyShare(id: bigint, share: KeyShare, context: Context): void {
@@ -61,9 +61,9 @@ export function dkgSecret({ identifier, coefficients, commitment, threshold, eng
   }
 }
 
-function load<T>(bucket: string, id: bigint, context: Context): T | undefined {
+function load(bucket: string, id: bigint, context: Context): unknown {
   const stored = context.storage(bucket).get(String(id))
-  return stored && (JSON.parse(new TextDecoder().decode(stored), revive) as T)
+  return stored && JSON.parse(new TextDecoder().decode(stored), revive)
 }
 
 function store(bucket: string, id: bigint, value: unknown, context: Context): void {

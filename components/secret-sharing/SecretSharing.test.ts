@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DeployedContract, deploy, type JsonRpc, party } from '../test/evm.ts'
 import { chains } from '../test/chains.ts'
+import { type DeployedContract, deploy, type JsonRpc, party } from '../test/evm.ts'
 
 const engines = [party(), party(), party()] as const
 const [owner, stranger] = [party(), party()]

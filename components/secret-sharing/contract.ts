@@ -1,6 +1,7 @@
 /** What the component asks of its contract, SecretSharing.sol, and tells it. */
-import { answer, callData, uint } from '../abi.ts'
+
 import type { Context } from 'vouchsafe/component'
+import { answer, callData, uint } from '../abi.ts'
 
 /** The first four bytes of the Keccak-256 of each signature. */
 export const selectors = {

@@ -4,8 +4,8 @@
  * that the owner opened there. Whatever the contract is to delete is forgotten.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
-import { equal } from '../abi.ts'
 import type { Context, Request, Response } from 'vouchsafe/component'
+import { equal } from '../abi.ts'
 import { deletionQueue, ownIndex, registerDeleted, type Sharing, sharingOf } from './contract.ts'
 import { announce, announceAgain, toBytes } from './unconfirmed.ts'
 

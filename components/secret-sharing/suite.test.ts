@@ -1,10 +1,11 @@
 /** The secret sharing component, however it is written, and on whatever chain. */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { chains } from '../test/chains.ts'
+import { bundleComponent, compileAssembly } from '../../build/components.js'
+import { hardhatNode, localChain } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, type JsonRpc, party } from '../test/evm.ts'
-import { implementations } from './implementations.ts'
+import { inRuntime } from '../test/in-runtime.ts'
 
 const engines = [party(), party(), party()] as const
 const [owner, stranger] = [party(), party()]
@@ -15,9 +16,15 @@ const hash = (share: Uint8Array): Uint8Array => new Uint8Array(createHash('sha25
 const share = (size = 48): Uint8Array => new Uint8Array(randomBytes(size))
 const failure = (sentence: string): string => `{ "error": "${sentence}" }`
 
-const cases = implementations.flatMap((one) => chains.map((chain) => ({ ...one, chain })))
+const typescript = () => bundleComponent('secret-sharing')
+const assemblyScript = () => Promise.resolve(compileAssembly('secret-sharing'))
+const cases = [
+  { language: 'TypeScript', bytesOf: typescript, chain: localChain },
+  { language: 'TypeScript', bytesOf: typescript, chain: hardhatNode },
+  { language: 'AssemblyScript', bytesOf: assemblyScript, chain: localChain },
+]
 
-describe.each(cases)('the secret sharing component in $language on $chain.name', ({ start, chain }) => {
+describe.each(cases)('the secret sharing component in $language on $chain.name', ({ bytesOf, chain }) => {
   let rpc: JsonRpc
   const stops: (() => Promise<void>)[] = []
   let contract: DeployedContract
@@ -26,7 +33,7 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
 
   beforeAll(async () => {
     const running = await chain.start()
-    const { run, stop, authorize } = await start()
+    const { run, stop, authorize } = await inRuntime(await bytesOf())
     stops.push(running.stop, stop)
     rpc = running.rpc
     const made = { engines: list, componentSha256: new Uint8Array(32), componentUri: '' }
@@ -55,7 +62,8 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     }
     return sharing
   }
-  const stateOf = async (id: bigint) => (await contract.ask('sharing', id)) as { uploaded: boolean[]; downloadDeadline: bigint }
+  const stateOf = async (id: bigint) =>
+    (await contract.ask('sharing', id)) as { uploaded: boolean[]; downloadDeadline: bigint }
 
   it('stores a share, says so to the contract, and gives it back in the window', async () => {
     const { id, shares, uri } = await uploaded()

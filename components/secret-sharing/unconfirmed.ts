@@ -3,8 +3,9 @@
  * can fail after the owner was told that the share is stored; so whatever is older than a minute is looked for in the contract, and
  * told to it again until it is there.
  */
-import { concat } from '../abi.ts'
+
 import type { Context } from 'vouchsafe/component'
+import { concat } from '../abi.ts'
 import { ownIndex, registerShared, sharingOf } from './contract.ts'
 
 /** How long a transaction has, before it is sent again. */
@@ -56,7 +57,9 @@ function isUnconfirmed(id: bigint, context: Context): boolean {
 
 function ends(context: Context): { readonly head: bigint; readonly tail: bigint } {
   const stored = context.storage(BUCKET).get(ENDS)
-  return stored ? { head: fromBytes(stored.subarray(0, 8)), tail: fromBytes(stored.subarray(8)) } : { head: 0n, tail: 0n }
+  return stored
+    ? { head: fromBytes(stored.subarray(0, 8)), tail: fromBytes(stored.subarray(8)) }
+    : { head: 0n, tail: 0n }
 }
 
 function setEnds(head: bigint, tail: bigint, context: Context): void {

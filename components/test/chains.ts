@@ -9,20 +9,25 @@ export interface TestChain {
   readonly start: () => Promise<{ readonly rpc: JsonRpc; readonly stop: () => Promise<void> }>
 }
 
-export const chains: readonly TestChain[] = [
-  { name: 'hardhat node', start: startHardhat },
-  {
-    name: 'the local chain',
-    start: async () => ({ rpc: await localJsonRpc(inMemory(), () => new Date()), stop: () => Promise.resolve() }),
-  },
-]
+export const hardhatNode: TestChain = { name: 'hardhat node', start: startHardhat }
+
+export const localChain: TestChain = {
+  name: 'the local chain',
+  start: async () => ({ rpc: await localJsonRpc(inMemory(), () => new Date()), stop: () => Promise.resolve() }),
+}
+
+export const chains: readonly TestChain[] = [hardhatNode, localChain]
 
 function inMemory(): BlockFiles {
   const blocks = new Map<number, string>()
   return {
     name: 'memory',
     read: (number) => blocks.get(number),
-    create: (number, text) => !blocks.has(number) && blocks.set(number, text) !== undefined,
+    create: (number, text) => {
+      if (blocks.has(number)) return false
+      blocks.set(number, text)
+      return true
+    },
     numbers: () => [...blocks.keys()],
   }
 }

@@ -51,7 +51,9 @@ export function device(run: Run, contract: DeployedContract, party: Party, autho
       const named = Object.fromEntries(given.map(({ name, values }) => [name, values.join(', ')]))
       return { status, headers: named, body: answer, text: new TextDecoder().decode(answer) }
     },
-    stateChange: async () => void (await call({ kind: 'state-change' })),
+    stateChange: async () => {
+      await call({ kind: 'state-change' })
+    },
     timer: async (id) => {
       self.timers.delete(id)
       await call({ kind: 'timer', id, payload: new Uint8Array() })
@@ -126,4 +128,3 @@ async function apply({ effects }: Extract<Outcome, { kind: 'done' }>, contract: 
 function nameOf(bucket: Uint8Array, key: Uint8Array): string {
   return `${Buffer.from(bucket).toString()}/${Buffer.from(key).toString('hex')}`
 }
-

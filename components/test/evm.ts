@@ -1,9 +1,9 @@
 /** What tests do on an EVM chain, whichever answers: make contracts, send transactions, ask. */
 import { randomBytes } from 'node:crypto'
-import { addr, Transaction } from 'micro-eth-signer'
-import { createContract, deployContract, type ParsedABI } from 'micro-eth-signer/abi.js'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { addr, Transaction } from 'micro-eth-signer'
+import { createContract, deployContract, type ParsedABI } from 'micro-eth-signer/abi.js'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
 
 export type { JsonRpc }
@@ -81,9 +81,7 @@ async function submit(rpc: JsonRpc, from: Party, to: string, data: string): Prom
   const nonce = BigInt((await rpc('eth_getTransactionCount', [from.address, 'latest'])) as string)
   const chainId = BigInt((await rpc('eth_chainId', [])) as string)
   const fields = { type: 'legacy', to, nonce, value: 0n, gasLimit: 10_000_000n, gasPrice: 0n, data, chainId } as const
-  return (await rpc('eth_sendRawTransaction', [
-    Transaction.prepare(fields).signBy(from.key).toHex(),
-  ])) as string
+  return (await rpc('eth_sendRawTransaction', [Transaction.prepare(fields).signBy(from.key).toHex()])) as string
 }
 
 interface Receipt {

@@ -3,10 +3,9 @@
  * of the chain is answered in the second try: the call begins again whenever an answer is missing, with the same random numbers.
  */
 import { createHash } from 'node:crypto'
-import type { Effects, Host, Outcome, StorageChange } from '../../src/component/runtime.ts'
-import type { Call } from '../../src/component/runtime.ts'
-import { headerValue } from '../../src/offchain/http-data.ts'
 import type { Context, Key, Request, Response } from '../../sdk/component/index.ts'
+import type { Call, Host, Outcome, StorageChange } from '../../src/component/runtime.ts'
+import { headerValue } from '../../src/offchain/http-data.ts'
 
 export interface Guest {
   http?(request: Request, context: Context): Response
@@ -54,9 +53,10 @@ function once(
   const response = answered && {
     status: answered.status,
     headers: Object.entries(answered.headers ?? {}).map(([name, value]) => ({ name, values: [value] })),
-    body: typeof answered.body === 'string' ? new TextEncoder().encode(answered.body) : (answered.body ?? new Uint8Array()),
+    body:
+      typeof answered.body === 'string' ? new TextEncoder().encode(answered.body) : (answered.body ?? new Uint8Array()),
   }
-  return { kind: 'done', response, result: new Uint8Array(), effects: effects as Effects }
+  return { kind: 'done', response, result: new Uint8Array(), effects }
 }
 
 interface Growing {

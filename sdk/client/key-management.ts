@@ -42,14 +42,14 @@ export function keyPackage(round1: readonly Uint8Array[], threshold: number, pub
     all.reduce((sum, points) => sum.add(points[degree] ?? Point.ZERO), Point.ZERO),
   )
   const shareAt = (at: bigint): Uint8Array<ArrayBuffer> =>
-    new Uint8Array(
-      sums.reduceRight((sum, point) => sum.multiplyUnsafe(at).add(point), Point.ZERO).toBytes(),
-    )
+    new Uint8Array(sums.reduceRight((sum, point) => sum.multiplyUnsafe(at).add(point), Point.ZERO).toBytes())
   const commitments = sums.map((point) => new Uint8Array(point.toBytes()))
   if (Buffer.compare(commitments[0] ?? new Uint8Array(), publicKey) !== 0) {
     throw new Error('what the engines published does not give the public key of the contract')
   }
-  const verifyingShares = Object.fromEntries(round1.map((_, index) => [identifierOf(index), shareAt(BigInt(index + 1))]))
+  const verifyingShares = Object.fromEntries(
+    round1.map((_, index) => [identifierOf(index), shareAt(BigInt(index + 1))]),
+  )
   return { signers: { min: threshold, max: round1.length }, commitments, verifyingShares }
 }
 
@@ -68,9 +68,15 @@ export async function signTogether(
     const left = engines.filter((engine) => !faults.has(engine))
     const signers = await committed(id, left, key.signers.min, faults)
     if (signers.length < key.signers.min) throw new SigningError(listOf(faults), key.signers.min)
-    const signature = await attempt(id, message, key, signers, faults)
+    const signature = await attempt({ id, message, key }, signers, faults)
     if (signature) return { signature, faults: listOf(faults) }
   }
+}
+
+interface Wanted {
+  readonly id: bigint
+  readonly message: Uint8Array
+  readonly key: FrostPublic
 }
 
 interface Committed {
@@ -105,8 +111,8 @@ async function commitmentsOf(
   if (answer === undefined) return undefined
   try {
     const identifier = identifierOf(engine.index)
-    if (answer['identifier'] !== identifier) throw new Error('it answered as another engine')
-    const [hiding, binding] = [pointOf(answer['hiding']), pointOf(answer['binding'])]
+    if (answer.identifier !== identifier) throw new Error('it answered as another engine')
+    const [hiding, binding] = [pointOf(answer.hiding), pointOf(answer.binding)]
     return { engine, commitments: { identifier, hiding, binding } }
   } catch (error) {
     faults.set(engine, `its commitments are wrong: ${String(error)}`)
@@ -116,14 +122,16 @@ async function commitmentsOf(
 
 /** Undefined when one of the shares was not there or wrong: then that engine is among the faults. */
 async function attempt(
-  id: bigint,
-  message: Uint8Array,
-  key: FrostPublic,
+  { id, message, key }: Wanted,
   signers: readonly Committed[],
   faults: Map<SigningEngine, string>,
 ): Promise<Uint8Array | undefined> {
   const list = signers.map(({ commitments }) => commitments)
-  const text = list.map(({ identifier, hiding, binding }) => ({ identifier, hiding: hex(hiding), binding: hex(binding) }))
+  const text = list.map(({ identifier, hiding, binding }) => ({
+    identifier,
+    hiding: hex(hiding),
+    binding: hex(binding),
+  }))
   const body = JSON.stringify({ message: hex(message), commitments: text })
   const signed = new Uint8Array(message)
   const shares: Record<string, Uint8Array<ArrayBuffer>> = {}
@@ -131,7 +139,7 @@ async function attempt(
     signers.map(async ({ engine, commitments: { identifier } }) => {
       const answer = await ask(engine, `/keys/${id}/signature-shares`, body, faults)
       if (answer === undefined) return
-      const share = right(key, list, signed, identifier, answer['share'])
+      const share = whenRight(answer.share, (given) => frost.verifyShare(key, list, signed, identifier, given))
       if (share) shares[identifier] = share
       else faults.set(engine, 'its signature share is wrong')
     }),
@@ -140,16 +148,14 @@ async function attempt(
   return frost.aggregate(key, list, signed, shares)
 }
 
-function right(
-  key: FrostPublic,
-  list: NonceCommitments[],
-  message: Uint8Array<ArrayBuffer>,
-  identifier: string,
+/** Undefined when it is no share, or a wrong one. */
+function whenRight(
   answered: unknown,
+  isRight: (share: Uint8Array<ArrayBuffer>) => boolean,
 ): Uint8Array<ArrayBuffer> | undefined {
   try {
     const share = bytesOf(answered)
-    return frost.verifyShare(key, list, message, identifier, share) ? share : undefined
+    return isRight(share) ? share : undefined
   } catch {
     return undefined
   }
