@@ -11,6 +11,7 @@ import type { Entry } from './contract-entry.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
 import type { Limits } from './limits.ts'
+import { toWire, type WireResponse } from './response.ts'
 import type { Ended } from './timer-book.ts'
 
 /** A contract and its component at one block. */
@@ -34,7 +35,8 @@ export interface Asked {
 export type Performed =
   | {
       readonly kind: 'done'
-      readonly response: HttpResponseData | undefined
+      /** Of the HTTP hook. */
+      readonly response: WireResponse | undefined
       readonly result: Uint8Array
       readonly effects: Effects
       readonly block: Block
@@ -76,13 +78,27 @@ async function runOnce(
   const seen: Seen = new Map()
   const outcome = await run(context, target, asked.hook, seen)
   if (outcome.kind !== 'done') return { kind: outcome.kind }
-  const { response, effects, result } = outcome
+  const { effects, result } = outcome
+  const response = asked.hook.kind === 'http' ? wireOf(context, target, outcome.response) : undefined
+  // What cannot be sent is no good end: nothing of it is kept.
+  if (response === 'bad-response') return { kind: response }
   const finished = { contract: contract.address, fence, seen, effects, status: response?.status, ended: asked.ended }
   if (asked.mode === 'shared' && isWriting(finished)) return 'again'
   const committed = await commitCall(context, finished)
   if (committed === 'conflict') return 'again'
   if (committed !== 'committed') return refusedBy(context, target, committed)
   return { kind: 'done', response, result, effects, block }
+}
+
+function wireOf(
+  { log, config }: EngineContext,
+  { contract: { address } }: CallTarget,
+  response: HttpResponseData | undefined,
+): WireResponse | 'bad-response' {
+  const wire = response === undefined ? 'there is no response' : toWire(response, config.cors)
+  if (typeof wire !== 'string') return wire
+  log.warn({ event: 'bad_component_response', contract: address, why: wire }, 'it cannot be sent')
+  return 'bad-response'
 }
 
 function refusedBy(

@@ -44,7 +44,10 @@ export function createTimerBook(store: EngineStore): TimerBook {
   const known = new Map<string, Known>()
   const running = new Set<string>()
   const ofContract = (contract: Address): TimerRow[] =>
-    [...known.values()].map(({ row }) => row).filter((row) => row.contract === contract)
+    [...known.values()]
+      .map(({ row }) => row)
+      .filter((row) => row.contract === contract)
+      .sort((one, other) => one.id - other.id)
   return {
     load: async () => {
       const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createPool } from '../../src/component/pool.ts'
-import type { Call, Component, Host, Hook, Runtime, RuntimeLimits } from '../../src/component/runtime.ts'
+import type { Call, Component, Hook, Host, Runtime, RuntimeLimits } from '../../src/component/runtime.ts'
 import { WORKER_DIRECTORY } from './component-directory.ts'
 
 export const LIMITS: RuntimeLimits = {
