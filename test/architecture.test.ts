@@ -75,6 +75,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   cborg: ['codec'],
   jose: ['keys'],
   '@photostructure/sqlite': ['store'],
+  // What stands beside src/: the compiled contracts in components/artifacts/.
+  '..': ['bin'],
 }
 
 interface Import {

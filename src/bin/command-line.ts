@@ -6,7 +6,7 @@ import type { ServiceName } from './services.ts'
 export const VERSION = '0.1.0'
 
 /** Those that are loaded with the execution engine. */
-export type EngineWord = 'engine'
+export type EngineWord = 'engine' | 'chain'
 export type CommandName = ServiceName | EngineWord | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
 
 const USAGES: Readonly<Record<CommandName, string>> = {
@@ -28,6 +28,13 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               a copy of the audit log
   vouchsafe audit verify COPY --certificate PEM [--checkpoint KEPT] [--json]
                                               say whether a copy is right`,
+  chain: `  vouchsafe chain deploy NAME|ARTIFACT.json [--engine ADDRESS=URL ...] [--args JSON]
+                   [--component MODULE] [--component-uri URL]
+  vouchsafe chain send ADDRESS FUNCTION [ARGUMENT ...]
+  vouchsafe chain call ADDRESS FUNCTION [ARGUMENT ...]
+  vouchsafe chain show [ADDRESS] | mine | serve [--port PORT]
+                   [--dir DIR | --rpc URL] [--key KEYFILE] [--artifact NAME|ARTIFACT.json] [--json]
+                                              contracts on the chain in DIR, or on the one of a node`,
 }
 
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
@@ -52,11 +59,14 @@ ${USAGES.audit}
 The reference wallet; it keeps its key and credentials in DIR:
 ${USAGES.wallet}
 
+Contracts with off-chain components; DIR is data/chain unless given, and is made when it is not there:
+${USAGES.chain}
+
 Of any command: --help; of this one: --version
 `
 
 export function usageOf(command: CommandName): string {
-  const note = USAGES[command].includes('FILE') ? `\n${CONFIG_NOTE}.\n` : ''
+  const note = USAGES[command].includes('--config FILE') ? `\n${CONFIG_NOTE}.\n` : ''
   return `Usage:\n${USAGES[command]}\n${note}`
 }
 

@@ -13,6 +13,7 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   callbacks: async (args) => (await import('./callbacks/callbacks.ts')).runCallbacks(args),
   audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
+  chain: async (args) => (await import('./chain/chain.ts')).runChain(args),
 }
 
 function configFile(service: ServiceName, args: string[]): string {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
-import { type Outbound, OutboundError, type OutboundResponse } from '../../http/outbound.ts'
+import { type Outbound, OutboundError, type OutboundRequest, type OutboundResponse } from '../../http/outbound.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -10,12 +10,22 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const PAUSES_MS = [100, 400]
 const BUSY = [429, 502, 503, 504]
 
+export interface Patience {
+  readonly pausesMs?: readonly number[]
+  /** Of each attempt. */
+  readonly timeoutMs?: number
+}
+
 /** Plain http is for addresses of this machine and its network. Rejects as {@link JsonRpc} says. */
-export function httpJsonRpc(url: string, outbound: Outbound, pausesMs: readonly number[] = PAUSES_MS): JsonRpc {
+export function httpJsonRpc(
+  url: string,
+  outbound: Outbound,
+  { pausesMs = PAUSES_MS, timeoutMs = TIMEOUT_MS }: Patience = {},
+): JsonRpc {
   let last = 0
   const attempt = async (body: string, id: number, [pause, ...more]: readonly number[]): Promise<Json> => {
     try {
-      const response = await post(outbound, url, body)
+      const response = await outbound({ ...requestOf(url, body), timeoutMs })
       if (pause === undefined || !BUSY.includes(response.status)) return resultOf(response, id)
     } catch (error) {
       if (pause === undefined || !mayPass(error)) throw error
@@ -29,17 +39,16 @@ export function httpJsonRpc(url: string, outbound: Outbound, pausesMs: readonly 
   }
 }
 
-function post(outbound: Outbound, url: string, body: string): Promise<OutboundResponse> {
-  return outbound({
+function requestOf(url: string, body: string): Omit<OutboundRequest, 'timeoutMs'> {
+  return {
     url,
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body,
-    timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_ANSWER_BYTES,
     // It is the operator who says where the chain is.
     allowPrivateAddresses: true,
-  })
+  }
 }
 
 /** What took all of its time, or is too large, would do so again. */

@@ -1,0 +1,71 @@
+/** Contracts that can be deployed: those that come with us, and those that a compiler wrote to a file. */
+import { readFileSync } from 'node:fs'
+import { artifacts } from '../../../components/artifacts/index.ts'
+import { type AbiItem, functionOf } from '../../chain/evm/abi.ts'
+import { isObject, type Json, own } from '../../codec/json.ts'
+
+export interface Artifact {
+  readonly name: string
+  readonly abi: readonly AbiItem[]
+  /** Hexadecimal, after `0x`. */
+  readonly bytecode: string
+}
+
+export const builtInNames: readonly string[] = Object.keys(artifacts)
+
+/** By the name of one of ours, or a file of Hardhat, Foundry or the like. Throws, in words, when it is none. */
+export function readArtifact(name: string): Artifact {
+  const ours = Object.entries(artifacts).find(([known]) => known.toLowerCase() === name.toLowerCase())
+  if (ours !== undefined) return { name: ours[0], ...ours[1] }
+  if (!name.endsWith('.json')) {
+    throw new Error(
+      `There is no contract ${name}. Those that come with us: ${builtInNames.join(', ')}; others by their file.json.`,
+    )
+  }
+  const artifact = parsed(name)
+  const [abi, bytecode] = [own(artifact, 'abi'), bytecodeOf(own(artifact, 'bytecode'))]
+  if (!Array.isArray(abi) || bytecode === undefined) {
+    throw new Error(`${name} is no compiled contract: it must have "abi" and "bytecode", with all libraries linked`)
+  }
+  const given = own(artifact, 'contractName')
+  return { name: typeof given === 'string' ? given : 'contract', abi: abi as unknown as AbiItem[], bytecode }
+}
+
+function parsed(file: string): Record<string, Json> {
+  const text = readFileSync(file, 'utf8')
+  try {
+    const value = JSON.parse(text) as Json
+    if (isObject(value)) return value
+  } catch {
+    // It is said below.
+  }
+  throw new Error(`${file} is not JSON, or no object`)
+}
+
+/** Foundry has it in an object. */
+function bytecodeOf(value: Json | undefined): string | undefined {
+  const text = isObject(value) ? own(value, 'object') : value
+  if (typeof text !== 'string' || !/^(0x)?([0-9a-f]{2})+$/i.test(text)) return undefined
+  return text.startsWith('0x') ? text : `0x${text}`
+}
+
+/** A function in words, or by its name where a contract is known that has one. Throws, in words, when there is none. */
+export function findFunction(word: string, artifact: string | undefined): AbiItem {
+  if (word.includes('(')) return inWords(word)
+  const known = artifact === undefined ? builtInNames : [artifact]
+  const named = known
+    .flatMap((name) => readArtifact(name).abi)
+    .find(({ type, name }) => type === 'function' && name === word)
+  if (named !== undefined) return named
+  throw new Error(
+    `No contract is known that has a function ${word}. Write it with its types, as in 'post(bytes)', or give --artifact.`,
+  )
+}
+
+function inWords(signature: string): AbiItem {
+  try {
+    return functionOf(signature)
+  } catch (error) {
+    throw new Error(`${signature} is no function: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,136 @@
+/** `vouchsafe chain`: deploys contracts, calls them, and serves a local chain to other tools. */
+
+import { ChainError } from '../../chain/chain.ts'
+import { type AbiItem, decodeAnswer, encodeCall } from '../../chain/evm/abi.ts'
+import { type Json, parseJson } from '../../codec/json.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
+import { readWords, usageOf } from '../command-line.ts'
+import { plain, timeText } from '../terminal.ts'
+import { findFunction } from './artifact.ts'
+import { type Connection, connect, connectionOptions } from './connection.ts'
+import { deploy, deployOptions } from './deploy.ts'
+import { serveChain } from './serve.ts'
+import { transact } from './transactions.ts'
+
+/** What a command has to say: as text, and for programs. */
+interface Said {
+  readonly text: string
+  readonly json: Json
+}
+
+const options = {
+  ...connectionOptions,
+  ...deployOptions,
+  artifact: { type: 'string' },
+  port: { type: 'string', default: '8545' },
+  json: { type: 'boolean', default: false },
+} as const
+
+export async function runChain(args: string[]): Promise<void> {
+  const { values, positionals } = readWords('chain', { args: withNegatives(args), allowPositionals: true, options })
+  const [word = '', first, second, ...rest] = positionals
+  const count = positionals.length - 1
+  if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, portOf(values.port))
+  const run = async (): Promise<Said> => {
+    if (word === 'deploy' && first !== undefined && count === 1) return deployed(await connect(values), first, values)
+    if (word === 'mine' && count === 0) return mined(await connect(values))
+    if (word === 'show' && count <= 1) return shown(await connect(values), first)
+    if ((word === 'send' || word === 'call') && first !== undefined && second !== undefined) {
+      const called = findFunction(second, values.artifact)
+      const input = encodeCall(called, valuesOf(called, rest))
+      const [connection, to] = [await connect(values), addressOf(first)]
+      return word === 'send' ? sent(connection, to, input) : answered(connection, to, { called, input })
+    }
+    throw new Error(usageOf('chain').trimEnd())
+  }
+  const { text, json } = await run()
+  process.stdout.write(values.json ? `${JSON.stringify(json, null, 2)}\n` : text)
+}
+
+/** Negative numbers are no options. */
+function withNegatives(args: string[]): string[] {
+  const at = args.findIndex((arg) => /^-\d+$/.test(arg))
+  return at === -1 || args.includes('--') ? args : [...args.slice(0, at), '--', ...args.slice(at)]
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new Error(`--port ${text} is no port`)
+}
+
+function addressOf(text: string): Address {
+  return orUndefined(() => parseAddress(text)) ?? fail(`${text} is no address: it must have 40 hexadecimal characters`)
+}
+
+function fail(why: string): never {
+  throw new Error(why)
+}
+
+/** Lists and objects are given as JSON, everything else as it is. */
+function valuesOf({ inputs = [] }: AbiItem, words: readonly string[]): readonly Json[] {
+  return words.map((word, at) => {
+    if (!/\]$|^tuple/.test(inputs[at]?.type ?? '')) return word
+    return orUndefined(() => parseJson(word)) ?? fail(`${word} is not JSON, which a list or an object must be`)
+  })
+}
+
+async function deployed(connection: Connection, name: string, words: Parameters<typeof deploy>[2]): Promise<Said> {
+  const result = await deploy(connection, name, words)
+  const text = `${plain(result.contract)} is at ${result.address} (block ${result.block}).\n`
+  const engine = `Engines know it as ${parseAddress(result.address)}.\n`
+  const unknown =
+    result.component !== undefined && connection.directory === undefined && words['component-uri'] === ''
+      ? 'Engines must be given its component by their operators: it has no --component-uri.\n'
+      : ''
+  return { text: text + engine + unknown, json: { ...result } }
+}
+
+async function mined({ rpc, chain }: Connection): Promise<Said> {
+  try {
+    await rpc('evm_mine', [])
+  } catch (error) {
+    throw new ChainError(`this chain makes its blocks itself: ${(error as Error).message}`)
+  }
+  const { number, time } = await chain.head()
+  return { text: `Block ${number}, ${timeText(time)}.\n`, json: { block: number, time: time.toISOString() } }
+}
+
+async function shown({ chain, head, directory }: Connection, word: string | undefined): Promise<Said> {
+  if (word === undefined) {
+    const where = directory === undefined ? '' : ` in ${directory}`
+    const json = { chainId: chain.id, block: head.number, hash: head.hash, time: head.time.toISOString() }
+    return { text: `Chain ${chain.id}${where}, at block ${head.number} of ${timeText(head.time)}.\n`, json }
+  }
+  const address = addressOf(word)
+  const contract = await chain.contract(address, head)
+  if (contract === undefined) fail(`At ${evmAddress(address)} there is no contract with an off-chain component.`)
+  const { component, engines = [] } = contract
+  const from = component === undefined || component.uri === '' ? '' : ` from ${plain(component.uri)}`
+  const text = [
+    `${evmAddress(address)}, which engines know as ${address}\n`,
+    component === undefined ? 'names no component\n' : `component ${component.sha256}${from}\n`,
+    engines.length === 0 ? 'no engines\n' : '',
+    ...engines.map((engine) => `engine ${evmAddress(engine.address)} ${plain(engine.endpoint)}\n`),
+  ].join('')
+  return { text, json: { address, component: component ?? null, engines: engines.map((engine) => ({ ...engine })) } }
+}
+
+async function sent(connection: Connection, to: Address, input: Uint8Array): Promise<Said> {
+  const { transaction, block } = await transact(connection, to, input)
+  return { text: `Done, in block ${block}.\n`, json: { transaction, block } }
+}
+
+interface Asked {
+  readonly called: AbiItem
+  readonly input: Uint8Array
+}
+
+async function answered({ chain, head }: Connection, to: Address, { called, input }: Asked): Promise<Said> {
+  const answer = await chain.read(to, input, head)
+  if (answer.length === 0)
+    fail(`${evmAddress(to)} answers nothing: there is no such contract, or no such function in it.`)
+  const json = decodeAnswer(called, answer)
+  return { text: `${typeof json === 'string' ? plain(json) : JSON.stringify(json, null, 2)}\n`, json }
+}

@@ -1,0 +1,75 @@
+/** Which chain a command is about, and as whom: a directory, or the node of a network. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Block } from '../../chain/chain.ts'
+import { chainIdOf, type EvmChain, evmChain } from '../../chain/evm/evm.ts'
+import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
+import type { JsonRpc } from '../../chain/json-rpc.ts'
+import { localJsonRpc } from '../../chain/local/local.ts'
+import { now, outbound } from '../effects.ts'
+import { blockFiles } from './block-files.ts'
+import { httpJsonRpc } from './json-rpc-http.ts'
+
+export const connectionOptions = {
+  dir: { type: 'string' },
+  rpc: { type: 'string' },
+  key: { type: 'string' },
+} as const
+
+export interface Where {
+  readonly dir?: string | undefined
+  readonly rpc?: string | undefined
+  readonly key?: string | undefined
+}
+
+export interface Connection {
+  readonly rpc: JsonRpc
+  readonly node: EvmNode
+  /** Its head is the latest block. */
+  readonly chain: EvmChain
+  readonly head: Block
+  /** Of a local chain. */
+  readonly directory: string | undefined
+  /** The key of who acts. Throws, in words, when there is none. */
+  readonly key: () => Uint8Array
+}
+
+const DEFAULT_DIRECTORY = join('data', 'chain')
+const KEY_BYTES = 32
+
+/** Throws, in words, when the chain cannot be asked. */
+export async function connect({ dir, rpc: url, key }: Where): Promise<Connection> {
+  if (dir !== undefined && url !== undefined)
+    throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
+  if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is no URL of http or https`)
+  const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
+  const rpc =
+    directory === undefined ? httpJsonRpc(url ?? '', outbound) : await localJsonRpc(blockFiles(directory), now)
+  const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0, note: warn })
+  return { rpc, node: evmNode(rpc), chain, head: await chain.head(), directory, key: () => keyOf(key, directory) }
+}
+
+function warn(problem: string): void {
+  process.stderr.write(`${problem}\n`)
+}
+
+/** That of the file; on a local chain one that is made for it, as anybody may do anything there. */
+function keyOf(file: string | undefined, directory: string | undefined): Uint8Array {
+  if (file !== undefined) return readKey(file)
+  if (directory === undefined) throw new Error('On a network you act with a key of your own: give --key FILE.')
+  const own = join(directory, 'key')
+  try {
+    writeFileSync(own, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return readKey(own)
+}
+
+function readKey(file: string): Uint8Array {
+  const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(readFileSync(file, 'utf8').trim()) ?? []
+  if (digits === undefined)
+    throw new Error(`${file} is no key: it must have 64 hexadecimal characters, and nothing else`)
+  return Buffer.from(digits, 'hex')
+}

@@ -1,0 +1,76 @@
+/** `vouchsafe chain deploy`: a contract, with its off-chain component and the engines that are to run it. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
+import { type Json, parseJson } from '../../codec/json.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+import { evmAddress, parseAddress } from '../../offchain/address.ts'
+import { readArtifact } from './artifact.ts'
+import { storeComponent } from './block-files.ts'
+import type { Connection } from './connection.ts'
+import { transact } from './transactions.ts'
+
+export const deployOptions = {
+  engine: { type: 'string', multiple: true, default: [] as string[] },
+  component: { type: 'string' },
+  'component-uri': { type: 'string', default: '' },
+  args: { type: 'string', default: '[]' },
+} as const
+
+export interface DeployWords {
+  readonly engine: readonly string[]
+  readonly component?: string | undefined
+  readonly 'component-uri': string
+  readonly args: string
+}
+
+export interface Deployed {
+  readonly contract: string
+  readonly address: string
+  readonly transaction: string
+  readonly block: number
+  readonly component?: string
+}
+
+/** Throws, in words, when something of it cannot be. */
+export async function deploy(connection: Connection, name: string, words: DeployWords): Promise<Deployed> {
+  const { abi, bytecode, name: contract } = readArtifact(name)
+  const engines = words.engine.map(engineOf)
+  const bytes = words.component === undefined ? undefined : readFileSync(words.component)
+  const digest = bytes === undefined ? '00'.repeat(32) : createHash('sha256').update(bytes).digest('hex')
+  const given = argumentsOf(words.args)
+  const ours = [engines, `0x${digest}`, words['component-uri']]
+  const offChain = beginsAsOurs(abi)
+  if (!offChain && (engines.length > 0 || bytes !== undefined)) {
+    throw new Error(`${contract} is told its engines and its component in a way of its own: give them by --args.`)
+  }
+  const code = encodeConstructor(abi, bytecode, offChain ? [...ours, ...given] : given)
+  const { transaction, block, created } = await transact(connection, undefined, code)
+  if (created === undefined) throw new Error('The node does not say where the contract is.')
+  if (bytes !== undefined && connection.directory !== undefined) storeComponent(connection.directory, bytes)
+  const component = bytes === undefined ? {} : { component: digest }
+  return { contract, address: evmAddress(created), transaction, block, ...component }
+}
+
+/** Of our contracts, and of those written after them: engines, digest, address of the component. */
+function beginsAsOurs(abi: readonly AbiItem[]): boolean {
+  const inputs = abi.find(({ type }) => type === 'constructor')?.inputs ?? []
+  const [engines, digest, uri] = inputs.map(({ type }) => type)
+  return engines === 'tuple[]' && digest === 'bytes32' && uri === 'string'
+}
+
+function engineOf(word: string): Json {
+  const [address = '', ...rest] = word.split('=')
+  const read = orUndefined(() => parseAddress(address))
+  const endpoint = rest.join('=').replace(/\/+$/, '')
+  if (read === undefined || (endpoint !== '' && !URL.canParse(endpoint))) {
+    throw new Error(`--engine ${word}: it must be an address and a URL, as in 0x12…ef=https://engine.example`)
+  }
+  return { engine: evmAddress(read), endpoint }
+}
+
+function argumentsOf(text: string): readonly Json[] {
+  const list = orUndefined(() => parseJson(text))
+  if (!Array.isArray(list)) throw new Error(`--args must be a list in JSON, as in '["0x12…ef", 3]'`)
+  return list
+}

@@ -1,0 +1,188 @@
+/** A node of an EVM chain that is slow, says nonsense, is another, or changes its mind. */
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
+import { createOutbound } from '../../src/bin/outbound.ts'
+import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
+import { ChainError } from '../../src/chain/chain.ts'
+import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
+import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
+import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
+
+const STARTS_MS = 60_000
+const CONTRACT = `00${'aa'.repeat(20)}`
+const BLOCK = { number: 5, hash: `0x${'05'.repeat(32)}`, time: new Date(5000) }
+
+const over = (url: string): JsonRpc => httpJsonRpc(url, createOutbound(), { pausesMs: [10], timeoutMs: 1000 })
+
+async function server(listener: RequestListener): Promise<string> {
+  const http = createServer(listener).listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  onTestFinished(() => {
+    http.close()
+    http.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`
+}
+
+/** Answers as its chain id is 7, and everything else by the table. */
+function answering(answers: Readonly<Record<string, unknown>>): JsonRpc {
+  return (method) => {
+    const answer = method === 'eth_chainId' ? '0x7' : answers[method]
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
+  }
+}
+
+const chainOf = (answers: Readonly<Record<string, unknown>>, notes: string[] = []) =>
+  evmChain(answering(answers), { id: '7', confirmations: 0, note: (problem) => notes.push(problem) })
+
+describe('a server of JSON-RPC', () => {
+  it.each<[string, RequestListener]>([
+    ['answers nothing', () => undefined],
+    ['is no JSON', (_, response) => response.end('<html>')],
+    ['is JSON of another kind', (_, response) => response.end('[1]')],
+    ['answers another question', (_, response) => response.end('{"jsonrpc":"2.0","id":99,"result":"0x7"}')],
+    ['has no result', (_, response) => response.end('{"jsonrpc":"2.0","id":1}')],
+    ['is nested too deep', (_, response) => response.end('['.repeat(100_000))],
+    ['never ends', (_, response) => flood(response)],
+    ['is overloaded', (_, response) => response.writeHead(503).end()],
+    ['closes the connection', (request) => request.socket.destroy()],
+  ])('%s: the chain cannot be asked', async (_, listener) => {
+    const refused = chainIdOf(over(await server(listener)))
+    await expect(refused).rejects.toMatchObject({ name: 'ChainError', reverted: false })
+  })
+
+  it('is asked again when the connection fails, and is not when it answers', async () => {
+    let asked = 0
+    const url = await server((request, response) => {
+      asked += 1
+      if (asked === 1) request.socket.destroy()
+      else response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}')
+    })
+    await expect(chainIdOf(over(url))).rejects.toThrow('the node of the chain refuses eth_chainId: no')
+    expect(asked).toBe(2)
+  })
+})
+
+function flood(response: Parameters<RequestListener>[1]): void {
+  const more = (): void => {
+    while (!response.destroyed && response.write('x'.repeat(65_536)));
+    if (!response.destroyed) response.once('drain', more)
+  }
+  more()
+}
+
+describe('what a node answers', () => {
+  it.each([
+    ['a head without a hash', { eth_blockNumber: '0x5', eth_getBlockByNumber: { number: '0x5', timestamp: '0x5' } }],
+    ['a head that is no object', { eth_blockNumber: '0x5', eth_getBlockByNumber: 'no' }],
+    ['a number past all numbers', { eth_blockNumber: `0x${'f'.repeat(40)}` }],
+    ['a number as a number', { eth_blockNumber: 5 }],
+    ['its newest block nowhere', { eth_blockNumber: '0x5', eth_getBlockByNumber: null }],
+  ])('%s is no head', async (_, answers) => {
+    await expect(chainOf(answers).head()).rejects.toThrow(ChainError)
+  })
+
+  it.each([
+    ['is cut', `0x${'00'.repeat(31)}20`],
+    ['points past its end', `0x${'ff'.repeat(32)}`],
+    ['has more engines than bytes', `0x${'00'.repeat(31)}20${'00'.repeat(28)}00000300`],
+    ['has engines without end', `0x${'00'.repeat(31)}20${'7f'.repeat(32)}`],
+  ])('to engines() %s: the contract is not served, and somebody is told', async (_, answer) => {
+    const notes: string[] = []
+    expect(await chainOf({ eth_call: answer }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(notes).toEqual([expect.stringContaining('what engines() answers cannot be read') as string])
+  })
+
+  it('to engines() may point a thousand times to one long text: it is read no further than it is long', async () => {
+    const word = (value: number): string => value.toString(16).padStart(64, '0')
+    const count = 1000
+    const tuple = word(1) + word(64) + word(2048) + '61'.repeat(2048)
+    const answer = `0x${word(32)}${word(count)}${word(32 * count).repeat(count)}${tuple}`
+    const notes: string[] = []
+    expect(await chainOf({ eth_call: answer }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(notes[0]).toContain('is no URL')
+  })
+
+  it('is a revert: the contract has no component; is a failure: nothing is known of it', async () => {
+    const reverted = new JsonRpcError(3, 'execution reverted', '0x')
+    expect(await chainOf({ eth_call: reverted }).contract(CONTRACT, BLOCK)).toBeUndefined()
+    const failed = new JsonRpcError(-32000, 'header not found')
+    await expect(chainOf({ eth_call: failed }).contract(CONTRACT, BLOCK)).rejects.toMatchObject({ reverted: false })
+  })
+
+  it('is too much for so many blocks at once: they are asked for in halves', async () => {
+    const asked: string[] = []
+    const rpc: JsonRpc = (method, [filter]) => {
+      if (method !== 'eth_getLogs') return Promise.resolve('0x7')
+      const { fromBlock, toBlock } = filter as { fromBlock: string; toBlock: string }
+      asked.push(`${Number(fromBlock)}-${Number(toBlock)}`)
+      if (Number(toBlock) - Number(fromBlock) > 1) return Promise.reject(new JsonRpcError(-32005, 'too many blocks'))
+      return Promise.resolve(Number(fromBlock) === 5 ? [{ address: `0x${'aa'.repeat(20)}` }] : [])
+    }
+    const chain = evmChain(rpc, { id: '7', confirmations: 0 })
+    const to = { ...BLOCK, number: 8 }
+    expect(await chain.changed([CONTRACT], { ...BLOCK, number: 2 }, to)).toEqual([CONTRACT])
+    expect(asked).toEqual(['3-8', '3-5', '3-4', '5-5', '6-8', '6-7', '8-8'])
+    expect(await chain.changed([CONTRACT], { ...BLOCK, number: 0 }, { ...BLOCK, number: 1_000_000 })).toEqual([
+      CONTRACT,
+    ])
+  })
+
+  it('lists the contracts of a registry', async () => {
+    const address = `00${'bb'.repeat(20)}`
+    const answer = `0x${'00'.repeat(31)}20${'00'.repeat(31)}01${'00'.repeat(12)}${'bb'.repeat(20)}`
+    const open = (registry: string) =>
+      evmChain(answering({ eth_call: answer }), { id: '7', confirmations: 0, registry })
+    expect(await open(CONTRACT).contracts?.(BLOCK)).toEqual([address])
+    expect(chainOf({}).contracts).toBeUndefined()
+  })
+})
+
+describe('a hardhat node', () => {
+  let hardhat: Hardhat
+  let under: ChainUnderTest
+  beforeAll(async () => {
+    hardhat = await startHardhat()
+    const rpc = httpJsonRpc(hardhat.url, createOutbound())
+    under = { rpc, id: await chainIdOf(rpc), key: HARDHAT_KEY }
+  }, STARTS_MS)
+  afterAll(() => hardhat.stop())
+
+  it('changes its blocks: those that were taken back are none of the chain, and what was in them is pending again', async () => {
+    const contract = await deployedComponent(under)
+    const chain = evmChain(under.rpc, { id: under.id, confirmations: 0 })
+    const account = chain.account(under.key)
+    const before = await chain.head()
+    const snapshot = await under.rpc('evm_snapshot', [])
+    const transaction = await account.sign(contract, call('post(bytes)', '0x01'), 0n, await account.nextNonce())
+    await account.submit(transaction)
+    const gone = await chain.head()
+    expect(await account.outcome(transaction)).toBe('included')
+    await under.rpc('evm_revert', [snapshot])
+    expect(await chain.has(gone)).toBe(false)
+    expect(await chain.has(before)).toBe(true)
+    expect(await account.outcome(transaction)).toBe('pending')
+    // Another takes its place, at the same height.
+    expect(await sent(account, contract, call('post(bytes)', '0x02'))).toBe('included')
+    expect((await chain.head()).number).toBe(gone.number)
+    expect(await chain.has(gone)).toBe(false)
+    expect(await account.outcome(transaction)).toBe('lost')
+  })
+
+  it(
+    'is killed and started again: it is asked again which chain it is of',
+    async () => {
+      const chain = evmChain(under.rpc, { id: under.id, confirmations: 0 })
+      const before = await chain.head()
+      await hardhat.stop()
+      await expect(chain.head()).rejects.toThrow('the chain cannot be asked')
+      hardhat = await startHardhat(hardhat.port)
+      expect((await chain.head()).number).toBe(0)
+      expect(await chain.has(before)).toBe(false)
+    },
+    STARTS_MS,
+  )
+})

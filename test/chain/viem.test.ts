@@ -1,0 +1,151 @@
+/** Transactions, the ABI, and the answers of a local chain, compared with viem. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { builtIn, ENGINE_1 } from '../../src/chain/chain.contract.ts'
+import { decodeAnswer, encodeCall, encodeConstructor, functionOf } from '../../src/chain/evm/abi.ts'
+import { evmAccount } from '../../src/chain/evm/account.ts'
+import { readComponent, readContracts, readEngines } from '../../src/chain/evm/contract.ts'
+import { chainIdOf } from '../../src/chain/evm/evm.ts'
+import { evmNode } from '../../src/chain/evm/node.ts'
+import { revertReason } from '../../src/chain/evm/revert.ts'
+import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { evmAddress } from '../../src/offchain/address.ts'
+import { privateKeyToAccount, viem } from '../support/viem.ts'
+
+const KEY = Buffer.from('51'.repeat(32), 'hex')
+const TO = `00${'ab'.repeat(20)}`
+const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
+const bytes = (text: string): Uint8Array => Buffer.from(text.slice(2), 'hex')
+
+const component = builtIn('Component')
+
+describe('transactions, as viem reads them', () => {
+  const accountOn = (baseFee: string | undefined) => {
+    const answers: Readonly<Record<string, unknown>> = {
+      eth_estimateGas: '0x5208',
+      eth_gasPrice: '0x77',
+      eth_maxPriorityFeePerGas: '0x5',
+      eth_getBlockByNumber: { number: '0x1', hash: `0x${'01'.repeat(32)}`, timestamp: '0x1', baseFeePerGas: baseFee },
+    }
+    const node = evmNode((method) => Promise.resolve(answers[method] ?? null))
+    const options = { node, chainId: 31_337n, head: () => Promise.resolve(1), ready: () => Promise.resolve() }
+    return evmAccount(KEY, options)
+  }
+
+  it.each([
+    ['of EIP-1559', '0x64', { type: 'eip1559', maxFeePerGas: 205n, maxPriorityFeePerGas: 5n }],
+    ['of a chain without base fee', undefined, { type: 'legacy', gasPrice: 0x77n }],
+  ])('%s', async (_, baseFee, fees) => {
+    const account = accountOn(baseFee)
+    const { raw, hash } = await account.sign(TO, bytes('0xdeadbeef'), 0n, 7)
+    expect(viem.parseTransaction(raw)).toMatchObject({
+      ...fees,
+      chainId: 31_337,
+      nonce: 7,
+      gas: 26_250n,
+      to: evmAddress(TO),
+      data: '0xdeadbeef',
+    })
+    expect(viem.keccak256(raw)).toBe(hash)
+    const signer = await viem.recoverTransactionAddress({ serializedTransaction: raw })
+    expect(signer).toBe(privateKeyToAccount(hex(KEY)).address)
+    expect(signer.toLowerCase()).toBe(evmAddress(account.address))
+    expect(viem.parseTransaction((await account.sign(TO, bytes('0x'), 99_999n, 8)).raw)).toMatchObject({ gas: 99_999n })
+    expect(viem.parseTransaction((await account.sign(undefined, bytes('0x60'), 0n, 9)).raw).to).toBeUndefined()
+  })
+})
+
+describe('the ABI, as viem writes and reads it', () => {
+  it('of engines(), component() and contracts(), for any value', () => {
+    const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((raw) => hex(raw))
+    const engine = fc.record({ engine: address, endpoint: fc.webUrl().map((url) => url.replace(/\/+$/, '')) })
+    const registry = viem.parseAbi(['function contracts() view returns (address[])'])
+    fc.assert(
+      fc.property(fc.array(engine, { maxLength: 20 }), fc.string({ unit: 'binary' }), (engines, uri) => {
+        const result = (functionName: string, value: unknown, abi: unknown = component.abi): Uint8Array =>
+          bytes(viem.encodeFunctionResult({ abi, functionName, result: value }))
+        const expected = engines.map((each) => ({ address: `00${each.engine.slice(2)}`, endpoint: each.endpoint }))
+        expect(readEngines(result('engines', engines))).toEqual(expected)
+        const digest = `0x${'0a'.repeat(32)}`
+        expect(readComponent(result('component', [digest, uri]))).toEqual({ sha256: digest.slice(2), uri })
+        const addresses = engines.map((each) => each.engine)
+        expect(readContracts(result('contracts', addresses, registry))).toEqual(expected.map((each) => each.address))
+      }),
+    )
+  })
+
+  it('of calls, constructors and answers', () => {
+    const signature =
+      'function f(uint8 a, (address who, string[] names)[] b, bytes32 c, bool d, int64 e) returns (uint256, string)'
+    const called = functionOf(signature)
+    const [who, digest] = [evmAddress(ENGINE_1), `0x${'0c'.repeat(32)}`]
+    const abi = viem.parseAbi([signature])
+    const b = [{ who, names: ['x', 'ü'] }]
+    const theirs = viem.encodeFunctionData({ abi, functionName: 'f', args: [200, b, digest, true, -5n] })
+    expect(hex(encodeCall(called, ['200', b, digest, 'true', '-5']))).toBe(theirs)
+    const answer = viem.encodeFunctionResult({ abi, functionName: 'f', result: [2n ** 255n, 'said'] })
+    expect(decodeAnswer(called, bytes(answer))).toEqual([(2n ** 255n).toString(), 'said'])
+    const engines = [{ engine: who, endpoint: 'https://e.example' }]
+    const deploy = viem.encodeDeployData({ ...component, args: [engines, digest, 'u'] })
+    expect(hex(encodeConstructor(component.abi, component.bytecode, [engines, digest, 'u']))).toBe(deploy)
+  })
+
+  it.each<[string, string, unknown[], RegExp]>([
+    ['too few', 'f(uint256 a, bool b)', ['1'], /f takes 2 arguments, not 1: \(uint256 a, bool b\)/],
+    ['no number', 'f(uint256 a)', ['x'], /a \(uint256\) must be a whole number/],
+    ['no address', 'f(address a)', ['0x12'], /a \(address\) must be an address/],
+    ['bytes of another length', 'f(bytes4 a)', ['0x12'], /a \(bytes4\) must be bytes/],
+    ['no list', 'f(uint8[] a)', ['1'], /a \(uint8\[\]\) must be a list/],
+    ['an object without a member', 'f((uint8 x, bool y) a)', [{ x: 1 }], /must be an object with x, y/],
+    ['a number that does not fit', 'f(uint8 a)', ['256'], /./],
+  ])('%s: it says what is wrong', (_, signature, values, message) => {
+    expect(() => encodeCall(functionOf(signature), values as never)).toThrow(message)
+  })
+
+  it('of reasons', () => {
+    const revert = (signature: string, args: unknown[]): Uint8Array => {
+      const abi = viem.parseAbi([`function ${signature}`])
+      return bytes(viem.encodeFunctionData({ abi, functionName: signature.replace(/\(.*/, ''), args }))
+    }
+    expect(revertReason(revert('Error(string)', ['not yet']))).toBe('not yet')
+    expect(revertReason(revert('Panic(uint256)', [0x11n]))).toBe('a number overflows')
+    expect(revertReason(revert('Mine(uint256)', [1n]))).toMatch(/^error 0x[0-9a-f]{8}$/)
+    expect(revertReason(bytes('0x08c379a0ff'))).toBe('error 0x08c379a0')
+    expect(revertReason(bytes('0x'))).toBeUndefined()
+  })
+})
+
+describe('a local chain, as viem uses it', () => {
+  it('deploys, writes, reads, simulates, and finds logs', async () => {
+    const rpc = await localJsonRpc(blockFiles(mkdtempSync(join(tmpdir(), 'vouchsafe-viem-'))), () => new Date())
+    const transport = viem.custom({ request: ({ method, params }) => rpc(method, params ?? []) })
+    const nativeCurrency = { name: 'none', symbol: 'NONE', decimals: 18 }
+    const id = Number(await chainIdOf(rpc))
+    const chain = viem.defineChain({ id, name: 'local', nativeCurrency, rpcUrls: { default: { http: [] } } })
+    const account = privateKeyToAccount(hex(KEY))
+    const client = viem.createPublicClient({ chain, transport, pollingInterval: 10 })
+    const wallet = viem.createWalletClient({ chain, transport, account })
+    const args = [[{ engine: evmAddress(ENGINE_1), endpoint: 'https://e' }], `0x${'01'.repeat(32)}`, '']
+    const deployed = await client.waitForTransactionReceipt({
+      hash: await wallet.deployContract({ ...component, args }),
+    })
+    expect(deployed).toMatchObject({ status: 'success', blockNumber: 1n })
+    const { abi } = component
+    const address = deployed.contractAddress
+    const hash = await wallet.writeContract({ abi, address, functionName: 'post', args: ['0x0102'] })
+    expect(await client.waitForTransactionReceipt({ hash })).toMatchObject({ status: 'success', blockNumber: 2n })
+    expect(await client.readContract({ abi, address, functionName: 'engines' })).toEqual(args[0])
+    const [event] = viem.parseAbi(['event Message(address indexed from, bytes data)'])
+    const logs = await client.getLogs({ address, event, args: { from: account.address }, fromBlock: 0n })
+    expect(logs).toMatchObject([{ args: { from: account.address, data: '0x0102' }, blockNumber: 2n }])
+    expect(await client.getLogs({ address, event, args: { from: evmAddress(ENGINE_1) }, fromBlock: 0n })).toEqual([])
+    const refused = client.simulateContract({ abi, address, functionName: 'setEngines', args: [[]] })
+    await expect(refused).rejects.toThrow('NotOwner()')
+    expect((await client.getBlock({ includeTransactions: true })).transactions).toMatchObject([{ hash }])
+    expect(await client.getTransaction({ hash })).toMatchObject({ from: account.address.toLowerCase(), nonce: 1 })
+  })
+})
