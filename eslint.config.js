@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint'
 export default tseslint.config(
   { ignores: ['dist/**', '**/node_modules/**', '.ci/**', 'coverage/**'] },
   {
-    files: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'build/**/*.ts'],
+    files: ['src/**/*.ts', 'sdk/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'build/**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -14,7 +14,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', 'sdk/**/*.ts'],
     ignores: ['**/*.test.ts', '**/*.contract.ts'],
     rules: {
       'max-lines': ['error', { max: 300 }],

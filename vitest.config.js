@@ -28,7 +28,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'sqlite',
-          globalSetup: ['test/support/component-setup.ts'],
+          globalSetup: ['test/support/component-setup.js'],
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...POSTGRESQL],
         },

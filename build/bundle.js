@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { buildWorker } from './component.js'
+import { buildSdk, buildWorker } from './component.js'
 
 const root = join(import.meta.dirname, '..')
 mkdirSync(join(root, 'dist'), { recursive: true })
@@ -28,7 +28,6 @@ const shared = {
     // Native code again, which recovers keys faster where it is installed.
     'secp256k1/bindings.js',
     ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
-    'secp256k1',
   ],
   logLevel: 'warning',
 }
@@ -50,3 +49,4 @@ await build({
 })
 await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
 await buildWorker(join(root, 'dist'))
+await buildSdk(join(root, 'dist', 'sdk'))

@@ -6,7 +6,7 @@ import type { ServiceName } from './services.ts'
 export const VERSION = '0.1.0'
 
 /** Those that are loaded with the execution engine. */
-export type EngineWord = 'engine' | 'chain'
+export type EngineWord = 'engine' | 'chain' | 'component'
 export type CommandName = ServiceName | EngineWord | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
 
 const USAGES: Readonly<Record<CommandName, string>> = {
@@ -35,6 +35,9 @@ const USAGES: Readonly<Record<CommandName, string>> = {
   vouchsafe chain show [ADDRESS] | mine | serve [--port PORT]
                    [--dir DIR | --rpc URL] [--key KEYFILE] [--artifact NAME|ARTIFACT.json] [--json]
                                               contracts on the chain in DIR, or on the one of a node`,
+  component: `  vouchsafe component build FILE [--out FILE]
+                                              bundle an off-chain component; say its digest and its hooks
+  vouchsafe component test FILE               run tests of a component in the sandbox`,
 }
 
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
@@ -55,6 +58,9 @@ ${USAGES.doctor}
 Operating a service:
 ${USAGES.callbacks}
 ${USAGES.audit}
+
+Off-chain components of contracts:
+${USAGES.component}
 
 The reference wallet; it keeps its key and credentials in DIR:
 ${USAGES.wallet}

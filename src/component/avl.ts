@@ -26,7 +26,8 @@ export function avlImports(memory: Memory, effects: CollectedEffects): Record<st
   const trees: Tree[] = []
   const treeOf = (id: number): Tree =>
     trees[id] ?? trap(`the map ${id} is part of the contract's state, which this engine does not give to pbc.avl_*`)
-  const nameAt = (pointer: number, length: number): string => Buffer.from(memory.read(pointer, length)).toString('latin1')
+  const nameAt = (pointer: number, length: number): string =>
+    Buffer.from(memory.read(pointer, length)).toString('latin1')
   const find = (tree: number, key: number, length: number): Uint8Array | undefined =>
     treeOf(tree).get(nameAt(key, length))?.value
   return {

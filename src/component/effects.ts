@@ -2,8 +2,9 @@
  * What a call would change: collected in the worker, given back with its outcome, and gone with a trap. All of it counts towards
  * `limits.memoryBytes`, so that a component cannot have the worker keep what its own memory could not.
  */
-import { overLimit } from './trap.ts'
+
 import type { Effects, RuntimeLimits, StorageChange } from './runtime.ts'
+import { overLimit } from './trap.ts'
 
 export interface CollectedEffects {
   /** The value that this call has stored; undefined when it has not touched the key. */
@@ -27,7 +28,10 @@ export interface CollectedEffects {
 const OVERHEAD = 128
 
 export function collectEffects(limits: RuntimeLimits): CollectedEffects {
-  const overlay = new Map<string, { bucket: Uint8Array; key: Uint8Array; value: Uint8Array | undefined; own: boolean }>()
+  const overlay = new Map<
+    string,
+    { bucket: Uint8Array; key: Uint8Array; value: Uint8Array | undefined; own: boolean }
+  >()
   const transactions: Effects['transactions'][number][] = []
   const timers = new Map<number, Effects['timers'][number]>()
   const spent: Effects['spent'][number][] = []

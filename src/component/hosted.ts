@@ -113,7 +113,8 @@ const operations: Readonly<Record<number, Operate>> = {
   [operation.sendHttpRequest]: (from, { ask, effects, left, limits }) => {
     const request = readRequest(from)
     left.requests -= 1
-    if (left.requests < 0) overLimit('outboundRequests', limits.outboundRequests, 'too many requests to others in one call')
+    if (left.requests < 0)
+      overLimit('outboundRequests', limits.outboundRequests, 'too many requests to others in one call')
     const response = writeResponse(ask({ ask: 'send', request }) as HttpResponseData).done()
     effects.hold(response.length)
     return response

@@ -4,7 +4,7 @@
  */
 import type { Hosted } from './hosted.ts'
 import { PRELUDE } from './prelude.ts'
-import { evaluate, instantiate, type QuickJs, textFunction, valueOf } from './quickjs.ts'
+import { evaluate, instantiate, type QuickJs, textFunction, unlessThrown } from './quickjs.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { trap } from './trap.ts'
 
@@ -51,7 +51,11 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
     hooks: () => machine.textOf(call(machine, hooks, [])).split(' '),
     run: ({ hook, input, stateLength, now }, hosted) => {
       running = { now, hosted }
-      const args = [machine.newText(Buffer.from(hook)), machine.newBytes(input), machine.exports.qjs_new_number(stateLength)]
+      const args = [
+        machine.newText(Buffer.from(hook)),
+        machine.newBytes(input),
+        machine.exports.qjs_new_number(stateLength),
+      ]
       const result = call(machine, runner, args)
       return machine.exports.qjs_is_string(result) === 0 ? machine.bytesOf(result) : trap(machine.textOf(result))
     },
@@ -67,7 +71,7 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
   }
 }
 
-function prepare({ exports, newText: _, write }: QuickJs, limits: RuntimeLimits): void {
+function prepare({ exports, write }: QuickJs, limits: RuntimeLimits): void {
   exports._initialize()
   if (exports.qjs_init() !== 0) trap('QuickJS could not start')
   exports.qjs_set_memory_limit(Math.max(limits.memoryBytes - OWN_BYTES, OWN_BYTES))
@@ -89,10 +93,14 @@ function taken(machine: QuickJs, name: string): number {
 function call(machine: QuickJs, run: number, args: readonly number[]): number {
   const { exports, write } = machine
   const list = write(Buffer.from(Uint32Array.from(args).buffer))
-  return valueOf(machine, exports.qjs_call(run, exports.qjs_get_undefined(), args.length, list))
+  return unlessThrown(machine, exports.qjs_call(run, exports.qjs_get_undefined(), args.length, list))
 }
 
-function hosted(running: Hosted | undefined, machine: QuickJs, [code = 0, operand = 0]: readonly number[]): number | undefined {
+function hosted(
+  running: Hosted | undefined,
+  machine: QuickJs,
+  [code = 0, operand = 0]: readonly number[],
+): number | undefined {
   if (running === undefined) return trap('the script asks its engine while it is loaded; ask inside a hook')
   try {
     const result = running.call(machine.exports.qjs_get_float64(code), machine.bytesOf(operand))

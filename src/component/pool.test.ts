@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, component, get, module, noHost, pool, script, wat } from '../../test/support/components.ts'
-import { writeResponse } from '../offchain/http-data.ts'
+import { call, module, noHost, pool, script } from '../../test/support/components.ts'
 import type { Component, Outcome, Runtime } from './runtime.ts'
 
 /** Answers what operation 0x21 loads for bucket "b" and key "k", in a response of status 200. */
@@ -47,4 +46,3 @@ describe('the pool', () => {
     expect(outcome).toMatchObject({ kind: 'done', response: { status: 200 }, effects: { reads: 1, storage: [] } })
   })
 })
-void [component, get, wat, writeResponse]

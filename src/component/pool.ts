@@ -125,7 +125,7 @@ function outcomeOf(ended: Ended): Outcome {
 
 function enqueue(pool: Pool, task: Omit<Task, 'end' | 'fail'>): Promise<Ended> {
   return new Promise((end, fail) => {
-    if (pool.closed) return fail(new Error('The component runtime is closed.'))
+    if (pool.closed) throw new Error('The component runtime is closed.')
     pool.waiting.push({ ...task, end, fail })
     fill(pool)
     dispatch(pool)
@@ -147,9 +147,16 @@ function start(pool: Pool): Slot {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 },
   })
-  const slot: Slot = { worker, signal, known: recentlyUsed(KEPT_BY_WORKER), state: 'starting', task: undefined, timer: undefined }
+  const slot: Slot = {
+    worker,
+    signal,
+    known: recentlyUsed(KEPT_BY_WORKER),
+    state: 'starting',
+    task: undefined,
+    timer: undefined,
+  }
   worker.on('message', (message: Report | Ask) => received(pool, slot, message))
-  worker.on('error', (error) => lost(pool, slot, error.message))
+  worker.on('error', (error: Error) => lost(pool, slot, error.message))
   worker.on('exit', () => lost(pool, slot, 'it ended by itself'))
   return slot
 }
@@ -164,6 +171,8 @@ function received(pool: Pool, slot: Slot, message: Report | Ask): void {
   clearTimeout(slot.timer)
   slot.task = undefined
   slot.state = 'idle'
+  // One that has nothing to do keeps no process alive.
+  slot.worker.unref()
   dispatch(pool)
   if (message.report !== 'ready') task?.end(message)
 }
@@ -216,19 +225,25 @@ function give(pool: Pool, slot: Slot, task: Task): void {
   const forget = has ? undefined : slot.known.add(component, true)
   slot.state = 'busy'
   slot.task = task
+  slot.worker.ref()
   slot.timer = setTimeout(() => remove(pool, slot, { report: 'deadline' }), deadlineMs)
   slot.worker.postMessage({ component, program: has ? undefined : program, forget, call } satisfies Job)
 }
 
 /** A worker that has ended, which no component should bring about; before it was ready it could not even start. */
 function lost(pool: Pool, slot: Slot, why: string): void {
-  if (slot.state !== 'starting') return remove(pool, slot, { report: 'trap', message: `the worker was lost: ${why}`, log: [] })
+  if (slot.state !== 'starting') {
+    remove(pool, slot, { report: 'trap', message: `the worker was lost: ${why}`, log: [] })
+    return
+  }
   slot.state = 'gone'
   pool.slots.delete(slot)
   // Another may start all the same, when the next call comes.
   if (pool.slots.size > 0) return
   const error = new Error(`No component worker can be started from ${pool.settings.workerFile}: ${why}`)
-  for (const task of pool.waiting.splice(0)) task.fail(error)
+  for (const task of pool.waiting.splice(0)) {
+    task.fail(error)
+  }
 }
 
 /** Ends a worker, and what it was at. */

@@ -1,6 +1,7 @@
 /** What workers run components from: vetted and compiled once, in the engine's process, and kept while they are asked for. */
-import { PAGE, readModule, withBounds } from './module.ts'
+
 import type { Program } from './messages.ts'
+import { PAGE, readModule, withBounds } from './module.ts'
 import { type Component, ComponentError, type RuntimeLimits } from './runtime.ts'
 import { vet } from './vet.ts'
 

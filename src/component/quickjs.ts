@@ -61,12 +61,12 @@ export interface QuickJs {
 
 /** An instance whose memory is what the module brings: `_initialize` has not run. */
 export function instantiate(module: WebAssembly.Module, host: QuickJsHost): QuickJs {
-  let machine: QuickJs | undefined
-  const current = (): QuickJs => machine ?? broken('asked before it was there')
+  const made: { machine?: QuickJs } = {}
+  const current = (): QuickJs => made.machine ?? broken('asked before it was there')
   const view = (): DataView => new DataView(current().exports.memory.buffer)
   const instance = new WebAssembly.Instance(module, {
     env: {
-      host_call: (name: number, length: number, _self: number, count: number, list: number) => {
+      host_call: (...[name = 0, length = 0, _self, count = 0, list = 0]: number[]) => {
         const { exports, bytes } = current()
         const args = Array.from({ length: count }, (_, at) => view().getUint32(list + 4 * at, true))
         const called = Buffer.from(bytes().subarray(name, name + length)).toString('latin1')
@@ -90,8 +90,8 @@ export function instantiate(module: WebAssembly.Module, host: QuickJsHost): Quic
       random_get: () => 0,
     },
   })
-  machine = machineOf(instance.exports as unknown as Exported)
-  return machine
+  made.machine = machineOf(instance.exports as unknown as Exported)
+  return made.machine
 }
 
 /** Of WASI: there are no files. */
@@ -130,22 +130,28 @@ function machineOf(exports: Exported): QuickJs {
 }
 
 /** The two functions of the prelude that have to do with texts alone. */
-export function textFunction(name: string, machine: QuickJs, [value = 0, fatal = 0]: readonly number[]): number | undefined {
+export function textFunction(
+  name: string,
+  machine: QuickJs,
+  [value = 0, fatal = 0]: readonly number[],
+): number | undefined {
   if (name === 'encode') return machine.newBytes(Buffer.from(machine.textOf(value)))
   const bytes = machine.bytesOf(value)
   if (isUtf8(bytes)) return machine.newText(bytes)
-  return machine.exports.qjs_get_bool(fatal) === 0 ? machine.newText(Buffer.from(Buffer.from(bytes).toString('utf8'))) : undefined
+  return machine.exports.qjs_get_bool(fatal) === 0
+    ? machine.newText(Buffer.from(Buffer.from(bytes).toString('utf8')))
+    : undefined
 }
 
 /** Runs a script in the global scope. Throws a ComponentError with what it threw. */
 export function evaluate(machine: QuickJs, source: string, name: string): number {
   const { exports, write } = machine
   const text = Buffer.from(source)
-  return valueOf(machine, exports.qjs_eval(write(text), text.length, write(Buffer.from(name)), 0))
+  return unlessThrown(machine, exports.qjs_eval(write(text), text.length, write(Buffer.from(name)), 0))
 }
 
 /** The same box, unless it is that something was thrown. */
-export function valueOf(machine: QuickJs, box: number): number {
+export function unlessThrown(machine: QuickJs, box: number): number {
   const { exports, textOf, write } = machine
   if (exports.qjs_is_exception(box) === 0) return box
   const thrown = exports.qjs_get_exception()

@@ -66,7 +66,8 @@ function judgeResponse({ status, headers, body }: HttpResponseData, limits: Runt
   const wrong = headers.find(
     ({ name, values }) => !TOKEN.test(name) || !values.every((value) => FIELD_VALUE.test(value)),
   )
-  if (wrong !== undefined) bad(`the response has a header that cannot be sent: ${JSON.stringify(wrong.name.slice(0, 60))}`)
+  if (wrong !== undefined)
+    bad(`the response has a header that cannot be sent: ${JSON.stringify(wrong.name.slice(0, 60))}`)
   const size = headers.reduce((sum, { name, values }) => sum + name.length + values.join('').length, 0)
   if (size > HEADERS_BYTES) bad(`the headers of the response have more than ${HEADERS_BYTES} characters`)
 }

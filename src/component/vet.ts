@@ -6,7 +6,12 @@ import { type Component, ComponentError, type RuntimeLimits } from './runtime.ts
 
 /** What a worker is given of a component, before the module is compiled. */
 export type Vetted =
-  | { readonly kind: 'wasm'; readonly bytes: Uint8Array; readonly hooks: readonly string[]; readonly memoryName: string }
+  | {
+      readonly kind: 'wasm'
+      readonly bytes: Uint8Array
+      readonly hooks: readonly string[]
+      readonly memoryName: string
+    }
   | { readonly kind: 'javascript'; readonly source: string }
 
 /** No more elements than a table of functions of a large module has. */
@@ -86,7 +91,9 @@ function hooksOf({ functions }: ModuleOutline): string[] {
 
 /** Whether a function with that name is called by an engine. */
 export function isHook(name: string): boolean {
-  return [hook.httpRequest, hook.stateChange, hook.engines].some((known) => known === name) || timerOf(name) !== undefined
+  return (
+    [hook.httpRequest, hook.stateChange, hook.engines].some((known) => known === name) || timerOf(name) !== undefined
+  )
 }
 
 /** The id of the timer whose function that is. */
@@ -102,7 +109,7 @@ function same(one: FunctionType, other: FunctionType): boolean {
 const NAMES: Readonly<Record<string, string>> = { i: 'i32', I: 'i64', f: 'f32', F: 'f64', x: 'another type' }
 
 function shown({ parameters, results }: FunctionType): string {
-  const list = (letters: string): string => [...letters.slice(0, 20)].map((letter) => NAMES[letter]).join(', ')
+  const list = (letters: string): string => Array.from(letters.slice(0, 20), (letter) => NAMES[letter]).join(', ')
   return `(${list(parameters)}) -> (${list(results)})`
 }
 

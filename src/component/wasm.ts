@@ -19,12 +19,16 @@ export interface WasmCall {
 type Hook = (pointer: number, length: number) => bigint
 
 /** The sections of the hook's result, in a copy. Throws a Trap, or what WebAssembly throws. */
-export function runModule({ module, memoryName, hook, input }: WasmCall, hosted: Hosted, limits: RuntimeLimits): Uint8Array {
-  let exported: WebAssembly.Memory | undefined
-  const memory = memoryOf(() => exported ?? trap('the module asks its engine before it has started'))
+export function runModule(
+  { module, memoryName, hook, input }: WasmCall,
+  hosted: Hosted,
+  limits: RuntimeLimits,
+): Uint8Array {
+  const started: { memory?: WebAssembly.Memory } = {}
+  const memory = memoryOf(() => started.memory ?? trap('the module asks its engine before it has started'))
   const { exports } = new WebAssembly.Instance(module, importsOf(memory, hosted))
-  exported = exports[memoryName] as WebAssembly.Memory
-  const pointer = writeInput(exported, input, limits)
+  started.memory = exports[memoryName] as WebAssembly.Memory
+  const pointer = writeInput(started.memory, input, limits)
   const result = (exports[hook] as Hook)(pointer, input.length)
   const start = Number(BigInt.asUintN(32, result))
   const length = new DataView(memory.read(start, 4).buffer).getUint32(0)
@@ -40,7 +44,11 @@ function writeInput(memory: WebAssembly.Memory, input: Uint8Array, limits: Runti
   try {
     before = memory.grow(pages)
   } catch {
-    return overLimit('memoryBytes', limits.memoryBytes, `the component's memory has no room for its input of ${input.length} bytes`)
+    return overLimit(
+      'memoryBytes',
+      limits.memoryBytes,
+      `the component's memory has no room for its input of ${input.length} bytes`,
+    )
   }
   new Uint8Array(memory.buffer).set(input, before * PAGE)
   return before * PAGE

@@ -2,15 +2,14 @@
 declare namespace WebAssembly {
   type Exports = Record<string, unknown>
   type Imports = Record<string, Record<string, (...args: never[]) => unknown>>
-  class Module {
-    constructor(bytes: Uint8Array)
+  interface Module {
+    readonly __module?: never
   }
-  class Instance {
-    constructor(module: Module, imports?: Imports)
+  interface Instance {
     readonly exports: Exports
   }
-  class Memory {
-    constructor(limits: { initial: number; maximum?: number })
+  const Instance: new (module: Module, imports: Imports) => Instance
+  interface Memory {
     readonly buffer: ArrayBuffer
     /** The pages before. Throws a RangeError. */
     grow(pages: number): number
@@ -18,6 +17,5 @@ declare namespace WebAssembly {
   interface Global {
     value: number
   }
-  class RuntimeError extends Error {}
   function compile(bytes: Uint8Array): Promise<Module>
 }

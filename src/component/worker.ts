@@ -54,14 +54,17 @@ function reportOn({ component, call }: Job): Report {
 
 function sectionsOf(program: Loaded, call: CallMessage, hosted: Hosted): Uint8Array {
   const { hook, input } = call
-  return program.kind === 'wasm' ? runModule({ ...program, hook, input }, hosted, limits) : program.script.run(call, hosted)
+  return program.kind === 'wasm'
+    ? runModule({ ...program, hook, input }, hosted, limits)
+    : program.script.run(call, hosted)
 }
 
 function sentence(error: unknown): string {
   const { message } = error as Error
   if (error instanceof Trap) return message
   // V8's words, for both the stack of the thread and that of WebAssembly.
-  if (error instanceof RangeError && message.includes('call stack')) return 'the stack is full: it calls itself too deeply'
+  if (error instanceof RangeError && message.includes('call stack'))
+    return 'the stack is full: it calls itself too deeply'
   return message
 }
 

@@ -14,7 +14,9 @@ export function parseAddress(text: string): Address {
 }
 
 export function addressBytes(address: Address): Uint8Array {
-  return Uint8Array.from({ length: address.length / 2 }, (_, at) => Number.parseInt(address.slice(2 * at, 2 * at + 2), 16))
+  return Uint8Array.from({ length: address.length / 2 }, (_, at) =>
+    Number.parseInt(address.slice(2 * at, 2 * at + 2), 16),
+  )
 }
 
 export function addressOf(bytes: Uint8Array): Address {

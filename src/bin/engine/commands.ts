@@ -7,6 +7,8 @@ import type { EngineWord } from '../command-line.ts'
 /** What each does with the words after it. */
 export const engineCommands: Readonly<Record<EngineWord, (args: string[]) => Promise<void>>> = {
   engine: async (args) => (await import('./engine.ts')).runEngine(args),
+  chain: async (args) => (await import('../chain/chain.ts')).runChain(args),
+  component: async (args) => (await import('../component/component.ts')).runComponent(args),
 }
 
 /** `vouchsafe init engine` */

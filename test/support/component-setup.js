@@ -2,6 +2,6 @@
 import { buildWorker } from '../../build/component.js'
 import { WORKER_DIRECTORY } from './component-directory.ts'
 
-export async function setup(): Promise<void> {
+export async function setup() {
   await buildWorker(WORKER_DIRECTORY)
 }

@@ -1,0 +1,125 @@
+/**
+ * What tests of a component import as `vouchsafe/component-test`: the component in the real sandbox, under an engine of which the test
+ * decides everything: storage in memory, a clock that stands until it is moved, what the contract answers, who answers requests.
+ * `vouchsafe component test FILE` runs such a test; so does anything else that runs node:test or assertions.
+ */
+
+import { readComponent } from '../../src/bin/component/bundle.ts'
+import { DEFAULT_LIMITS, startRuntime } from '../../src/bin/component/places.ts'
+import type { Hook, RuntimeLimits } from '../../src/component/runtime.ts'
+import { type Address, parseAddress } from '../../src/offchain/address.ts'
+import { type HttpRequestData, type HttpResponseData, headerValue } from '../../src/offchain/http-data.ts'
+import { type HarnessState, newState, outcomeOf, type Storage, type Transaction } from './state.ts'
+
+export type { Storage, Transaction } from './state.ts'
+
+export interface Options {
+  /** The contract's address; `0x11…` unless given. */
+  readonly contract?: string
+  /** The address of the engine that runs the component; `0x22…` unless given. */
+  readonly engine?: string
+  readonly chain?: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
+  readonly now?: Date
+  readonly limits?: Partial<RuntimeLimits>
+  /** Milliseconds for each call; 5,000 unless given. */
+  readonly deadlineMs?: number
+  /** What the contract answers. Throw to have it refuse. */
+  readonly read?: (input: Uint8Array) => Uint8Array
+  /** Who is out there. Nobody unless given: status 600. */
+  readonly fetch?: (request: HttpRequestData) => HttpResponseData
+  readonly config?: Readonly<Record<string, string>>
+  /** What is in storage when the test begins. */
+  readonly storage?: Storage
+}
+
+export interface TestRequest {
+  /** GET unless given. */
+  readonly method?: string
+  /** With its query: `/shares/1?x=2`. */
+  readonly uri: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+}
+
+export interface TestResponse {
+  readonly status: number
+  readonly body: Uint8Array
+  header(name: string): string | undefined
+  text(): string
+  json(): unknown
+}
+
+/** A component, and all that it has changed so far. A call that traps changes nothing, and rejects with the reason. */
+export interface Harness {
+  readonly contract: Address
+  readonly engine: Address
+  readonly hooks: readonly string[]
+  /** Those that the component has sent, in their order. */
+  readonly transactions: readonly Transaction[]
+  readonly storage: Storage
+  readonly log: readonly string[]
+  readonly block: { number: number; time: Date }
+  /** The engine's clock. */
+  now(): Date
+  http(request: TestRequest): Promise<TestResponse>
+  stateChange(): Promise<void>
+  /** Moves the clock, and runs the timers that are due by then, each at its time. */
+  advance(milliseconds: number): Promise<void>
+  /** Forgets its worker. Not needed for a test to end. */
+  close(): Promise<void>
+}
+
+/** The component of a file: TypeScript or JavaScript that is bundled first, or a WebAssembly module (`.wasm`). */
+export async function loadComponent(file: string | URL, options: Options = {}): Promise<Harness> {
+  const component = await readComponent(file instanceof URL ? decodeURIComponent(file.pathname) : file)
+  const runtime = await startRuntime(1, { ...DEFAULT_LIMITS, ...options.limits })
+  const { hooks } = await runtime.describe(component)
+  const contract = parseAddress(options.contract ?? '11'.repeat(20))
+  const engine = parseAddress(options.engine ?? '22'.repeat(20))
+  const { chain = { id: '31337', addresses: 'evm' }, deadlineMs = 5_000 } = options
+  const state: HarnessState = newState(options)
+  const run = async (hook: Hook): Promise<HttpResponseData | undefined> => {
+    const call = { component, hook, contract, engine, chain, block: state.block, now: state.now, deadlineMs }
+    return outcomeOf(state, await runtime.run({ ...call, state: new Uint8Array(0) }, state.host))
+  }
+  return {
+    contract,
+    engine,
+    hooks,
+    transactions: state.transactions,
+    storage: state.storage,
+    log: state.log,
+    block: state.block,
+    now: () => state.now,
+    http: async (request) => responseOf(await run({ kind: 'http', request: requestData(request) })),
+    stateChange: async () => {
+      await run({ kind: 'state-change' })
+    },
+    advance: async (milliseconds) => {
+      const until = state.now.getTime() + milliseconds
+      for (let due = state.takeDue(until); due !== undefined; due = state.takeDue(until)) {
+        await run({ kind: 'timer', id: due.id, payload: due.payload })
+        due.done()
+      }
+      state.now = new Date(until)
+    },
+    close: () => runtime.close(),
+  }
+}
+
+function requestData({ method = 'GET', uri, headers = {}, body = '' }: TestRequest): HttpRequestData {
+  const list = Object.entries(headers).map(([name, value]) => ({ name: name.toLowerCase(), values: [value] }))
+  return { method, uri, headers: list, body: typeof body === 'string' ? Buffer.from(body) : body }
+}
+
+function responseOf(response: HttpResponseData | undefined): TestResponse {
+  if (response === undefined) throw new Error('The hook gave no response.')
+  const text = (): string => Buffer.from(response.body).toString('utf8')
+  return {
+    status: response.status,
+    body: response.body,
+    header: (name) => headerValue(response, name),
+    text,
+    json: () => JSON.parse(text()) as unknown,
+  }
+}

@@ -1,0 +1,135 @@
+/** The engine that a test imagines: what it keeps, and how the outcome of a call changes it. */
+import type { Host, Outcome, TimerState } from '../../src/component/runtime.ts'
+import type { HttpResponseData } from '../../src/offchain/http-data.ts'
+import type { Options } from './index.ts'
+
+export interface Transaction {
+  readonly payload: Uint8Array
+  /** 0: as much as it needs. */
+  readonly gas: bigint
+}
+
+/** Texts stand for their UTF-8. */
+export interface Storage {
+  get(bucket: string | Uint8Array, key: string | Uint8Array): Uint8Array | undefined
+  set(bucket: string | Uint8Array, key: string | Uint8Array, value: string | Uint8Array): void
+  delete(bucket: string | Uint8Array, key: string | Uint8Array): void
+  readonly size: number
+}
+
+export interface DueTimer {
+  readonly id: number
+  readonly payload: Uint8Array
+  readonly done: () => void
+}
+
+export interface HarnessState {
+  readonly storage: Storage
+  readonly transactions: Transaction[]
+  readonly log: string[]
+  readonly block: { number: number; time: Date }
+  now: Date
+  readonly host: Host
+  /** The first timer of those that are due by then; the clock goes to its time. */
+  readonly takeDue: (until: number) => DueTimer | undefined
+  readonly timers: Map<number, Timer>
+  readonly spent: Set<string>
+}
+
+interface Timer {
+  status: TimerState['status']
+  readonly at: number
+  readonly payload: Uint8Array
+}
+
+/** An empty storage, in memory. */
+export function memoryStorage(): Storage {
+  const values = new Map<string, Uint8Array>()
+  const name = (...parts: (string | Uint8Array)[]): string =>
+    parts.map((part) => Buffer.from(part as string).toString('hex')).join('/')
+  return {
+    get: (bucket, key) => values.get(name(bucket, key)),
+    set: (bucket, key, value) => {
+      values.set(name(bucket, key), Buffer.from(value as string))
+    },
+    delete: (bucket, key) => {
+      values.delete(name(bucket, key))
+    },
+    get size() {
+      return values.size
+    },
+  }
+}
+
+export function newState({
+  storage = memoryStorage(),
+  now = new Date(1_700_000_000_000),
+  ...options
+}: Options): HarnessState {
+  const timers = new Map<number, Timer>()
+  const spent = new Set<string>()
+  const nobody: HttpResponseData = { status: 600, headers: [], body: Buffer.from('the test has no fetch') }
+  const state: HarnessState = {
+    storage,
+    transactions: [],
+    log: [],
+    block: { number: 1, time: now },
+    now,
+    timers,
+    spent,
+    host: {
+      load: (bucket, key) => Promise.resolve(storage.get(bucket, key)),
+      readContract: async (input) => {
+        if (options.read === undefined) throw new Error('the test has no read')
+        return options.read(input)
+      },
+      send: async (request) => options.fetch?.(request) ?? nobody,
+      configuration: (key) => options.config?.[key],
+      timers: () => Promise.resolve([...timers].map(([id, { status }]) => ({ id, status }))),
+      spent: (id) => Promise.resolve(spent.has(id)),
+    },
+    takeDue: (until) => {
+      const scheduled = [...timers].filter(([, { status, at }]) => status === 'scheduled' && at <= until)
+      const [first] = scheduled.sort(([, one], [, other]) => one.at - other.at)
+      if (first === undefined) return undefined
+      const [id, timer] = first
+      timer.status = 'running'
+      state.now = new Date(Math.max(timer.at, state.now.getTime()))
+      const done = (): void => {
+        if (timers.get(id) === timer) timer.status = 'done'
+      }
+      return { id, payload: timer.payload, done }
+    },
+  }
+  return state
+}
+
+/** Applies what a call would change. Throws when it came to no good end; then nothing has changed. */
+export function outcomeOf(state: HarnessState, outcome: Outcome): HttpResponseData | undefined {
+  if (outcome.kind === 'deadline') throw new Error('deadline: the component did not come to an end')
+  if (outcome.kind !== 'done') {
+    state.log.push(...outcome.log)
+    throw new Error(`${outcome.kind}: ${outcome.message}`)
+  }
+  const { response, effects } = outcome
+  for (const { bucket, key, value } of effects.storage) {
+    if (value === undefined) state.storage.delete(bucket, key)
+    else state.storage.set(bucket, key, value)
+  }
+  state.transactions.push(...effects.transactions)
+  state.log.push(...effects.log)
+  for (const timer of effects.timers) applyTimer(state, timer)
+  for (const { id, unlessRefused } of effects.spent) {
+    if (!unlessRefused || (response?.status ?? 500) < 300) state.spent.add(id)
+  }
+  return response
+}
+
+type TimerEffect = Extract<Outcome, { kind: 'done' }>['effects']['timers'][number]
+
+function applyTimer({ timers, now }: HarnessState, timer: TimerEffect): void {
+  const known = timers.get(timer.id)
+  if (!('cancel' in timer)) {
+    timers.set(timer.id, { status: 'scheduled', at: now.getTime() + timer.delayMs, payload: timer.payload })
+  } else if (known?.status === 'scheduled') known.status = 'cancelled'
+}

@@ -1,0 +1,174 @@
+/** What a component may ask of its engine during a call, as functions over the operations of `src/offchain/hosted.ts`. */
+import { type Address, addressBytes, addressOf } from '../../src/offchain/address.ts'
+import { operation } from '../../src/offchain/hosted.ts'
+import { type Header, headerValue, readResponse, writeRequest } from '../../src/offchain/http-data.ts'
+import { reader, writer } from '../../src/offchain/rpc.ts'
+
+/** Texts stand for their UTF-8. */
+export type Key = string | Uint8Array
+
+export interface Context {
+  readonly contract: Address
+  /** The engine that runs this. */
+  readonly engine: Address
+  readonly chainId: string
+  /** The block at which the contract is read. */
+  readonly block: { readonly number: number; readonly time: Date }
+  /** What this engine keeps for this contract, by bucket. */
+  storage(bucket: Key): Storage
+  /** Sends a transaction to the contract in the engine's name, when the hook has returned. `gas` 0 or none: as much as it needs. */
+  transact(payload: Uint8Array, options?: { readonly gas?: bigint }): void
+  /** What the contract answers at {@link Context.block}. EVM: call data in, and what the function returns. Throws nothing: a refusal ends the call. */
+  read(input: Uint8Array): Uint8Array
+  /** A request to somebody the operator allows. Never throws for what happens out there: status 600 and up says that there was no answer. */
+  fetch(request: OutboundRequest): OutboundResponse
+  /** So many random bytes. */
+  random(length: number): Uint8Array
+  /** The engine's clock. */
+  now(): Date
+  /** What the operator has configured under that name. */
+  config(key: string): string | undefined
+  readonly timers: Timers
+  /** The one of `addresses` that signed this HTTP request; undefined when none of them did, or the request was used before. */
+  authenticate(addresses: readonly Address[]): Address | undefined
+  /** For the operator's log. No secrets: others may read it. */
+  log(text: string): void
+}
+
+export interface Storage {
+  /** Undefined when there is nothing. */
+  get(key: Key): Uint8Array | undefined
+  set(key: Key, value: Key): void
+  delete(key: Key): void
+}
+
+export type TimerStatus = 'done' | 'running' | 'cancelled' | 'never-started' | 'failed' | 'scheduled'
+
+export interface Timers {
+  /** Has `timers[id]` run in so many milliseconds; the same id takes the place of what was scheduled. */
+  schedule(id: number, delayMs: number, payload?: Uint8Array): void
+  cancel(id: number): void
+  status(id: number): TimerStatus
+  /** Those that are scheduled, or run. */
+  list(): number[]
+}
+
+export interface OutboundRequest {
+  readonly url: string
+  /** GET unless given. */
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Key
+}
+
+export interface OutboundResponse {
+  readonly status: number
+  header(name: string): string | undefined
+  readonly headers: readonly Header[]
+  readonly body: Uint8Array
+}
+
+/** The one function that the engine gives to a script. */
+declare const hosted: (operation: number, operand: Uint8Array) => Uint8Array | undefined
+
+const EMPTY = new Uint8Array(0)
+const STATUSES: readonly (TimerStatus | undefined)[] = [
+  undefined,
+  ...(['done', 'running', 'cancelled', 'never-started', 'failed', 'scheduled'] as const),
+]
+
+export function contextOf(contract: Address, engine: Address): Context {
+  let block: { chainId: string; number: number; time: Date } | undefined
+  const current = (): { chainId: string; number: number; time: Date } => {
+    if (block === undefined) {
+      const from = reader(answer(operation.block, EMPTY))
+      block = { chainId: from.text(), number: Number(from.u64()), time: new Date(Number(from.u64())) }
+    }
+    return block
+  }
+  return {
+    contract,
+    engine,
+    get chainId() {
+      return current().chainId
+    },
+    get block() {
+      return current()
+    },
+    storage: (bucket) => storageOf(bytesOf(bucket)),
+    transact: (payload, { gas = 0n } = {}) => {
+      hosted(operation.sendTransaction, writer().raw(addressBytes(contract)).bytes(payload).u64(gas).done())
+    },
+    read: (input) => answer(operation.readContract, writer().bytes(input).done()),
+    fetch: outbound,
+    random: (length) => answer(operation.random, writer().u32(length).done()),
+    now: () => new Date(Number(reader(answer(operation.currentTime, EMPTY)).u64())),
+    config: (key) => {
+      const value = hosted(operation.configuration, writer().text(key).done())
+      return value && new TextDecoder().decode(value)
+    },
+    timers,
+    authenticate: (addresses) => {
+      const operand = writer().list(addresses, (address, to) => to.raw(addressBytes(address)))
+      const found = hosted(operation.authenticate, operand.done())
+      return found && addressOf(found)
+    },
+    log: (text) => {
+      hosted(operation.log, writer().text(text).done())
+    },
+  }
+}
+
+function storageOf(bucket: Uint8Array): Storage {
+  const named = (key: Key): ReturnType<typeof writer> => writer().bytes(bucket).bytes(bytesOf(key))
+  const store = (key: Key, value: Uint8Array | undefined): void => {
+    hosted(
+      operation.storageStore,
+      named(key)
+        .option(value, (bytes, to) => to.bytes(bytes))
+        .done(),
+    )
+  }
+  return {
+    get: (key) => hosted(operation.storageLoad, named(key).done()),
+    set: (key, value) => {
+      store(key, bytesOf(value))
+    },
+    delete: (key) => {
+      store(key, undefined)
+    },
+  }
+}
+
+const timers: Timers = {
+  schedule: (id, delayMs, payload = EMPTY) => {
+    hosted(
+      operation.timerSchedule,
+      writer()
+        .i32(id)
+        .i64(BigInt(Math.ceil(delayMs)))
+        .bytes(payload)
+        .done(),
+    )
+  },
+  cancel: (id) => {
+    hosted(operation.timerCancel, writer().i32(id).done())
+  },
+  status: (id) => STATUSES[answer(operation.timerStatus, writer().i32(id).done())[0] ?? 0] ?? 'never-started',
+  list: () => reader(answer(operation.timerList, EMPTY)).list((from) => from.i32()),
+}
+
+function outbound({ url, method = 'GET', headers = {}, body = EMPTY }: OutboundRequest): OutboundResponse {
+  const list = Object.entries(headers).map(([name, value]) => ({ name, values: [value] }))
+  const request = writeRequest({ method, uri: url, headers: list, body: bytesOf(body) })
+  const response = readResponse(answer(operation.sendHttpRequest, request.done()))
+  return { ...response, header: (name) => headerValue(response, name) }
+}
+
+function answer(code: number, operand: Uint8Array): Uint8Array {
+  return hosted(code, operand) ?? EMPTY
+}
+
+function bytesOf(key: Key): Uint8Array {
+  return typeof key === 'string' ? new TextEncoder().encode(key) : key
+}

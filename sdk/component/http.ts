@@ -1,0 +1,84 @@
+/** Requests as a component sees them, and what it may answer. */
+import { type HttpRequestData, type HttpResponseData, headerValue } from '../../src/offchain/http-data.ts'
+
+export interface Request {
+  readonly method: string
+  /** What stands after the contract's address: from its first slash, query included, never decoded. */
+  readonly uri: string
+  /** `uri` before its question mark, never decoded. */
+  readonly path: string
+  /** The first value of each name after the question mark, decoded. */
+  readonly query: Readonly<Record<string, string>>
+  /** The first value, whatever the case of the name. */
+  header(name: string): string | undefined
+  readonly body: Uint8Array
+  /** The body as UTF-8. Throws a TypeError when it is none. */
+  text(): string
+  /** The body as JSON. Throws when it is none. */
+  json(): unknown
+}
+
+export interface Response {
+  /** 200 to 599. */
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array | string
+}
+
+/** A response of type `application/json`. */
+export function json(status: number, value: unknown): Response {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}
+
+/** A response of type `text/plain`. */
+export function text(status: number, body: string): Response {
+  return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body }
+}
+
+export function requestOf(data: HttpRequestData): Request {
+  const { method, uri, body } = data
+  const [path = '', query = ''] = splitAt(uri, '?')
+  const read = (): string => new TextDecoder('utf-8', { fatal: true }).decode(body)
+  return {
+    method,
+    uri,
+    path,
+    get query() {
+      return queryOf(query)
+    },
+    header: (name) => headerValue(data, name),
+    body,
+    text: read,
+    json: () => JSON.parse(read()) as unknown,
+  }
+}
+
+export function responseData({ status, headers = {}, body = '' }: Response): HttpResponseData {
+  return {
+    status,
+    headers: Object.entries(headers).map(([name, value]) => ({ name, values: [value] })),
+    body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
+  }
+}
+
+function splitAt(text: string, mark: string): string[] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+function queryOf(query: string): Record<string, string> {
+  const values: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const part of query.split('&')) {
+    const [name = '', value = ''] = splitAt(part, '=').map(decoded)
+    if (name !== '' && !(name in values)) values[name] = value
+  }
+  return values
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * What authors of off-chain components in TypeScript import as `vouchsafe/component`. It runs inside the sandbox: every function is
+ * synchronous, whatever is not asked for through here does not exist, and what a call changes takes effect when the hook returns.
+ * A hook that throws changes nothing, and the caller gets an error of the engine.
+ */
+import { type Address, addressBytes, addressOf, parseAddress } from '../../src/offchain/address.ts'
+import { hook, section } from '../../src/offchain/hosted.ts'
+import { readRequest, writeResponse } from '../../src/offchain/http-data.ts'
+import { type Reader, reader, writer } from '../../src/offchain/rpc.ts'
+import { type Context, contextOf } from './context.ts'
+import { type Request, type Response, requestOf, responseData } from './http.ts'
+
+export type { Address } from '../../src/offchain/address.ts'
+export type { Context, Key, OutboundRequest, OutboundResponse, Storage, TimerStatus, Timers } from './context.ts'
+export { json, type Request, type Response, text } from './http.ts'
+export { addressBytes, addressOf, parseAddress }
+
+/** An engine of the contract, as its state names it. */
+export interface Engine {
+  readonly address: Address
+  /** URL without a trailing slash; empty when the state does not say. */
+  readonly endpoint: string
+}
+
+/** What a component does, and when. All are optional; a component has at least one. */
+export interface Component {
+  /** An HTTP request to `/offchain/<contract>/…`. */
+  readonly http?: (request: Request, context: Context) => Response
+  /**
+   * The contract may have changed. Several changes may come as one, and the same may come again: look at what the contract says now,
+   * and do what is still to be done.
+   */
+  readonly stateChange?: (context: Context) => void
+  /** By the id with which a timer was scheduled. */
+  readonly timers?: Readonly<Record<number, (payload: Uint8Array, context: Context) => void>>
+  /** The engines in the state of a contract, on a chain whose contracts do not say them by an interface. */
+  readonly engines?: (state: Uint8Array, context: Context) => readonly Engine[]
+}
+
+type Hook = (input: Uint8Array, stateLength: number) => Uint8Array
+
+/** Says what the component does. To be called once, when the script is loaded; there the engine cannot be asked anything yet. */
+export function component({ http, stateChange, timers = {}, engines }: Component): void {
+  const hooks: Record<string, Hook> = {}
+  if (http !== undefined) {
+    hooks[hook.httpRequest] = entered((context, from) => {
+      const response = http(requestOf(readRequest(from)), context)
+      return sections(section.httpResponse, writeResponse(responseData(response)).done())
+    })
+  }
+  if (stateChange !== undefined) {
+    hooks[hook.stateChange] = entered((context) => nothing(stateChange(context)))
+  }
+  if (engines !== undefined) {
+    hooks[hook.engines] = entered((context, _from, state) =>
+      sections(section.engines, writeEngines(engines(state, context))),
+    )
+  }
+  for (const [id, run] of Object.entries(timers)) {
+    hooks[`${hook.timer}${(Number(id) >>> 0).toString(16)}`] = entered((context, from) =>
+      nothing(run(from.rest().slice(), context)),
+    )
+  }
+  Object.assign(globalThis, { offChain: hooks })
+}
+
+function entered(run: (context: Context, from: Reader, state: Uint8Array) => Uint8Array): Hook {
+  return (input, stateLength) => {
+    const from = reader(input)
+    const [contract, engine] = [addressOf(from.raw(21)), addressOf(from.raw(21))]
+    const state = from.raw(stateLength)
+    return run(contextOf(contract, engine), from, state)
+  }
+}
+
+function nothing(result: unknown): Uint8Array {
+  if (result instanceof Promise)
+    throw new TypeError('a hook gave back a promise; nothing in a component is asynchronous')
+  return new Uint8Array(0)
+}
+
+function sections(id: number, data: Uint8Array): Uint8Array {
+  return writer().u8(id).bytes(data).done()
+}
+
+function writeEngines(engines: readonly Engine[]): Uint8Array {
+  return writer()
+    .list(engines, ({ address, endpoint }, to) => to.raw(addressBytes(address)).text(endpoint))
+    .done()
+}
