@@ -15,9 +15,9 @@ export const MOST_ATTEMPTS = 8
 
 export interface Background {
   /** Starts what is to be started. Comes back at once. */
-  round(): void
+  readonly round: () => Promise<void>
   /** When nothing of it runs any more. */
-  settled(): Promise<void>
+  readonly settled: () => Promise<void>
   stop(): void
 }
 
@@ -35,7 +35,7 @@ export function createBackground(context: EngineContext): Background {
   }
   return {
     round: () => {
-      if (isStopped) return
+      if (isStopped) return Promise.resolve()
       const at = context.now().getTime()
       for (const entry of context.watcher.entries()) {
         if (mustPrepare(entry, at) && !preparing.has(entry)) {
@@ -45,6 +45,7 @@ export function createBackground(context: EngineContext): Background {
         if (mustRunHook(entry, at)) start('state change', entry, () => runHook(context, entry))
       }
       startTimers(context, start)
+      return Promise.resolve()
     },
     settled: async () => {
       while (running.size > 0) await Promise.all(running)

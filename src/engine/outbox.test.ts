@@ -56,7 +56,10 @@ describe('the outbox', () => {
     expect(engine.chain.submitted).toEqual([])
     engine.chain.onSubmit = () => Promise.resolve()
     let signed = 0
-    engine.chain.refuses = () => void signed++
+    engine.chain.refuses = () => {
+      signed++
+      return undefined
+    }
     const restarted = await kept(engine.restart())
     await restarted.rounds()
     expect([payloads(restarted), signed]).toEqual([[[0, 'a']], 0])
@@ -185,7 +188,14 @@ describe('timers', () => {
         return Promise.resolve()
       },
     }
-    return { ran, states, script, fail: (so: boolean) => void (fails = so) }
+    return {
+      ran,
+      states,
+      script,
+      fail: (so: boolean) => {
+        fails = so
+      },
+    }
   }
   const ask = (engine: TestEngine, path: string) =>
     engine.engine.app.inject({ method: 'POST', url: `${engine.url}/${path}` })

@@ -10,7 +10,6 @@ import type { EngineContext } from './context.ts'
 import type { Entry } from './contract-entry.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
-import type { Limits } from './limits.ts'
 import { toWire, type WireResponse } from './response.ts'
 import type { Ended } from './timer-book.ts'
 
@@ -107,10 +106,7 @@ function refusedBy(
   { quota }: Exclude<Committed, string>,
 ): Performed {
   metrics.refused.inc({ limit: quota })
-  log.warn(
-    { event: 'quota', contract: address, limit: quota, value: limits[quota as keyof Limits] },
-    'nothing was kept',
-  )
+  log.warn({ event: 'quota', contract: address, limit: quota, value: limits[quota] }, 'nothing was kept')
   return { kind: 'quota' }
 }
 
