@@ -6,8 +6,8 @@ import { ComponentError } from '../component/runtime.ts'
 import { reader } from '../offchain/rpc.ts'
 import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
-import { backOff, type Entry } from './contract-entry.ts'
-import { type CallTarget, perform } from './perform.ts'
+import { backOff, type CallTarget, type Entry } from './contract-entry.ts'
+import { perform } from './perform.ts'
 import { over } from './timer-book.ts'
 
 /** A call that fails so often is given up: a hook until its contract changes again, a timer for good. */

@@ -61,8 +61,8 @@ describe('the configuration of an engine', () => {
       }).map((mistake) => mistake.split(':')[0]),
     ).toEqual([
       'prot',
-      'limits.timers',
       'limits.tmers',
+      'limits.timers',
       'baseUrl',
       'identity.keyFile',
       'chain.directory',

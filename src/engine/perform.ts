@@ -2,24 +2,16 @@
  * One call of a component, from its place in the lane to what is on disk. What a call changes is committed as a whole, on
  * condition that nothing else of its contract was changed while it ran; otherwise it is run again, and sees what is there now.
  */
-import type { Block, OffChainContract } from '../chain/chain.ts'
-import type { Component, Effects, Hook, Outcome } from '../component/runtime.ts'
+import type { Block } from '../chain/chain.ts'
+import type { Effects, Hook, Outcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
 import { type Committed, commitCall, isWriting, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
-import type { Entry } from './contract-entry.ts'
+import type { CallTarget, Entry } from './contract-entry.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
 import { toWire, type WireResponse } from './response.ts'
 import type { Ended } from './timer-book.ts'
-
-/** A contract and its component at one block. */
-export interface CallTarget {
-  readonly entry: Entry
-  readonly contract: OffChainContract
-  readonly component: Component
-  readonly block: Block
-}
 
 export interface Asked {
   readonly hook: Hook
