@@ -27,7 +27,6 @@ const shared = {
   external: [
     ...['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
     ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
-    'secp256k1',
   ],
   logLevel: 'warning',
 }

@@ -3,6 +3,7 @@
  * configurations and validate the requests, docs/conformance.md from the rows in test/conformance. `--check` compares instead of writing, and fails when one is not current.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { EngineSettings } from '../src/engine/config.ts'
 import { IssuerSettings } from '../src/issuer/config.ts'
 import { allChecks } from '../src/verifier/checks/index.ts'
 import { VerifierSettings } from '../src/verifier/config.ts'
@@ -87,6 +88,10 @@ ${settingsTable(IssuerSettings as unknown as Schema)}
 ## Settings of the verification service
 
 ${settingsTable(VerifierSettings as unknown as Schema)}
+
+## Settings of the execution engine
+
+${settingsTable(EngineSettings as unknown as Schema)}
 
 ## Endpoints of the issuance service
 

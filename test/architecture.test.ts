@@ -52,14 +52,14 @@ const OUTSIDE_ALLOWED = /^bin\//
 
 /** Packages, and the only folders that may know them. */
 const PACKAGES: Record<string, readonly string[]> = {
-  fastify: ['http', 'issuer'],
+  fastify: ['http', 'issuer', 'engine'],
   '@fastify/swagger': ['http'],
   '@fastify/formbody': ['http'],
   '@fastify/type-provider-typebox': ['http'],
   ajv: ['http', 'config', 'protocol'],
-  typebox: ['config', 'protocol', 'http', 'issuer', 'verifier'],
+  typebox: ['config', 'protocol', 'http', 'issuer', 'verifier', 'engine'],
   pg: ['store'],
-  pino: ['bin', 'http', 'issuer', 'verifier', 'event', 'callback'],
+  pino: ['bin', 'http', 'issuer', 'verifier', 'event', 'callback', 'engine'],
   qr: ['bin'],
   '@scure/base': ['keys'],
   '@noble/curves': ['offchain', 'chain'],

@@ -1,22 +1,26 @@
 /** The command `vouchsafe`: one word, one service or tool. Each is loaded only when it is asked for. */
-import { type CommandName, readWords, USAGE, usageOf, VERSION } from './command-line.ts'
+import { type CommandName, type EngineWord, readWords, USAGE, usageOf, VERSION } from './command-line.ts'
 import type { ServiceName } from './services.ts'
 
 /** What each command does with the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
   issuer: async (args) => (await import('./service.ts')).runService('issuer', configFile('issuer', args)),
   verifier: async (args) => (await import('./service.ts')).runService('verifier', configFile('verifier', args)),
-  engine: async (args) => (await import('./engine/commands.ts')).engineCommands.engine(args),
-  chain: async (args) => (await import('./engine/commands.ts')).engineCommands.chain(args),
-  secret: async (args) => (await import('./engine/commands.ts')).engineCommands.secret(args),
+  engine: (args) => runWord('engine', args),
+  chain: (args) => runWord('chain', args),
+  component: (args) => runWord('component', args),
+  secret: (args) => runWord('secret', args),
   demo: async (args) => (await import('./demo/demo.ts')).runDemo(args),
   init: async (args) => (await import('./init/init.ts')).runInit(args),
   doctor: async (args) => (await import('./doctor/doctor.ts')).runDoctor(args),
   callbacks: async (args) => (await import('./callbacks/callbacks.ts')).runCallbacks(args),
   audit: async (args) => (await import('./audit/audit.ts')).runAudit(args),
-  component: async (args) => (await import('./engine/commands.ts')).engineCommands.component(args),
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
-  chain: async (args) => (await import('./chain/chain.ts')).runChain(args),
+}
+
+/** Those of the execution engine, which are in a file of their own. */
+async function runWord(word: EngineWord, args: string[]): Promise<void> {
+  return (await import('./engine/commands.ts')).engineCommands[word](args)
 }
 
 function configFile(service: ServiceName, args: string[]): string {

@@ -142,12 +142,16 @@ function addRoutes(app: App, context: EngineContext): void {
   app.get('/health/ready', async (request, reply) => {
     const isBlind = watcher.block() === undefined || watcher.unseenSeconds() > config.staleSeconds
     const code = watcher.block() === undefined ? 'starting' : 'stale-chain'
-    if (isBlind) return ownProblem(context, request, reply, problem(code))
+    if (isBlind) {
+      ownProblem(context, request, reply, problem(code))
+      return reply
+    }
     try {
       await store.get('component_state', '-')
       return { status: 'ok' }
     } catch {
-      return ownProblem(context, request, reply, problem('overloaded', { detail: 'the database does not answer' }))
+      ownProblem(context, request, reply, problem('overloaded', { detail: 'the database does not answer' }))
+      return reply
     }
   })
 }
@@ -169,7 +173,7 @@ function answerBroken(targetBytes: number): (error: ConnectionError, socket: Soc
 function brokenProblem(error: ConnectionError, targetBytes: number): Problem {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return problem('request-timeout')
   if (error.code !== 'HPE_HEADER_OVERFLOW') return problem('bad-request')
-  const { rawPacket } = error as ConnectionError & { readonly rawPacket?: Buffer }
+  const { rawPacket } = error as unknown as { readonly rawPacket?: Buffer }
   const line = rawPacket?.subarray(0, targetBytes + 64).indexOf('\n')
   const isFirst = /^[A-Z]+ \//.test(rawPacket?.subarray(0, 40).toString('latin1') ?? '')
   return problem(isFirst && line === -1 ? 'target-too-long' : 'headers-too-large')

@@ -6,8 +6,8 @@ import { ComponentError } from '../component/runtime.ts'
 import { reader } from '../offchain/rpc.ts'
 import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
-import { backOff, type Entry } from './contract-entry.ts'
-import { type CallTarget, perform } from './perform.ts'
+import { backOff, type CallTarget, type Entry } from './contract-entry.ts'
+import { perform } from './perform.ts'
 import { over } from './timer-book.ts'
 
 /** A call that fails so often is given up: a hook until its contract changes again, a timer for good. */
@@ -15,9 +15,9 @@ export const MOST_ATTEMPTS = 8
 
 export interface Background {
   /** Starts what is to be started. Comes back at once. */
-  round(): void
+  readonly round: () => Promise<void>
   /** When nothing of it runs any more. */
-  settled(): Promise<void>
+  readonly settled: () => Promise<void>
   stop(): void
 }
 
@@ -35,7 +35,7 @@ export function createBackground(context: EngineContext): Background {
   }
   return {
     round: () => {
-      if (isStopped) return
+      if (isStopped) return Promise.resolve()
       const at = context.now().getTime()
       for (const entry of context.watcher.entries()) {
         if (mustPrepare(entry, at) && !preparing.has(entry)) {
@@ -45,6 +45,7 @@ export function createBackground(context: EngineContext): Background {
         if (mustRunHook(entry, at)) start('state change', entry, () => runHook(context, entry))
       }
       startTimers(context, start)
+      return Promise.resolve()
     },
     settled: async () => {
       while (running.size > 0) await Promise.all(running)

@@ -1,5 +1,5 @@
 /** A contract as an engine knows it, and how it stands with its component. */
-import type { OffChainContract } from '../chain/chain.ts'
+import type { Block, OffChainContract } from '../chain/chain.ts'
 import type { Component } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Lane } from './lane.ts'
@@ -34,6 +34,14 @@ export interface Entry {
   readonly lane: Lane
   /** To look for the component again. */
   retry: { readonly at: number; readonly attempts: number }
+}
+
+/** A contract and its component at one block. */
+export interface CallTarget {
+  readonly entry: Entry
+  readonly contract: OffChainContract
+  readonly component: Component
+  readonly block: Block
 }
 
 export type EntryKind = 'served' | 'starting' | 'failed' | 'not-this-engine'

@@ -22,7 +22,7 @@ export interface Engine {
   readonly tasks: readonly Task[]
   readonly metrics: Metrics
   /** When no hook and no timer runs any more; no more are started. */
-  stop(): Promise<void>
+  readonly stop: () => Promise<void>
   /** Resolves when what runs in the background has ended; more may be started. */
   settled(): Promise<void>
 }
@@ -41,7 +41,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
     metrics,
     tasks: [
       { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.look },
-      { name: 'background', everyMs, run: () => Promise.resolve(background.round()) },
+      { name: 'background', everyMs, run: background.round },
       { name: 'outbox', everyMs, run: () => outbox.round(watcher.block()?.hash) },
       {
         name: 'purge',

@@ -9,7 +9,7 @@ import type { Entry } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
 import { type Performed, perform } from './perform.ts'
 import { type Problem, type ProblemCode, problem } from './problem.ts'
-import { requestHeaders, toWire, type WireResponse } from './response.ts'
+import { requestHeaders, type WireResponse } from './response.ts'
 import { routeOf, type Target } from './target.ts'
 
 /** One exchange. `target` is what its address says. */
@@ -94,12 +94,9 @@ function componentAnswer(
   performed: Performed,
 ): WireResponse | ProblemCode {
   if (performed.kind !== 'done') return PROBLEM_OF[performed.kind]
-  const { log, config, signer } = context
-  const wire = performed.response === undefined ? 'there is no response' : toWire(performed.response, config.cors)
-  if (typeof wire === 'string') {
-    log.warn({ event: 'bad_component_response', contract: entry.address, why: wire }, 'it cannot be sent')
-    return 'bad-component-response'
-  }
+  const { config, signer } = context
+  const { response: wire } = performed
+  if (wire === undefined) return 'bad-component-response'
   noteSigned(context, entry, request, performed)
   const block = performed.block.number
   const contentType = wire.headers.find(([name]) => name === 'content-type')?.[1] ?? ''

@@ -5,7 +5,7 @@ import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts
 import type { Seen } from './commit.ts'
 import { isAllowed } from './component-source.ts'
 import type { EngineContext } from './context.ts'
-import type { CallTarget } from './perform.ts'
+import type { CallTarget } from './contract-entry.ts'
 
 /** Notes in `seen` what was read from storage, for the commit. */
 export function hostOf(context: EngineContext, { entry, contract, block }: CallTarget, seen: Seen): Host {

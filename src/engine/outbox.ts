@@ -41,14 +41,20 @@ const SENT_AGAIN_AFTER_MS = 30_000
 const FAILURE_KEPT_MS = 30 * 86_400_000
 const MOST_ROWS = 10_000
 
+/** What a round knows of the ones before it. */
+interface Known {
+  /** By row: when this process sent it last. */
+  readonly sent: Map<string, number>
+  waiting: readonly { readonly contract: Address; readonly createdAt: number }[]
+  /** Whether there may be something to do, whatever the chain says. */
+  isDirty: boolean
+  isBlocked: boolean
+  lookedAt: string | undefined
+}
+
 export function createOutbox(context: OutboxContext): Outbox {
-  const { store, now, random } = context
-  /** When this process sent it last. */
-  const sent = new Map<string, number>()
-  let waiting: readonly { readonly contract: Address; readonly createdAt: number }[] = []
-  let isDirty = true
-  let isBlocked = false
-  let lookedAt: string | undefined
+  const { now, random } = context
+  const known: Known = { sent: new Map(), waiting: [], isDirty: true, isBlocked: false, lookedAt: undefined }
   let serial = 0
   return {
     rows: (contract, transactions) =>
@@ -62,34 +68,38 @@ export function createOutbox(context: OutboxContext): Outbox {
     added: (contract, count) => {
       if (count === 0) return
       const createdAt = now().getTime()
-      waiting = [...waiting, ...Array.from({ length: count }, () => ({ contract, createdAt }))]
-      isDirty = true
+      known.waiting = [...known.waiting, ...Array.from({ length: count }, () => ({ contract, createdAt }))]
+      known.isDirty = true
     },
-    count: (contract) => waiting.filter((each) => each.contract === contract).length,
+    count: (contract) => known.waiting.filter((each) => each.contract === contract).length,
     state: (at) => {
-      const oldest = waiting.reduce((least, { createdAt }) => Math.min(least, createdAt), at.getTime())
-      return { count: waiting.length, oldestSeconds: (at.getTime() - oldest) / 1000 }
+      const oldest = known.waiting.reduce((least, { createdAt }) => Math.min(least, createdAt), at.getTime())
+      return { count: known.waiting.length, oldestSeconds: (at.getTime() - oldest) / 1000 }
     },
     round: async (block) => {
-      if (!isDirty && (waiting.length === 0 || block === lookedAt)) return
-      isDirty = false
-      lookedAt = block
-      try {
-        const before = await rowsOf(store)
-        for (const row of before) if (isSigned(row)) await settle(context, row, sent)
-        if (await signQueued(context, await rowsOf(store), sent)) isDirty = true
-        isBlocked = false
-      } catch (error) {
-        isDirty = true
-        if (!(error instanceof ChainError)) throw error
-        const line = { event: 'outbox_waits', why: error.message }
-        // Said once, and not with every round.
-        if (!isBlocked) context.log.warn(line, 'the chain does not take transactions now')
-        isBlocked = true
-      } finally {
-        waiting = (await rowsOf(store)).map(({ value: { contract, createdAt } }) => ({ contract, createdAt }))
-      }
+      if (!known.isDirty && (known.waiting.length === 0 || block === known.lookedAt)) return
+      known.isDirty = false
+      known.lookedAt = block
+      await roundOf(context, known)
     },
+  }
+}
+
+async function roundOf(context: OutboxContext, known: Known): Promise<void> {
+  const { store, log } = context
+  try {
+    for (const row of await rowsOf(store)) if (isSigned(row)) await settle(context, row, known.sent)
+    if (await signQueued(context, await rowsOf(store), known.sent)) known.isDirty = true
+    known.isBlocked = false
+  } catch (error) {
+    known.isDirty = true
+    if (!(error instanceof ChainError)) throw error
+    const line = { event: 'outbox_waits', why: error.message }
+    // Said once, and not with every round.
+    if (!known.isBlocked) log.warn(line, 'the chain does not take transactions now')
+    known.isBlocked = true
+  } finally {
+    known.waiting = (await rowsOf(store)).map(({ value: { contract, createdAt } }) => ({ contract, createdAt }))
   }
 }
 
@@ -121,7 +131,8 @@ async function settle(context: OutboxContext, row: SignedRow, sent: Map<string, 
   } else if (outcome === 'failed') {
     await recordFailure(context, row, 'the contract refused it', signed.hash)
   } else {
-    const { signed: _, ...value } = row.value
+    const { payload, gas, createdAt } = row.value
+    const value = { contract, payload, gas, createdAt }
     await store.commit([{ update: 'outbox', id: row.id, version: row.version, value }])
     log.warn({ event: 'transaction_lost', ...line }, 'its nonce was used by another transaction; it is signed again')
   }

@@ -2,24 +2,16 @@
  * One call of a component, from its place in the lane to what is on disk. What a call changes is committed as a whole, on
  * condition that nothing else of its contract was changed while it ran; otherwise it is run again, and sees what is there now.
  */
-import type { Block, OffChainContract } from '../chain/chain.ts'
-import type { Component, Effects, Hook, Outcome } from '../component/runtime.ts'
+import type { Block } from '../chain/chain.ts'
+import type { Effects, Hook, Outcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
 import { type Committed, commitCall, isWriting, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
-import type { Entry } from './contract-entry.ts'
+import type { CallTarget, Entry } from './contract-entry.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
-import type { Limits } from './limits.ts'
+import { toWire, type WireResponse } from './response.ts'
 import type { Ended } from './timer-book.ts'
-
-/** A contract and its component at one block. */
-export interface CallTarget {
-  readonly entry: Entry
-  readonly contract: OffChainContract
-  readonly component: Component
-  readonly block: Block
-}
 
 export interface Asked {
   readonly hook: Hook
@@ -34,7 +26,8 @@ export interface Asked {
 export type Performed =
   | {
       readonly kind: 'done'
-      readonly response: HttpResponseData | undefined
+      /** Of the HTTP hook. */
+      readonly response: WireResponse | undefined
       readonly result: Uint8Array
       readonly effects: Effects
       readonly block: Block
@@ -76,7 +69,10 @@ async function runOnce(
   const seen: Seen = new Map()
   const outcome = await run(context, target, asked.hook, seen)
   if (outcome.kind !== 'done') return { kind: outcome.kind }
-  const { response, effects, result } = outcome
+  const { effects, result } = outcome
+  const response = asked.hook.kind === 'http' ? wireOf(context, target, outcome.response) : undefined
+  // What cannot be sent is no good end: nothing of it is kept.
+  if (response === 'bad-response') return { kind: response }
   const finished = { contract: contract.address, fence, seen, effects, status: response?.status, ended: asked.ended }
   if (asked.mode === 'shared' && isWriting(finished)) return 'again'
   const committed = await commitCall(context, finished)
@@ -85,16 +81,24 @@ async function runOnce(
   return { kind: 'done', response, result, effects, block }
 }
 
+function wireOf(
+  { log, config }: EngineContext,
+  { contract: { address } }: CallTarget,
+  response: HttpResponseData | undefined,
+): WireResponse | 'bad-response' {
+  const wire = response === undefined ? 'there is no response' : toWire(response, config.cors)
+  if (typeof wire !== 'string') return wire
+  log.warn({ event: 'bad_component_response', contract: address, why: wire }, 'it cannot be sent')
+  return 'bad-response'
+}
+
 function refusedBy(
   { metrics, log, limits }: EngineContext,
   { contract: { address } }: CallTarget,
   { quota }: Exclude<Committed, string>,
 ): Performed {
   metrics.refused.inc({ limit: quota })
-  log.warn(
-    { event: 'quota', contract: address, limit: quota, value: limits[quota as keyof Limits] },
-    'nothing was kept',
-  )
+  log.warn({ event: 'quota', contract: address, limit: quota, value: limits[quota] }, 'nothing was kept')
   return { kind: 'quota' }
 }
 

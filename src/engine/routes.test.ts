@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto'
 import { METHODS } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { CONTRACT, serving, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
-import { parseEngineSignature, verifyEndorsement, verifyResponse } from '../offchain/response-signature.ts'
+import { CONTRACT, ENGINE, serving, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
+import {
+  type Endorsement,
+  parseEngineSignature,
+  verifyEndorsement,
+  verifyResponse,
+} from '../offchain/response-signature.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -45,6 +50,16 @@ function raw(port: number, bytes: string | Buffer): Promise<string> {
   })
 }
 
+interface Seen {
+  readonly method: string
+  readonly uri: string
+  readonly headers: readonly { readonly name: string; readonly values: readonly string[] }[]
+  readonly body: string
+}
+
+/** What the echo said, in a whole answer. */
+const seenIn = (answer: string): Seen => JSON.parse(answer.split('\r\n\r\n')[1] ?? '') as Seen
+
 describe('what the component sees', () => {
   it.each([
     ['', '/'],
@@ -59,7 +74,7 @@ describe('what the component sees', () => {
   ])('is the target after the address as it was sent: %s', async (sent, seen) => {
     const port = await listening(await echo())
     const answer = await raw(port, `GET /offchain/${CONTRACT}${sent} HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n`)
-    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ method: 'GET', uri: seen })
+    expect(seenIn(answer)).toMatchObject({ method: 'GET', uri: seen })
   })
 
   it.each([
@@ -71,7 +86,7 @@ describe('what the component sees', () => {
     const { engine } = await echo()
     for (const prefix of ['offchain', 'executioncontainer']) {
       const { statusCode, json } = await engine.app.inject(`/${prefix}/${address}/x`)
-      expect([statusCode, json().uri]).toEqual([200, '/x'])
+      expect([statusCode, json<Seen>().uri]).toEqual([200, '/x'])
     }
   })
 
@@ -82,7 +97,7 @@ describe('what the component sees', () => {
     for (const method of methods) {
       const head = `${method} /offchain/${CONTRACT}/x HTTP/1.1\r\nHost: e\r\nConnection: close\r\nContent-Type: b/ad; ;;\r\n`
       const answer = await raw(port, Buffer.from(`${head}Content-Length: 3\r\n\r\n\xff\x00a`, 'latin1'))
-      const seen = JSON.parse(answer.split('\r\n\r\n')[1] ?? '{}')
+      const seen = seenIn(answer)
       expect([method, seen.method, seen.body]).toEqual([method, method, '/wBh'])
     }
   })
@@ -91,7 +106,7 @@ describe('what the component sees', () => {
     const port = await listening(await echo())
     const head = `POST /offchain/${CONTRACT}/x HTTP/1.1\r\nHost: e\r\nConnection: close\r\nX-A: 1\r\nx-a: 2\r\n`
     const answer = await raw(port, `${head}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`)
-    const seen = JSON.parse(answer.split('\r\n\r\n')[1] ?? '{}')
+    const seen = seenIn(answer)
     expect(Buffer.from(seen.body, 'base64').toString()).toBe('abcde')
     expect(seen.headers).toContainEqual({ name: 'x-a', values: ['1', '2'] })
     expect(JSON.stringify(seen.headers)).not.toMatch(/transfer-encoding|connection/)
@@ -189,17 +204,19 @@ describe('what goes out', () => {
     const signature = parseEngineSignature(String(headers['x-engine-signature']))
     const request = { method: 'PUT', uri: '/x?y', authorization: 'me', bodyDigest: digest('body') }
     const response = { status: 201, contentType: 'a/b', bodyDigest: digest('abc') }
-    const parts = { chainId: '31337', contract: CONTRACT, engine: `00${'e1'.repeat(20)}`, request, response, block: 1 }
+    const parts = { chainId: '31337', contract: CONTRACT, engine: ENGINE, request, response, block: 1 }
     if (signature === undefined) throw new Error('no signature')
     expect(verifyResponse(parts, signature)).toBe(true)
     expect(verifyResponse({ ...parts, block: 2 }, signature)).toBe(false)
-    const { endorsement, address } = (await engine.app.inject('/engine')).json()
+    const { endorsement, address } = (await engine.app.inject('/engine')).json<{
+      endorsement: Endorsement
+      address: string
+    }>()
     expect(address).toBe(parts.engine)
-    // The address of the test's chain is not that of the key.
-    const identity = '007e5f4552091a69125d5dfcb7b8c2659029395bdf'
     expect(endorsement.public_key).toBe(Buffer.from(signature.publicKey).toString('hex'))
     expect(chain.id).toBe(parts.chainId)
-    expect(verifyEndorsement(endorsement, identity, chain)).toBeUndefined()
+    expect(verifyEndorsement(endorsement, ENGINE, chain)).toEqual(signature.publicKey)
+    expect(verifyEndorsement(endorsement, CONTRACT, chain)).toBeUndefined()
   })
 })
 
@@ -379,6 +396,18 @@ describe('browsers', () => {
   })
 })
 
+describe('a thousand connections', () => {
+  it('are answered, one request each, and the first is still served', async () => {
+    const port = await listening(await echo())
+    const ask = () => raw(port, `GET /offchain/${CONTRACT}/x HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n`)
+    const answers = await Promise.all(Array.from({ length: 1000 }, ask))
+    const statuses = answers.map((answer) => answer.slice(9, 12))
+    expect(statuses.filter((status) => status !== '200' && status !== '503')).toEqual([])
+    expect(statuses.filter((status) => status === '200').length).toBeGreaterThan(70)
+    expect(await ask()).toMatch(/^HTTP\/1.1 200/)
+  })
+})
+
 describe('GET /engine', () => {
   it('says who it is and what it serves', async () => {
     const { engine } = await echo()
@@ -391,6 +420,6 @@ describe('GET /engine', () => {
     })
     expect((await engine.app.inject('/health/live')).statusCode).toBe(200)
     expect((await engine.app.inject('/health/ready')).statusCode).toBe(200)
-    expect((await engine.app.inject('/openapi')).json().openapi).toBe('3.1.0')
+    expect((await engine.app.inject('/openapi')).json<{ openapi: string }>().openapi).toBe('3.1.0')
   })
 })

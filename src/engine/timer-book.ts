@@ -44,7 +44,10 @@ export function createTimerBook(store: EngineStore): TimerBook {
   const known = new Map<string, Known>()
   const running = new Set<string>()
   const ofContract = (contract: Address): TimerRow[] =>
-    [...known.values()].map(({ row }) => row).filter((row) => row.contract === contract)
+    [...known.values()]
+      .map(({ row }) => row)
+      .filter((row) => row.contract === contract)
+      .sort((one, other) => one.id - other.id)
   return {
     load: async () => {
       const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)
@@ -56,32 +59,41 @@ export function createTimerBook(store: EngineStore): TimerBook {
         id,
         status: running.has(rowId(contract, id)) ? 'running' : status,
       })),
-    plan: (contract, effects, now, ended) => {
-      const wanted = wantedRows(contract, effects, { known, now })
-      if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
-      const after = new Map(ofContract(contract).map((row) => [row.id, row]))
-      for (const [id, row] of wanted) after.set(id, row)
-      const changes = [...wanted.values()].map((row) => changeOf(row, known.get(rowId(contract, row.id))))
-      return {
-        changes,
-        scheduled: [...after.values()].filter(({ status }) => status === 'scheduled').length,
-        apply: () => {
-          for (const row of wanted.values()) {
-            const id = rowId(contract, row.id)
-            known.set(id, { row, version: (known.get(id)?.version ?? -1) + 1 })
-          }
-        },
-      }
-    },
+    plan: (contract, effects, now, ended) =>
+      planOf(known, contract, wantedRows(contract, effects, { known, now }), ended),
     due: (now) =>
       [...known.entries()]
         .filter(([id, { row }]) => row.status === 'scheduled' && row.at <= now.getTime() && !running.has(id))
         .map(([, { row }]) => row)
         .sort((one, other) => one.at - other.at),
-    running: (contract, id, runs) =>
-      void (runs ? running.add(rowId(contract, id)) : running.delete(rowId(contract, id))),
+    running: (contract, id, runs) => {
+      if (runs) running.add(rowId(contract, id))
+      else running.delete(rowId(contract, id))
+    },
     get: (contract, id) => known.get(rowId(contract, id))?.row,
     scheduled: () => [...known.values()].filter(({ row }) => row.status === 'scheduled').length,
+  }
+}
+
+function planOf(
+  known: Map<string, Known>,
+  contract: Address,
+  wanted: Map<number, TimerRow>,
+  ended: Ended | undefined,
+): TimerPlan {
+  // What ran and scheduled itself anew is scheduled.
+  if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
+  const untouched = [...known.values()].filter(({ row }) => row.contract === contract && !wanted.has(row.id))
+  const after = [...untouched.map(({ row }) => row), ...wanted.values()]
+  return {
+    changes: [...wanted.values()].map((row) => changeOf(row, known.get(rowId(contract, row.id)))),
+    scheduled: after.filter(({ status }) => status === 'scheduled').length,
+    apply: () => {
+      for (const row of wanted.values()) {
+        const id = rowId(contract, row.id)
+        known.set(id, { row, version: (known.get(id)?.version ?? -1) + 1 })
+      }
+    },
   }
 }
 

@@ -13,7 +13,7 @@ import type { Metrics } from './metrics.ts'
 
 export interface Watcher {
   /** One look. Never rejects because the chain cannot be asked. */
-  look(): Promise<void>
+  readonly look: () => Promise<void>
   /** The block that requests are answered at; undefined until the first look. */
   block(): Block | undefined
   /** Seconds since the last look that succeeded; since the start, when none has. */

@@ -601,7 +601,7 @@ describe('the command vouchsafe doctor', () => {
   })
 
   it.each([
-    [['doctor', 'engine'], 'later release'],
+    [['doctor', 'engines'], 'doctor [issuer|verifier|engine]'],
     [['doctor', 'issuer', 'verifier'], 'at most one service'],
     [['doctor', '--conf', 'x'], "'--conf'"],
   ])('refuses %j', async (args, why) => {

@@ -89,7 +89,7 @@ describe('vouchsafe init', () => {
 
   it.each([
     [['init'], 'init issuer|verifier'],
-    [['init', 'engine'], 'comes in a later release'],
+    [['init', 'engines'], 'init issuer|verifier|engine'],
     [['init', 'issuer', 'verifier'], 'init issuer|verifier'],
     [['init', 'issuer', '--base-url', 'https://issuer.example/'], '--base-url: it must have no path'],
     [['init', 'issuer', '--base-url', 'issuer.example'], '--base-url: it'],

@@ -32,10 +32,11 @@ import { openTestStore } from './store.ts'
 
 /** secp256k1, SEC 1 in PKCS #8: the private key is 1. Of tests alone. */
 export const IDENTITY_PEM = `-----BEGIN PRIVATE KEY-----
-${Buffer.from('303e020100301006072a8648ce3d020106052b8104000a042730250201010420' + '01'.padStart(64, '0'), 'hex').toString('base64')}
+${Buffer.from(`303e020100301006072a8648ce3d020106052b8104000a042730250201010420${'01'.padStart(64, '0')}`, 'hex').toString('base64')}
 -----END PRIVATE KEY-----
 `
-export const ENGINE = `00${'e1'.repeat(20)}`
+/** Its account on an EVM chain. */
+export const ENGINE = '007e5f4552091a69125d5dfcb7b8c2659029395bdf'
 export const CONTRACT = `00${'c1'.repeat(20)}`
 
 // A chain --------------------------------------------------------------------

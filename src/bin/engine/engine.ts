@@ -12,7 +12,7 @@ import type { App } from '../../http/app-type.ts'
 import { readWords } from '../command-line.ts'
 import { startRuntime } from '../component/places.ts'
 import { readConfigFile } from '../config-file.ts'
-import { createLog, files, now, outbound, random } from '../effects.ts'
+import { createLog, files, now, outbound, random, wait } from '../effects.ts'
 import { defaultHost } from '../network.ts'
 import { watchConnections } from '../quiet-connections.ts'
 import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from '../running.ts'
@@ -22,6 +22,7 @@ import { componentFiles } from './component-files.ts'
 import { openStore } from './store.ts'
 
 const MOST_WORKERS = 8
+const STOP_WAIT_SECONDS = 6
 
 /** Runs until it is told to stop. Exits with 2 and every mistake when it cannot start. */
 export async function runEngine(args: string[]): Promise<void> {
@@ -100,8 +101,10 @@ async function buildEngine(config: EngineConfig, { chain, store, runtime }: Part
     management,
     address: chain.account(config.identity.privateKey).address,
     close: async () => {
+      const stopped = stop()
       await Promise.all([app.close(), management?.close()])
-      await stop()
+      // A hook that takes longer leaves nothing, and runs again at the next start.
+      await Promise.race([stopped, wait(STOP_WAIT_SECONDS)])
       await stopUpkeep()
       await runtime.close()
       await store.close()

@@ -1,0 +1,264 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  CONTRACT,
+  type Hands,
+  type Script,
+  serving,
+  type TestEngine,
+  type TestEngineOptions,
+  text,
+} from '../../test/support/engine.ts'
+
+const open: TestEngine[] = []
+afterEach(async () => {
+  for (const { engine } of open.splice(0)) await engine.app.close()
+})
+const started = async (script: Script, options?: TestEngineOptions): Promise<TestEngine> => {
+  const engine = await serving(script, options)
+  open.push(engine)
+  return engine
+}
+const uriOf = ({ call: { hook } }: Hands): string => (hook.kind === 'http' ? hook.request.uri : '')
+const bodyOf = ({ call: { hook } }: Hands): string =>
+  hook.kind === 'http' ? Buffer.from(hook.request.body).toString() : ''
+
+/** PUT stores, GET gives back, DELETE takes away. */
+const shelf: Script = {
+  http: async (hands) => {
+    const method = hands.call.hook.kind === 'http' ? hands.call.hook.request.method : ''
+    if (method === 'GET') return text((await hands.get(uriOf(hands))) ?? '-')
+    hands.set(uriOf(hands), method === 'DELETE' ? undefined : bodyOf(hands))
+    hands.transact(`stored ${uriOf(hands)}`)
+    if (bodyOf(hands) === 'trap') throw new Error('trap')
+    return bodyOf(hands) === 'bad' ? 'bad-response' : bodyOf(hands) === 'late' ? 'deadline' : { status: 201 }
+  },
+}
+const get = async ({ engine, url }: TestEngine, path = '/a') => (await engine.app.inject(url + path)).body
+const put = ({ engine, url }: TestEngine, payload: string, path = '/a') =>
+  engine.app.inject({ method: 'PUT', url: url + path, payload })
+
+describe('a call', () => {
+  it('leaves what it stored, and its transactions, when it ends well', async () => {
+    const engine = await started(shelf)
+    expect((await put(engine, 'one')).statusCode).toBe(201)
+    expect(await get(engine)).toBe('one')
+    await engine.rounds()
+    expect(engine.chain.submitted.map(({ nonce }) => nonce)).toEqual([0])
+    await engine.engine.app.inject({ method: 'DELETE', url: `${engine.url}/a` })
+    expect(await get(engine)).toBe('-')
+  })
+
+  it.each(['trap', 'bad', 'late'])('leaves nothing when it ends otherwise: %s', async (body) => {
+    const engine = await started(shelf)
+    await put(engine, 'before')
+    await engine.rounds()
+    expect((await put(engine, body)).statusCode).toBeGreaterThanOrEqual(500)
+    await engine.rounds()
+    expect(await get(engine)).toBe('before')
+    expect(engine.chain.submitted).toHaveLength(1)
+  })
+
+  it('leaves nothing when its answer cannot be sent', async () => {
+    // The runtime judges the same; here it is the engine's own look.
+    const engine = await started({
+      http: (hands) => {
+        hands.set('a', 'x')
+        return Promise.resolve({ status: 99 })
+      },
+    })
+    expect((await put(engine, '')).statusCode).toBe(502)
+    expect(await engine.store.list('component_storage')).toEqual([])
+  })
+
+  it('is after all others of its contract when it writes: no update is lost', async () => {
+    const engine = await started({
+      http: async (hands) => {
+        const count = Number((await hands.get('n')) ?? 0)
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        hands.set('n', String(count + 1))
+        return text(String(count + 1))
+      },
+    })
+    // GET is run beside others first, finds that it writes, and is run again after them.
+    const ask = (index: number) => engine.engine.app.inject({ method: index % 2 ? 'GET' : 'POST', url: engine.url })
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => ask(index)))
+    const bodies = answers.map(({ body }) => Number(body)).sort((one, other) => one - other)
+    expect(bodies).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
+  })
+
+  it('is run again when another process was first', async () => {
+    const engine = await started(shelf)
+    await put(engine, 'one')
+    const other = await engine.restart()
+    open.push(other)
+    await other.rounds()
+    await put(other, 'two')
+    await put(engine, 'three')
+    await put(other, 'four')
+    await put(engine, 'five', '/b')
+    expect([await get(engine), await get(other, '/b')]).toEqual(['four', 'five'])
+    expect(engine.runtime.runs).toBeGreaterThan(9)
+  })
+
+  it('that reads twice while another writes between is run again', async () => {
+    let between: (() => Promise<unknown>) | undefined
+    const engine = await started({
+      http: async (hands) => {
+        if (bodyOf(hands) !== '') {
+          hands.set('x', bodyOf(hands))
+          hands.set('y', bodyOf(hands))
+          return {}
+        }
+        const x = await hands.get('x')
+        const first = between
+        between = undefined
+        await first?.()
+        return text(`${x}${await hands.get('y')}`)
+      },
+    })
+    await put(engine, '1')
+    between = () => put(engine, '2')
+    expect(await get(engine)).toBe('22')
+  })
+
+  it('waits while too many run, and is refused when too many wait', async () => {
+    let release: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const engine = await started({ http: () => gate.then(() => text('')) })
+    const ask = () => engine.engine.app.inject(engine.url)
+    const all = Promise.all(Array.from({ length: 80 }, ask))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(engine.runtime.runs).toBe(8)
+    release()
+    const statuses = (await all).map(({ statusCode }) => statusCode)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(72)
+    expect(statuses.filter((status) => status === 503)).toHaveLength(8)
+  })
+})
+
+describe('a signed request', () => {
+  const signed: Script = {
+    http: async (hands) => {
+      if (!(await hands.authenticate('the id of this message'))) return { status: 401 }
+      if (uriOf(hands) === '/writing') hands.set('a', 'b')
+      return text('welcome')
+    },
+  }
+
+  it.each(['GET', 'POST'] as const)('is good once, of fifty that come together: %s', async (method) => {
+    for (const path of ['/reading', '/writing']) {
+      const engine = await started(signed)
+      const ask = () => engine.engine.app.inject({ method, url: engine.url + path })
+      const statuses = (await Promise.all(Array.from({ length: 50 }, ask))).map(({ statusCode }) => statusCode)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+      expect(statuses.filter((status) => status === 401)).toHaveLength(49)
+      expect((await ask()).statusCode).toBe(401)
+      const restarted = await engine.restart()
+      open.push(restarted)
+      await restarted.rounds()
+      expect((await restarted.engine.app.inject({ method, url: engine.url + path })).statusCode).toBe(401)
+    }
+  })
+
+  it('is not used up by a trap, nor by a refusal where the profile says so', async () => {
+    let fails: 'trap' | 'refuse' | undefined = 'trap'
+    const engine = await started({
+      http: async (hands) => {
+        if (!(await hands.authenticate('id', true))) return { status: 401 }
+        if (fails === 'trap') throw new Error('trap')
+        return { status: fails === 'refuse' ? 409 : 200 }
+      },
+    })
+    const status = async () => (await engine.engine.app.inject(engine.url)).statusCode
+    expect(await status()).toBe(500)
+    fails = 'refuse'
+    expect([await status(), await status()]).toEqual([409, 409])
+    fails = undefined
+    expect([await status(), await status()]).toEqual([200, 401])
+  })
+
+  it('is in the log, without its query and its body', async () => {
+    const engine = await started(signed)
+    await engine.engine.app.inject({ method: 'POST', url: `${engine.url}/path?secret`, payload: 'hidden' })
+    const line = engine.logLines.find((each) => each.includes('signed_request')) ?? ''
+    expect(JSON.parse(line)).toMatchObject({ contract: CONTRACT, method: 'POST', route: '/path', status: 200 })
+    expect(engine.logLines.join('')).not.toMatch(/secret|hidden/)
+  })
+
+  it('is forgotten when its time is over', async () => {
+    const engine = await started(signed)
+    await engine.engine.app.inject(engine.url)
+    expect(await engine.store.list('spent_request')).toHaveLength(1)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 61_000)
+    await engine.task('purge')
+    expect(await engine.store.list('spent_request')).toEqual([])
+  })
+})
+
+describe('quotas', () => {
+  it('keep the storage of a contract below its limit, and let it shrink', async () => {
+    const engine = await started(shelf, { settings: { limits: { storageBytes: 1000 } } })
+    expect((await put(engine, 'x'.repeat(900))).statusCode).toBe(201)
+    expect((await put(engine, 'x'.repeat(200), '/b')).statusCode).toBe(500)
+    expect(await get(engine, '/b')).toBe('-')
+    expect((await put(engine, 'x'.repeat(100))).statusCode).toBe(201)
+    expect((await put(engine, 'x'.repeat(200), '/b')).statusCode).toBe(201)
+    const metrics = await engine.engine.metrics.registry.metrics()
+    expect(metrics).toContain(`vouchsafe_engine_storage_bytes{contract="${CONTRACT}"} 306`)
+    expect(metrics).toContain('vouchsafe_engine_refused_total{limit="storageBytes"} 1')
+  })
+
+  it('count what a restarted engine finds', async () => {
+    const settings = { limits: { storageBytes: 1000 } }
+    const engine = await started(shelf, { settings })
+    await put(engine, 'x'.repeat(900))
+    const restarted = await engine.restart()
+    open.push(restarted)
+    await restarted.rounds()
+    expect((await put(restarted, 'x'.repeat(200), '/b')).statusCode).toBe(500)
+  })
+
+  it('keep the outbox and the timers of a contract below theirs', async () => {
+    const settings = { limits: { outboxTransactions: 2, timers: 2 } }
+    const engine = await started(
+      {
+        http: (hands) => {
+          if (uriOf(hands) === '/timer') hands.timer(Number(bodyOf(hands)), 1000)
+          else hands.transact('x')
+          return Promise.resolve({})
+        },
+      },
+      { settings },
+    )
+    const statuses = []
+    for (const id of ['1', '2', '2', '3']) statuses.push((await put(engine, id, '/timer')).statusCode)
+    for (let sent = 0; sent < 3; sent++) statuses.push((await put(engine, '')).statusCode)
+    expect(statuses).toEqual([200, 200, 200, 500, 200, 200, 500])
+  })
+})
+
+describe('at rest', () => {
+  it('nothing that a component stored, sends or plans can be read, nor the keys of what it stored', async () => {
+    const engine = await started({
+      http: (hands) => {
+        hands.set('NAMEOFTHEKEY', 'SECRETVALUE')
+        hands.transact('SECRETPAYLOAD')
+        hands.timer(1, 1e9, 'SECRETTIMER')
+        return Promise.resolve({})
+      },
+    })
+    await put(engine, '')
+    const rows = await Promise.all(
+      (['component_storage', 'outbox', 'timer', 'component_state'] as const).map((name) => engine.store.list(name)),
+    )
+    expect(rows.map(({ length }) => length)).toEqual([1, 1, 1, 1])
+    const stored = JSON.stringify(rows)
+    for (const plain of ['NAMEOFTHEKEY', 'SECRETVALUE', 'SECRETPAYLOAD', 'SECRETTIMER']) {
+      for (const coding of ['utf8', 'hex', 'base64'] as const) {
+        expect(stored).not.toContain(Buffer.from(plain).toString(coding).replace(/=+$/, ''))
+      }
+    }
+  })
+})

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { serving, text } from '../../test/support/engine.ts'
+import { type Outbound, OutboundError, type OutboundRequest } from '../http/outbound.ts'
+import type { HttpRequestData } from '../offchain/http-data.ts'
+
+/** What a component gets that sends this request, and what went out. */
+async function sent(request: Partial<HttpRequestData>, answer?: Outbound) {
+  const out: OutboundRequest[] = []
+  const outbound: Outbound = (asked) => {
+    out.push(asked)
+    return (
+      answer?.(asked) ??
+      Promise.resolve({ status: 201, headers: { 'content-encoding': 'gzip', a: 'b' }, body: Buffer.from('yes') })
+    )
+  }
+  const settings = { outbound: { allow: ['api.example', 'other.example:8443'] } }
+  const { engine, url } = await serving(
+    {
+      http: async ({ host }) => {
+        const whole = { method: 'GET', uri: 'https://api.example/x', headers: [], body: new Uint8Array(), ...request }
+        const { status, headers, body } = await host.send(whole)
+        return text(JSON.stringify({ status, headers, body: Buffer.from(body).toString() }))
+      },
+    },
+    { settings, outbound },
+  )
+  const { body } = await engine.app.inject(url)
+  await engine.app.close()
+  return { out, got: JSON.parse(body) as { status: number; headers: unknown; body: string } }
+}
+
+describe('requests of components to other hosts', () => {
+  it('go to those that the operator allows, within the limits, and never to private addresses', async () => {
+    const headers = [
+      { name: 'X-Key', values: ['1', '2'] },
+      { name: 'Host', values: ['internal'] },
+      { name: 'Transfer-Encoding', values: ['chunked'] },
+    ]
+    const { out, got } = await sent({ method: 'put', headers, body: Buffer.from([0, 255]) })
+    expect(out).toEqual([
+      {
+        ...{ url: 'https://api.example/x', method: 'PUT', headers: { 'x-key': '1, 2' }, bytes: Buffer.from([0, 255]) },
+        ...{ timeoutMs: 10_000, maxBytes: 1_048_576, allowPrivateAddresses: false },
+      },
+    ])
+    expect(got).toEqual({ status: 201, headers: [{ name: 'a', values: ['b'] }], body: 'yes' })
+  })
+
+  it.each([
+    ['another host', { uri: 'https://evil.example/' }],
+    ['the host in the user name', { uri: 'https://api.example@evil.example/' }],
+    ['another port', { uri: 'https://api.example:8443/' }],
+    ['the usual port of a host that is allowed at another', { uri: 'https://other.example/' }],
+    ['no URL', { uri: '/x' }],
+    ['CONNECT', { method: 'CONNECT' }],
+    ['TRACE', { method: 'TRACE' }],
+  ])('are not sent otherwise: %s', async (_, request) => {
+    const { out, got } = await sent(request)
+    expect([out, got.status]).toEqual([[], 600])
+  })
+
+  it('have status 600 and the reason when there is no answer', async () => {
+    const { got } = await sent({}, () => Promise.reject(new OutboundError('api.example does not answer')))
+    expect(got).toEqual({ status: 600, headers: [], body: 'api.example does not answer' })
+  })
+})

@@ -1,0 +1,262 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
+import { ChainError } from '../chain/chain.ts'
+
+const open: TestEngine[] = []
+afterEach(async () => {
+  for (const { engine } of open.splice(0)) await engine.app.close()
+})
+const kept = async (made: Promise<TestEngine>): Promise<TestEngine> => {
+  const engine = await made
+  open.push(engine)
+  return engine
+}
+const sending: Script = {
+  http: (hands) => {
+    const { hook } = hands.call
+    for (const word of hook.kind === 'http' ? hook.request.uri.slice(1).split(',') : []) hands.transact(word)
+    return Promise.resolve({})
+  },
+}
+const started = (options?: TestEngineOptions) => kept(serving(sending, options))
+const send = (engine: TestEngine, words: string) =>
+  engine.engine.app.inject({ method: 'POST', url: `${engine.url}/${words}` })
+const payloads = ({ chain }: TestEngine) =>
+  chain.submitted.map(({ raw, nonce }) => [nonce, Buffer.from(raw.split(' ')[1] ?? '', 'hex').toString()])
+const include = ({ chain }: TestEngine): void => {
+  for (const { hash } of chain.submitted) chain.outcomes.set(hash, 'included')
+  chain.mine()
+}
+
+describe('the outbox', () => {
+  it('sends in order, with nonces one after another, and lets go of what is included', async () => {
+    const engine = await started()
+    await send(engine, 'a,b')
+    await send(engine, 'c')
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([
+      [0, 'a'],
+      [1, 'b'],
+      [2, 'c'],
+    ])
+    expect(await engine.store.list('outbox')).toHaveLength(3)
+    include(engine)
+    await engine.rounds()
+    expect(await engine.store.list('outbox')).toEqual([])
+    expect(await engine.store.list('failed_transaction')).toEqual([])
+    expect(payloads(engine)).toHaveLength(3)
+  })
+
+  it('sends the same transaction, and never a second one, when it was killed before it was sent', async () => {
+    const engine = await started()
+    engine.chain.onSubmit = () => new Promise(() => undefined)
+    await send(engine, 'a')
+    void engine.rounds()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(engine.chain.submitted).toEqual([])
+    engine.chain.onSubmit = () => Promise.resolve()
+    let signed = 0
+    engine.chain.refuses = () => {
+      signed++
+      return undefined
+    }
+    const restarted = await kept(engine.restart())
+    await restarted.rounds()
+    expect([payloads(restarted), signed]).toEqual([[[0, 'a']], 0])
+  })
+
+  it('sends the same transaction when it was killed after it was sent, whether it is included by then or not', async () => {
+    const engine = await started()
+    await send(engine, 'a')
+    await engine.rounds()
+    const [first] = engine.chain.submitted
+    const restarted = await kept(engine.restart())
+    await restarted.rounds()
+    expect(new Set(engine.chain.submitted.map(({ raw }) => raw))).toEqual(new Set([first?.raw]))
+    include(engine)
+    const again = await kept(engine.restart())
+    const before = engine.chain.submitted.length
+    await again.rounds()
+    expect(engine.chain.submitted).toHaveLength(before)
+    expect(await again.store.list('outbox')).toEqual([])
+  })
+
+  it('sends once more what nobody has included for a while, the same bytes', async () => {
+    const engine = await started()
+    await send(engine, 'a')
+    await engine.rounds()
+    engine.clock.now = new Date(engine.clock.now.getTime() + 31_000)
+    engine.chain.mine()
+    await engine.rounds()
+    expect(engine.chain.submitted).toHaveLength(2)
+    expect(new Set(engine.chain.submitted.map(({ raw }) => raw)).size).toBe(1)
+  })
+
+  it('signs anew what is lost', async () => {
+    const engine = await started()
+    await send(engine, 'a')
+    await engine.rounds()
+    const [first] = engine.chain.submitted
+    engine.chain.outcomes.set(first?.hash ?? '', 'lost')
+    engine.chain.nonce = 5
+    engine.chain.mine()
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([
+      [0, 'a'],
+      [5, 'a'],
+    ])
+  })
+
+  it('records what the contract refuses, and does not repeat it; others go on', async () => {
+    const engine = await started()
+    engine.chain.refuses = (payload) => (Buffer.from(payload).toString() === 'no' ? 'reverted: no' : undefined)
+    await send(engine, 'no,a')
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([[0, 'a']])
+    expect(await engine.store.list('failed_transaction')).toHaveLength(1)
+    engine.chain.outcomes.set(engine.chain.submitted[0]?.hash ?? '', 'failed')
+    engine.chain.mine()
+    await engine.rounds()
+    expect(await engine.store.list('failed_transaction')).toHaveLength(2)
+    expect(await engine.store.list('outbox')).toEqual([])
+    expect(engine.chain.submitted).toHaveLength(1)
+    const metrics = await engine.engine.metrics.registry.metrics()
+    expect(metrics).toContain('vouchsafe_engine_transactions_total{outcome="failed"} 2')
+  })
+
+  it('does not judge a transaction while another that it may depend on is on its way', async () => {
+    const engine = await started()
+    let isThere = false
+    engine.chain.refuses = (payload) => (Buffer.from(payload).toString() === 'second' && !isThere ? 'no' : undefined)
+    await send(engine, 'first,second')
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([[0, 'first']])
+    isThere = true
+    include(engine)
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([
+      [0, 'first'],
+      [1, 'second'],
+    ])
+    expect(await engine.store.list('failed_transaction')).toEqual([])
+  })
+
+  it('waits while the chain cannot be asked, says so once, and goes on', async () => {
+    const engine = await started()
+    engine.chain.isDown = true
+    await send(engine, 'a')
+    await engine.rounds(5)
+    expect(engine.logLines.filter((line) => line.includes('outbox_waits'))).toHaveLength(1)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 7000)
+    expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_outbox_oldest_seconds 7')
+    engine.chain.isDown = false
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([[0, 'a']])
+  })
+
+  it('asks again later when a node refuses to take it', async () => {
+    const engine = await started()
+    engine.chain.onSubmit = () => Promise.reject(new ChainError('underpriced', true))
+    await send(engine, 'a')
+    await engine.rounds()
+    engine.chain.onSubmit = () => Promise.resolve()
+    engine.clock.now = new Date(engine.clock.now.getTime() + 31_000)
+    engine.chain.mine()
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([[0, 'a']])
+  })
+})
+
+describe('timers', () => {
+  const timed = () => {
+    const ran: string[] = []
+    const states: unknown[] = []
+    let fails = false
+    const script: Script = {
+      http: async (hands) => {
+        const { hook } = hands.call
+        const [, what, id, delay] = hook.kind === 'http' ? hook.request.uri.split('/') : []
+        if (what === 'schedule') hands.timer(Number(id), Number(delay), `payload of ${id}`)
+        if (what === 'cancel') hands.cancel(Number(id))
+        states.push(await hands.host.timers())
+        return {}
+      },
+      timer: (hands, id, payload) => {
+        if (fails) return Promise.reject(new Error('not now'))
+        ran.push(`${id} ${payload}`)
+        if (id === 7) hands.timer(7, 1000, 'again')
+        return Promise.resolve()
+      },
+    }
+    return {
+      ran,
+      states,
+      script,
+      fail: (so: boolean) => {
+        fails = so
+      },
+    }
+  }
+  const ask = (engine: TestEngine, path: string) =>
+    engine.engine.app.inject({ method: 'POST', url: `${engine.url}/${path}` })
+  const pass = async (engine: TestEngine, seconds: number): Promise<void> => {
+    engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
+    await engine.rounds(1)
+  }
+
+  it('run when they are due, once, and after a restart too', async () => {
+    const { ran, states, script } = timed()
+    const engine = await kept(serving(script))
+    await ask(engine, 'schedule/1/5000')
+    await ask(engine, 'schedule/2/60000')
+    await pass(engine, 4)
+    expect(ran).toEqual([])
+    await pass(engine, 2)
+    await pass(engine, 2)
+    expect(ran).toEqual(['1 payload of 1'])
+    const restarted = await kept(engine.restart())
+    await pass(restarted, 60)
+    expect(ran).toEqual(['1 payload of 1'])
+    await restarted.rounds()
+    expect(ran).toEqual(['1 payload of 1', '2 payload of 2'])
+    await ask(restarted, 'look')
+    expect(states.at(-1)).toEqual([
+      { id: 1, status: 'done' },
+      { id: 2, status: 'done' },
+    ])
+  })
+
+  it('can be cancelled, taken the place of, and scheduled by themselves', async () => {
+    const { ran, states, script } = timed()
+    const engine = await kept(serving(script))
+    await ask(engine, 'schedule/1/5000')
+    await ask(engine, 'cancel/1/')
+    await ask(engine, 'schedule/2/5000')
+    await ask(engine, 'schedule/2/20000')
+    await ask(engine, 'schedule/7/1000')
+    for (let second = 0; second < 10; second++) await pass(engine, 1)
+    expect(ran).toEqual(['7 payload of 7', ...Array<string>(9).fill('7 again')])
+    await ask(engine, 'look')
+    expect(states.at(-1)).toContainEqual({ id: 1, status: 'cancelled' })
+    expect(states.at(-1)).toContainEqual({ id: 2, status: 'scheduled' })
+  })
+
+  it('that fail are tried again, and given up', async () => {
+    const { ran, states, script, fail } = timed()
+    const engine = await kept(serving(script))
+    fail(true)
+    await ask(engine, 'schedule/1/0')
+    await pass(engine, 0)
+    fail(false)
+    await pass(engine, 2)
+    expect(ran).toEqual(['1 payload of 1'])
+    fail(true)
+    await ask(engine, 'schedule/1/0')
+    for (let tries = 0; tries < 10; tries++) await pass(engine, 300)
+    await ask(engine, 'look')
+    expect(states.at(-1)).toEqual([{ id: 1, status: 'failed' }])
+    engine.clock.now = new Date(engine.clock.now.getTime() + 25 * 3_600_000)
+    await engine.task('purge')
+    expect(await engine.store.list('timer')).toEqual([])
+  })
+})
