@@ -74,7 +74,10 @@ async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdic
   const verdict = await run(vitest, copy, likeliestFirst(counted))
   write('source')
   const killer = tests.find(({ name }) => name === verdict.failed)
-  if (killer && change) killer.kills += 1
+  if (killer && change) {
+    killer.kills += 1
+    lastKiller = killer.name
+  }
   return verdict
 }
 
@@ -90,9 +93,13 @@ interface Test {
 const milliseconds = new Map<string, number>()
 const TO_BEGIN = 200
 
+/** The test file that noticed a mutant last: the next mutant is mostly of the same line. */
+let lastKiller: string | undefined
+
 /** The order that finds the one that fails soonest. */
 function likeliestFirst(tests: readonly Test[]): readonly Test[] {
-  const rate = ({ name, kills }: Test): number => kills / ((milliseconds.get(name) ?? 0) + TO_BEGIN)
+  const rate = ({ name, kills }: Test): number =>
+    name === lastKiller ? Number.POSITIVE_INFINITY : kills / ((milliseconds.get(name) ?? 0) + TO_BEGIN)
   return [...tests].sort((a, b) => rate(b) - rate(a))
 }
 
