@@ -11,6 +11,12 @@ interface Explained {
 
 export const explained: readonly Explained[] = [
   {
+    file: 'src/credential/evidence.ts',
+    before: String.raw`/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/`,
+    after: String.raw`/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/`,
+    why: 'the Date of Node reads no such text with more behind it either; that is its own choice, and the rule is ours',
+  },
+  {
     file: 'src/protocol/claim-path.ts',
     before: 'outer.length <= inner.length && outer.every((step, at) => step === inner[at])',
     after: 'outer.every((step, at) => step === inner[at])',

@@ -19,9 +19,11 @@ export interface Job {
   readonly change: Change | undefined
   /** Test files that fail anyway. */
   readonly failing: readonly string[]
-  /** Also the tests that are about something else and only happen to reach the file. */
-  readonly thorough: boolean
+  readonly reach: Reach
 }
+
+/** The tests of the file's own folder of src; those that are about it; also those that only happen to reach it. */
+export type Reach = 'near' | 'usual' | 'all'
 
 /** The test file that failed, or undefined when all passed. */
 export interface Verdict {
@@ -61,7 +63,7 @@ export async function work(copy: string): Promise<void> {
 }
 
 async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdict> {
-  const { files, change, failing, thorough } = job
+  const { files, change, failing, reach } = job
   const write = (content: 'text' | 'source'): void => {
     if (change === undefined) return
     const path = join(copy, change.file)
@@ -69,7 +71,7 @@ async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdic
     vitest.invalidateFile(path)
   }
   write('text')
-  const tests = await testsOf(vitest, copy, files, thorough)
+  const tests = await testsOf(vitest, copy, files, reach)
   const counted = tests.filter(({ name }) => !failing.includes(name))
   const verdict = await run(vitest, copy, likeliestFirst(counted))
   write('source')
@@ -129,12 +131,7 @@ function nameOf(copy: string, moduleId: string): string {
 
 const known = new Map<string, readonly Test[]>()
 
-async function testsOf(
-  vitest: Vitest,
-  copy: string,
-  files: readonly string[],
-  thorough: boolean,
-): Promise<readonly Test[]> {
+async function testsOf(vitest: Vitest, copy: string, files: readonly string[], reach: Reach): Promise<readonly Test[]> {
   const key = files.join()
   const cached = known.get(key)
   if (cached) return cached
@@ -143,7 +140,7 @@ async function testsOf(
     vitest.config.related = [join(copy, file)]
     for (const specification of await vitest.getRelevantTestSpecifications()) {
       const name = nameOf(copy, specification.moduleId)
-      const kills = LEFT_OUT.test(name) ? 0 : expectedKills(file, name, thorough)
+      const kills = LEFT_OUT.test(name) ? 0 : expectedKills(file, name, reach)
       if (kills > 0 && !tests.has(name)) tests.set(name, { name, specification, kills })
     }
   }
@@ -152,11 +149,12 @@ async function testsOf(
 }
 
 /** Of the tests beside the file, of those of its folder of src, of the attacks, of flows with every format, of the others. */
-function expectedKills(file: string, test: string, thorough: boolean): number {
+function expectedKills(file: string, test: string, reach: Reach): number {
   if (dirname(test) === dirname(file)) return 5
   if (test.startsWith(`${file.split('/').slice(0, 2).join('/')}/`)) return 2
+  if (reach === 'near') return 0
   if (test.startsWith('src/verifier/') && OF_VERIFIER.test(file)) return 1
   if (test.startsWith(OF_VERIFIER.test(file) ? 'test/attacks/verifier' : 'test/attacks/issuer')) return 2
   if (/^test\/e2e\/(formats|mdoc|verification)\./.test(test)) return 1
-  return thorough ? 0.1 : 0
+  return reach === 'all' ? 0.1 : 0
 }
