@@ -37,6 +37,8 @@ const LEFT_OUT =
 /** What answers the verifier's questions; the rest is the issuer's. */
 const OF_VERIFIER =
   /^src\/(codec|keys|credential|verifier|protocol\/(dcql|claim-path|transaction-data|oid4vp)[^/]*)(\/|$)/
+/** Whatever comes in: much work for the few mutants that nothing else notices. */
+const FUZZ = /^src\/credential\/readers\./
 const PATIENCE = 120_000
 
 export async function work(copy: string): Promise<void> {
@@ -150,6 +152,7 @@ async function testsOf(vitest: Vitest, copy: string, files: readonly string[], r
 
 /** Of the tests beside the file, of those of its folder of src, of the attacks, of flows with every format, of the others. */
 function expectedKills(file: string, test: string, reach: Reach): number {
+  if (reach === 'near' && FUZZ.test(test)) return 0
   if (dirname(test) === dirname(file)) return 5
   if (test.startsWith(`${file.split('/').slice(0, 2).join('/')}/`)) return 2
   if (reach === 'near') return 0

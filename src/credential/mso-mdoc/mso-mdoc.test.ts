@@ -64,17 +64,6 @@ function partsOf(credential: string) {
 }
 
 describe('mobile documents', () => {
-  formatContract({
-    format: msoMdoc,
-    configuration,
-    dataset: (claims: JsonObject) => ({ [NAMESPACE]: claims }),
-    hides: true,
-    root: [NAMESPACE],
-    reserved: ['__proto__'],
-    concealed: concealedParts,
-    flat: true,
-  })
-
   let signer: Signer
   let key: KeyObject
   beforeAll(async () => {
@@ -234,6 +223,17 @@ describe('mobile documents', () => {
   ])('a query is told what is wrong at %s', (path, query) => {
     const [mistake, ...more] = msoMdoc.queryMistakes({ meta: {}, ...query }, 'q')
     expect([mistake?.split(':')[0], more]).toEqual([path, []])
+  })
+
+  formatContract({
+    format: msoMdoc,
+    configuration,
+    dataset: (claims: JsonObject) => ({ [NAMESPACE]: claims }),
+    hides: true,
+    root: [NAMESPACE],
+    reserved: ['__proto__'],
+    concealed: concealedParts,
+    flat: true,
   })
 
   it('takes a presentation or credential of which any part is another one', async () => {
