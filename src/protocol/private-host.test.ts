@@ -32,6 +32,7 @@ describe('This machine', () => {
     ['[::1]', true],
     ['::1', true],
     ['127.0.0.1.example', false],
+    ['notlocalhost', false],
     ['192.168.1.17', false],
   ])('is %s: %s', (host, expected) => {
     expect(isLoopback(host)).toBe(expected)
@@ -43,12 +44,14 @@ describe('This machine or its own network', () => {
     ['localhost', true],
     ['issuer.localhost', true],
     ['printer.local', true],
+    ['127.0.0.9', true],
     ['10.255.0.1', true],
     ['172.16.0.1', true],
     ['192.168.1.17', true],
     ['169.254.169.254', true],
     ['[::1]', true],
     ['fe80::1', true],
+    ['fd12::1', true],
     ['localhost.example', false],
     ['.localhost.example', false],
     ['.local.example', false],

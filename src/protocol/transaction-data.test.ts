@@ -90,9 +90,12 @@ describe('a transaction', () => {
     expect(readContent(content)).toEqual({ type: 'payment', credentialIds: ['card'] })
   })
 
-  it.each([['sha-256'], [[]], [[256]], [null], [{}]])('is refused when its hashes are %j', (hashes) => {
-    expect(() => readContent({ ...content, transaction_data_hashes_alg: hashes })).toThrow(
-      /^transaction_data_hashes_alg: /,
-    )
-  })
+  it.each([['sha-256'], [[]], [[256]], [['sha-256', 256]], [null], [{}]])(
+    'is refused when its hashes are %j',
+    (hashes) => {
+      expect(() => readContent({ ...content, transaction_data_hashes_alg: hashes })).toThrow(
+        /^transaction_data_hashes_alg: /,
+      )
+    },
+  )
 })
