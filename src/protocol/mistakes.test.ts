@@ -16,6 +16,12 @@ describe('a mistake in what a JSON Schema describes', () => {
     ['of a member of a member', member('a', member('b', { type: 'string' })), { a: { b: 7 } }, ['a.b: must be string']],
     ['of an element', member('a', { items: { type: 'string' } }), { a: ['x', 7] }, ['a[1]: must be string']],
     ['of an element of the whole', { items: { type: 'string' } }, [7], ['[0]: must be string']],
+    [
+      'of a member of an element',
+      { items: { properties: { a: { type: 'string' } } } },
+      [{ a: 7 }],
+      ['[0].a: must be string'],
+    ],
     ['of a name with a digit', member('a1', { type: 'string' }), { a1: 7 }, ['a1: must be string']],
     ['of a name that begins with a digit', member('1a', { type: 'string' }), { '1a': 7 }, ['1a: must be string']],
     ['of a name with / and ~', member('a/b~c', { type: 'string' }), { 'a/b~c': 7 }, ['a/b~c: must be string']],

@@ -92,11 +92,17 @@ describe('SD-JWT VC', () => {
       ['a name in one element', [['degrees', 1, 'year']], { ...claims, degrees: ['BSc', { title: 'MSc' }] }],
       ['a name in every element', [['degrees', null, 'title']], { ...claims, degrees: ['BSc', { year: 1835 }] }],
       ['what is not there', [['nothing']], claims],
+      ['two names', [['name'], ['address', 'city']], { degrees: claims.degrees, address: {} }],
     ])('hides %s, and what it may not hide stands in the clear', async (_, paths, shown) => {
       const credential = await issue({ selective_disclosure: paths })
       expect(await shownOf(credential)).toEqual(shown)
       expect(await shownOf(credential, [[]])).toEqual(claims)
       expect(sdJwtVc.hold(credential).claims).toMatchObject(claims)
+    })
+
+    it('hides a member as one, with all that lies in it', async () => {
+      const { disclosures } = readSdJwt(await issue({ selective_disclosure: [['degrees']] }))
+      expect(disclosures).toHaveLength(1)
     })
 
     it('shows an element and keeps those beside it', async () => {
