@@ -34,6 +34,13 @@ export const explained: readonly Explained[] = [
     why: 'only the first part is looked at; the limit saves splitting the rest',
   },
   {
+    file: 'src/credential/sd-jwt-vc/index.ts',
+    before: "''",
+    after: "'mutated'",
+    within: "'vct')",
+    why: 'a configuration without vct is refused before anything is issued under it',
+  },
+  {
     file: 'src/protocol/claim-path.ts',
     before: 'outer.length <= inner.length && outer.every((step, at) => step === inner[at])',
     after: 'outer.every((step, at) => step === inner[at])',
