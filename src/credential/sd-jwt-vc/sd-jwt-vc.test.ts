@@ -184,6 +184,7 @@ describe('SD-JWT VC', () => {
       ['vct', { vct: ['urn:a'] }],
       ['credential_definition', { credential_definition: {} }],
       ['doctype', { doctype: 'org.iso.18013.5.1.mDL' }],
+      ['status', { status: 'bitstring' }],
       ['selective_disclosure[0]', { selective_disclosure: [[]] }],
       ['selective_disclosure[0]', { selective_disclosure: ['name'] }],
       ['selective_disclosure[0]', { selective_disclosure: [[0]] }],
@@ -225,6 +226,11 @@ describe('SD-JWT VC', () => {
       const refused = () => sdJwtVc.checkDataset(dataset, configuration)
       expect(refused).toThrow(ProtocolError)
       expect(refused).toThrow(path)
+    })
+
+    it('may have as many claims as there can be disclosures', () => {
+      const most = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`c${i}`, i]))
+      sdJwtVc.checkDataset(most, configuration)
     })
 
     it('may have claims below the root that are named like those of a JWT, and may say who the subject is', () => {
