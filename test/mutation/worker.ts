@@ -75,7 +75,7 @@ async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdic
   write('text')
   const tests = await testsOf(vitest, copy, files, reach)
   const counted = tests.filter(({ name }) => !failing.includes(name))
-  const verdict = await run(vitest, copy, likeliestFirst(counted))
+  const verdict = await runInTurn(vitest, copy, likeliestFirst(counted))
   write('source')
   const killer = tests.find(({ name }) => name === verdict.failed)
   if (killer && change) {
@@ -110,6 +110,17 @@ function likeliestFirst(tests: readonly Test[]): readonly Test[] {
 /** vitest begins with the largest file unless a sequencer says otherwise. */
 function InTheirOrder(): object {
   return { sort: (tests: unknown) => tests, shard: (tests: unknown) => tests }
+}
+
+/** A few at first: vitest loads all the files of a run, also when the first of them has failed. */
+async function runInTurn(vitest: Vitest, copy: string, tests: readonly Test[]): Promise<Verdict> {
+  let rest = tests
+  for (let count = 1; rest.length > 0; count *= 3) {
+    const verdict = await run(vitest, copy, rest.slice(0, count))
+    if (verdict.failed !== undefined) return verdict
+    rest = rest.slice(count)
+  }
+  return { failed: undefined }
 }
 
 async function run(vitest: Vitest, copy: string, tests: readonly Test[]): Promise<Verdict> {
