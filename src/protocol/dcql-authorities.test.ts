@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../codec/json.ts'
-import { answersAuthorities, uncheckable } from './dcql-authorities.ts'
+import { answersAuthorities, inAuthorities, uncheckable } from './dcql-authorities.ts'
 
 describe('a credential answers for authorities', () => {
   const keyIds = new Set(['c3Vi'])
@@ -15,12 +15,25 @@ describe('a credential answers for authorities', () => {
   })
 })
 
+it.each<[string, Json, readonly string[]]>([
+  ['right, of any type', [{ type: 'x', values: ['y'] }], []],
+  ['none', [], ['q: must be a non-empty array']],
+  ['no list', {}, ['q: must be a non-empty array']],
+  ['no object', ['x'], ['q[0]: must be an object']],
+  ['empty', [{}], ['q[0].type: must be a non-empty string', 'q[0].values: must be a non-empty array']],
+  ['without a value', [{ type: 'aki', values: ['x', ''] }], ['q[0].values[1]: must be a non-empty string']],
+])('what is wrong with the form of authorities that are %s', (_, authorities, expected) => {
+  expect([...inAuthorities(authorities, 'q')]).toEqual(expected)
+})
+
 describe('what nobody could check of authorities', () => {
   const found = (...authorities: Json[]) => [...uncheckable(authorities, 'q')]
   const inValue = (value: Json) => found({ type: 'aki', values: [value] })
 
   it('is their type, when there is one', () => {
     expect(found({ type: 'x', values: ['AAAA'] })).toEqual(['q[0].type: must be aki'])
+    expect(found({ type: 'etsi_tl' })).toEqual([expect.stringContaining('trusted lists are not supported yet')])
+    expect(found({ type: 'openid_federation' })).toEqual([expect.stringContaining('federations are not supported')])
     expect(found({ type: '' }, { type: 7 }, {}, 7)).toEqual([])
   })
 

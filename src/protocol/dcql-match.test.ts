@@ -232,6 +232,7 @@ describe('claims', () => {
     const answer = answerClaims(asking([{ path: ['degrees', null, 'type'], values: ['MSc', 'PhD'] }]), student)
     expect(answer.disclose).toEqual([['degrees', 1, 'type']])
     expect(answer.claims[0]?.found).toHaveLength(2)
+    expect(answer.claims[0]).not.toHaveProperty('mismatch')
   })
 })
 
