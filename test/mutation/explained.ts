@@ -41,6 +41,19 @@ export const explained: readonly Explained[] = [
     why: 'a configuration without vct is refused before anything is issued under it',
   },
   {
+    file: 'src/credential/w3c/schema.ts',
+    before: "ownString(configuration, 'format') ?? ''",
+    after: "ownString(configuration, 'format')",
+    why: 'the format of a configuration is a text: what checks the dataset was found by it',
+  },
+  {
+    file: 'src/credential/w3c/schema.ts',
+    before: "''",
+    after: "'mutated'",
+    within: "'format')",
+    why: 'the format of a configuration is a text: what checks the dataset was found by it',
+  },
+  {
     file: 'src/protocol/claim-path.ts',
     before: 'outer.length <= inner.length && outer.every((step, at) => step === inner[at])',
     after: 'outer.every((step, at) => step === inner[at])',
