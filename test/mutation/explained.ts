@@ -41,6 +41,12 @@ export const explained: readonly Explained[] = [
     why: 'a configuration without vct is refused before anything is issued under it',
   },
   {
+    file: 'src/credential/w3c/members.ts',
+    before: String.raw`/\.\d{3}Z$/`,
+    after: String.raw`/\.\d{3}Z/`,
+    why: 'toISOString has its fraction at the end and nowhere else',
+  },
+  {
     file: 'src/credential/w3c/schema.ts',
     before: "ownString(configuration, 'format') ?? ''",
     after: "ownString(configuration, 'format')",

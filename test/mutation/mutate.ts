@@ -10,13 +10,14 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../fuzz/mutate.ts'
 import { compilerOf } from './compiler.ts'
 import { copyOf } from './copy.ts'
 import { explained } from './explained.ts'
 import { type Mutant, mutantsOf } from './mutants.ts'
-import { type Job, type Reach, type Verdict, work } from './worker.ts'
+import { type Change, type Job, type Reach, type Verdict, work } from './worker.ts'
 
 interface Place extends Mutant {
   readonly file: string
@@ -74,16 +75,24 @@ async function run(tester: Tester, files: readonly string[], places: readonly Pl
   }
   const compiles = compilerOf(ROOT)
   const results: Result[] = []
-  for (const place of places) {
-    const { file, source } = place
-    const text = source.slice(0, place.start) + place.text + source.slice(place.end)
-    const change = { file, source, text }
-    const verdict = compiles(file, text) ? await tester.test({ files: [file], change, failing }) : 'refused'
+  const judge = async (place: Place, change: Change | undefined): Promise<void> => {
+    const verdict = change ? await tester.test({ files: [place.file], change, failing }) : 'refused'
     const result = { place, outcome: outcomeOf(place, verdict) }
     results.push(result)
     const by = typeof verdict === 'object' && verdict.failed !== undefined ? `  (${verdict.failed})` : ''
     process.stdout.write(`${described(result)}${by}\n`)
   }
+  let before: Promise<void> = Promise.resolve()
+  for (const place of places) {
+    const { file, source } = place
+    const text = source.slice(0, place.start) + place.text + source.slice(place.end)
+    // While the one before is tested: it has been sent by now.
+    await setImmediate()
+    const change = compiles(file, text) ? { file, source, text } : undefined
+    await before
+    before = judge(place, change)
+  }
+  await before
   await tester.end()
   return report(results)
 }
