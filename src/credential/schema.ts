@@ -19,7 +19,7 @@ export function refuseReserved(value: Json, path: string, left = MAX_DEPTH): voi
   if (left === 0) refuse('invalid_request', `${path}: nested deeper than ${MAX_DEPTH}`)
   for (const [name, member] of Object.entries(value)) {
     const place = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`
-    if (!Array.isArray(value) && RESERVED.includes(name)) refuse('invalid_request', `${place}: this name is reserved`)
+    if (RESERVED.includes(name)) refuse('invalid_request', `${place}: this name is reserved`)
     refuseReserved(member, place, left - 1)
   }
 }

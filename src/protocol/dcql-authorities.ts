@@ -48,7 +48,7 @@ export function* uncheckable(authorities: Json | undefined, at: string): Mistake
 
 function* inKeyIds(values: Json | undefined, at: string): Mistakes {
   for (const [i, value] of (Array.isArray(values) ? values : []).entries()) {
-    const problem = typeof value === 'string' && value !== '' ? keyIdProblem(value) : undefined
+    const problem = typeof value === 'string' ? keyIdProblem(value) : undefined
     if (problem !== undefined) yield `${at}[${i}]: ${problem}`
   }
 }

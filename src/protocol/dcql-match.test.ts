@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
-import { type ClaimPath, pathText, selectClaims } from './claim-path.ts'
+import { type ClaimPath, fits, pathText, selectClaims } from './claim-path.ts'
 import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
 import { answerClaims, answerCredentials, chooseCredentials, chosenClaims } from './dcql-match.ts'
 
@@ -208,6 +208,8 @@ describe('claims', () => {
   it('long lists of expectations are cut short', () => {
     const answer = answerClaims(asking([{ path: ['name'], values: ['1', 2, true, '4', '5', '6', '7'] }]), student)
     expect(answer.mismatch).toBe('name: expected one of "1", 2, true, "4", "5" and 2 more')
+    const oneMore = answerClaims(asking([{ path: ['name'], values: ['1', 2, true, '4', '5', '6'] }]), student)
+    expect(oneMore.mismatch).toBe('name: expected one of "1", 2, true, "4", "5" and 1 more')
   })
 
   it.each<[Json, (string | number | boolean)[], boolean]>([
@@ -230,6 +232,7 @@ describe('claims', () => {
     const answer = answerClaims(asking([{ path: ['degrees', null, 'type'], values: ['MSc', 'PhD'] }]), student)
     expect(answer.disclose).toEqual([['degrees', 1, 'type']])
     expect(answer.claims[0]?.found).toHaveLength(2)
+    expect(answer.claims[0]).not.toHaveProperty('mismatch')
   })
 })
 
@@ -376,6 +379,14 @@ describe('credentials', () => {
       }),
     )
   })
+})
+
+it('a step is the one that was taken, and null is any index', () => {
+  const taken = ['a', 0, 1, undefined] as const
+  const fitting = (step: string | number | null) => taken.map((each) => fits(step, each))
+  expect(fitting('a')).toEqual([true, false, false, false])
+  expect(fitting(0)).toEqual([false, true, false, false])
+  expect(fitting(null)).toEqual([false, true, true, false])
 })
 
 it('paths are shown as people write them', () => {

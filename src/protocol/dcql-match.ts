@@ -64,7 +64,7 @@ export function answerClaims(query: CredentialQuery, claims: JsonObject): Claims
 /** The claims of the first claim set that is satisfied, as {@link ClaimsAnswer.disclose} has them; or all. */
 export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): readonly ClaimAnswer[] {
   const ids = (query.claims ?? []).map(({ id }) => id)
-  const sets = query.claim_sets?.map((set) => claims.filter((_, index) => set.includes(ids[index] ?? '')))
+  const sets = query.claim_sets?.map((set) => claims.filter((_, index) => set.some((id) => id === ids[index])))
   return sets?.find((set) => set.every(({ matching }) => matching.length > 0)) ?? claims
 }
 

@@ -46,7 +46,6 @@ function* inSets(sets: readonly Json[], claims: Claims, at: string): Mistakes {
       .slice(0, later)
       .flatMap((other, earlier) => (claim && other && contradict(claim, other) ? [[later, earlier]] : [])),
   )
-  if (clashing.length === 0) return
   for (const [i, set] of sets.entries()) {
     const wanted = new Set<unknown>(Array.isArray(set) ? set : [])
     const pair = clashing.find((each) => each.every((index) => wanted.has(ids[index])))

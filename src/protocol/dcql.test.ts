@@ -49,6 +49,7 @@ describe('a query is taken as posted', () => {
     ['values of each type', withClaims({ path: ['a'], values: ['x', 0, -7, true, ''] })],
     ['the same claim in two credentials', { credentials: [degree, { ...degree, id: 'again' }] }],
     ['a claim and one inside it', withClaims({ path: ['address'] }, { path: ['address', 'street'] })],
+    ['a text as long as may be', withCredential({ format: 'a'.repeat(1024) })],
     ['the empty name as a step', withClaims({ path: [''] })],
     ['names that objects inherit', withClaims({ path: ['__proto__'] }, { path: ['constructor', 'toString'] })],
     [
@@ -241,6 +242,12 @@ describe('a mistake is refused with its path', () => {
     expect(refusal(withCredential({ claims, claim_sets: [['a'], ['b']] }))).toBe(
       `${second}: addresses the same claim as ${claim}; ask for it once`,
     )
+  })
+
+  it('paths that are too long, and not that they are the same', () => {
+    const tooLong = { path: many(33, (i) => `step${i}`) }
+    const mistake = 'has 33 elements; 32 are allowed'
+    expect(refusal(withClaims(tooLong, tooLong))).toBe(`${claim}.path: ${mistake}; ${second}: ${mistake}`)
   })
 
   it.each<[Json, string]>([

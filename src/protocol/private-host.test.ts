@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isLoopback, isPrivateHost, isPublicAddress, isSecure } from './private-host.ts'
+import { isLoopback, isPrivateHost, isPublicAddress, isSecure, withoutBrackets } from './private-host.ts'
 
 const PUBLIC = ['1.1.1.1', '9.255.255.255', '100.63.255.255', '100.128.0.0', '172.15.0.1', '172.32.0.0', '192.0.1.0']
 const SIX = ['2606:4700::1111', '2a00:1450:4001::200e', '2001:4860:4860::8888', '2001:200::1']
@@ -32,9 +32,37 @@ describe('This machine', () => {
     ['[::1]', true],
     ['::1', true],
     ['127.0.0.1.example', false],
+    ['notlocalhost', false],
     ['192.168.1.17', false],
   ])('is %s: %s', (host, expected) => {
     expect(isLoopback(host)).toBe(expected)
+  })
+})
+
+describe('This machine or its own network', () => {
+  it.each([
+    ['localhost', true],
+    ['issuer.localhost', true],
+    ['printer.local', true],
+    ['127.0.0.9', true],
+    ['10.255.0.1', true],
+    ['172.16.0.1', true],
+    ['192.168.1.17', true],
+    ['169.254.169.254', true],
+    ['[::1]', true],
+    ['fe80::1', true],
+    ['fd12::1', true],
+    ['localhost.example', false],
+    ['.localhost.example', false],
+    ['.local.example', false],
+    ['notlocalhost', false],
+    ['', false],
+  ])('is %s: %s', (host, expected) => {
+    expect(isPrivateHost(host)).toBe(expected)
+  })
+
+  it('brackets are those of a whole address, and no others', () => {
+    expect(['[::1]', '::1', 'a[b]c', ']a['].map(withoutBrackets)).toEqual(['::1', '::1', 'a[b]c', ']a['])
   })
 })
 

@@ -1,5 +1,5 @@
 /** Where an address leads: to this machine, to the network it stands in, or into the internet; and what may go there in the clear. */
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** Whether nobody on the way can read what goes there: https, or plain http that stays on this machine and its network. */
 export function isSecure({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean {
@@ -10,8 +10,8 @@ export function isSecure({ protocol, hostname }: Pick<URL, 'protocol' | 'hostnam
 export function isPrivateHost(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname.endsWith('.local')) return true
   const address = withoutBrackets(hostname)
-  const family = isIP(address)
-  return family !== 0 && own.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  // What is no address is in no list.
+  return own.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
 /** Whether the name or address means this machine alone. */
@@ -30,9 +30,8 @@ export function withoutBrackets(hostname: string): string {
  * IANA IPv4 and IPv6 Special-Purpose Address Registries.
  */
 export function isPublicAddress(address: string): boolean {
-  const family = isIP(address)
-  if (family === 4) return !special.check(address)
-  return family === 6 && global.check(address, 'ipv6') && !special.check(address, 'ipv6')
+  if (isIPv4(address)) return !special.check(address)
+  return global.check(address, 'ipv6') && !special.check(address, 'ipv6')
 }
 
 /** Loopback, RFC 1918, RFC 4193 and link-local. */

@@ -28,6 +28,8 @@ describe('the approval of transactions', () => {
       transaction_data_hashes: [hashOf(one), hashOf(usual)],
       transaction_data_hashes_alg: 'sha-256',
     })
+    const strongest = transaction({ transaction_data_hashes_alg: ['sha-512'] })
+    expect(approvalOf([strongest]).transaction_data_hashes).toEqual([hashOf(strongest, 'sha512')])
     expect(approvalHashes([usual])).toEqual(['sha-256', 'sha-512'])
     expect(approvalHashes([strong, usual])).toEqual(['sha-512'])
     expect(() => approvalOf([one, strong])).toThrow(MalformedError)
@@ -88,9 +90,12 @@ describe('a transaction', () => {
     expect(readContent(content)).toEqual({ type: 'payment', credentialIds: ['card'] })
   })
 
-  it.each([['sha-256'], [[]], [[256]], [null], [{}]])('is refused when its hashes are %j', (hashes) => {
-    expect(() => readContent({ ...content, transaction_data_hashes_alg: hashes })).toThrow(
-      /^transaction_data_hashes_alg: /,
-    )
-  })
+  it.each([['sha-256'], [[]], [[256]], [['sha-256', 256]], [null], [{}]])(
+    'is refused when its hashes are %j',
+    (hashes) => {
+      expect(() => readContent({ ...content, transaction_data_hashes_alg: hashes })).toThrow(
+        /^transaction_data_hashes_alg: /,
+      )
+    },
+  )
 })

@@ -1,21 +1,23 @@
 /**
  * Mutation testing: one small thing wrong at a time, in a copy of the sources, and the tests that should notice it.
  * `npm run mutation -- src/protocol src/verifier/checks/holder.ts:54 [--sample 100] [--seed 1] [--limit 300]
- * [--thorough]`: folders, files, or a line of a file; a sample of so many of their mutants; the seconds that a mutant may
- * take; all tests that reach the file, and not only those that are about it. What survives and is not explained in
+ * [--near] [--thorough]`: folders, files, or a line of a file; a sample of so many of their mutants; the seconds that a
+ * mutant may take; only the tests of its own folder of src, which is quick, so that what survives can be asked about again
+ * by its line; all tests that reach the file, and not only those that are about it. What survives and is not explained in
  * explained.ts is printed at the end, with 1 as the exit code.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../fuzz/mutate.ts'
 import { compilerOf } from './compiler.ts'
 import { copyOf } from './copy.ts'
 import { explained } from './explained.ts'
 import { type Mutant, mutantsOf } from './mutants.ts'
-import { type Job, type Verdict, work } from './worker.ts'
+import { type Change, type Job, type Reach, type Verdict, work } from './worker.ts'
 
 interface Place extends Mutant {
   readonly file: string
@@ -43,7 +45,10 @@ async function mutate(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { sample: option, seed: option, limit: option, thorough: { type: 'boolean', default: false } },
+    options: {
+      ...{ sample: option, seed: option, limit: option },
+      ...{ near: { type: 'boolean', default: false }, thorough: { type: 'boolean', default: false } },
+    },
   })
   const files = [...new Set(positionals.flatMap(filesOf))]
   if (files.length === 0) {
@@ -53,9 +58,10 @@ async function mutate(args: string[]): Promise<number> {
   const all = positionals.flatMap(placesOf)
   const places = values.sample === undefined ? all : sampleOf(all, Number(values.sample), Number(values.seed ?? 1))
   process.stdout.write(`${places.length} of ${all.length} mutants of ${files.length} files\n`)
+  const reach = values.near ? 'near' : values.thorough ? 'all' : 'usual'
   const copy = copyOf(ROOT)
   try {
-    return await run(testerOf(copy, Number(values.limit ?? 300) * 1000, values.thorough), files, places)
+    return await run(testerOf(copy, Number(values.limit ?? 300) * 1000, reach), files, places)
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
@@ -69,16 +75,24 @@ async function run(tester: Tester, files: readonly string[], places: readonly Pl
   }
   const compiles = compilerOf(ROOT)
   const results: Result[] = []
-  for (const place of places) {
-    const { file, source } = place
-    const text = source.slice(0, place.start) + place.text + source.slice(place.end)
-    const change = { file, source, text }
-    const verdict = compiles(file, text) ? await tester.test({ files: [file], change, failing }) : 'refused'
+  const judge = async (place: Place, change: Change | undefined): Promise<void> => {
+    const verdict = change ? await tester.test({ files: [place.file], change, failing }) : 'refused'
     const result = { place, outcome: outcomeOf(place, verdict) }
     results.push(result)
     const by = typeof verdict === 'object' && verdict.failed !== undefined ? `  (${verdict.failed})` : ''
     process.stdout.write(`${described(result)}${by}\n`)
   }
+  let before: Promise<void> = Promise.resolve()
+  for (const place of places) {
+    const { file, source } = place
+    const text = source.slice(0, place.start) + place.text + source.slice(place.end)
+    // While the one before is tested: it has been sent by now.
+    await setImmediate()
+    const change = compiles(file, text) ? { file, source, text } : undefined
+    await before
+    before = judge(place, change)
+  }
+  await before
   await tester.end()
   return report(results)
 }
@@ -143,12 +157,12 @@ function oneLine(code: string): string {
 
 interface Tester {
   /** The verdict on the job; undefined when it took too long. */
-  test(job: Omit<Job, 'thorough'>): Promise<Verdict | undefined>
+  test(job: Omit<Job, 'reach'>): Promise<Verdict | undefined>
   end(): Promise<void>
 }
 
 /** A worker, and another one whenever a mutant does not end. */
-function testerOf(copy: string, limit: number, thorough: boolean): Tester {
+function testerOf(copy: string, limit: number, reach: Reach): Tester {
   let worker: Promise<ChildProcess> | undefined
   const started = async (): Promise<ChildProcess> => {
     const child = fork(process.argv[1] ?? '', [WORKER, copy], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -163,7 +177,7 @@ function testerOf(copy: string, limit: number, thorough: boolean): Tester {
   const test: Tester['test'] = async (job) => {
     worker ??= started()
     const child = await worker
-    child.send({ ...job, thorough } satisfies Job)
+    child.send({ ...job, reach } satisfies Job)
     const settled = new AbortController()
     const timer = setTimeout(() => child.kill('SIGKILL'), job.change ? limit : WITHOUT_MUTANT)
     const { signal } = settled

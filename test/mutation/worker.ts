@@ -19,9 +19,11 @@ export interface Job {
   readonly change: Change | undefined
   /** Test files that fail anyway. */
   readonly failing: readonly string[]
-  /** Also the tests that are about something else and only happen to reach the file. */
-  readonly thorough: boolean
+  readonly reach: Reach
 }
+
+/** The tests of the file's own folder of src; those that are about it; also those that only happen to reach it. */
+export type Reach = 'near' | 'usual' | 'all'
 
 /** The test file that failed, or undefined when all passed. */
 export interface Verdict {
@@ -35,6 +37,8 @@ const LEFT_OUT =
 /** What answers the verifier's questions; the rest is the issuer's. */
 const OF_VERIFIER =
   /^src\/(codec|keys|credential|verifier|protocol\/(dcql|claim-path|transaction-data|oid4vp)[^/]*)(\/|$)/
+/** Whatever comes in: much work for the few mutants that nothing else notices. */
+const FUZZ = /^src\/credential\/readers\./
 const PATIENCE = 120_000
 
 export async function work(copy: string): Promise<void> {
@@ -61,7 +65,7 @@ export async function work(copy: string): Promise<void> {
 }
 
 async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdict> {
-  const { files, change, failing, thorough } = job
+  const { files, change, failing, reach } = job
   const write = (content: 'text' | 'source'): void => {
     if (change === undefined) return
     const path = join(copy, change.file)
@@ -69,12 +73,15 @@ async function verdictOn(vitest: Vitest, copy: string, job: Job): Promise<Verdic
     vitest.invalidateFile(path)
   }
   write('text')
-  const tests = await testsOf(vitest, copy, files, thorough)
+  const tests = await testsOf(vitest, copy, files, reach)
   const counted = tests.filter(({ name }) => !failing.includes(name))
-  const verdict = await run(vitest, copy, likeliestFirst(counted))
+  const verdict = await runInTurn(vitest, copy, likeliestFirst(counted))
   write('source')
   const killer = tests.find(({ name }) => name === verdict.failed)
-  if (killer && change) killer.kills += 1
+  if (killer && change) {
+    killer.kills += 1
+    lastKiller = killer.name
+  }
   return verdict
 }
 
@@ -90,15 +97,30 @@ interface Test {
 const milliseconds = new Map<string, number>()
 const TO_BEGIN = 200
 
+/** The test file that noticed a mutant last: the next mutant is mostly of the same line. */
+let lastKiller: string | undefined
+
 /** The order that finds the one that fails soonest. */
 function likeliestFirst(tests: readonly Test[]): readonly Test[] {
-  const rate = ({ name, kills }: Test): number => kills / ((milliseconds.get(name) ?? 0) + TO_BEGIN)
+  const rate = ({ name, kills }: Test): number =>
+    name === lastKiller ? Number.POSITIVE_INFINITY : kills / ((milliseconds.get(name) ?? 0) + TO_BEGIN)
   return [...tests].sort((a, b) => rate(b) - rate(a))
 }
 
 /** vitest begins with the largest file unless a sequencer says otherwise. */
 function InTheirOrder(): object {
   return { sort: (tests: unknown) => tests, shard: (tests: unknown) => tests }
+}
+
+/** A few at first: vitest loads all the files of a run, also when the first of them has failed. */
+async function runInTurn(vitest: Vitest, copy: string, tests: readonly Test[]): Promise<Verdict> {
+  let rest = tests
+  for (let count = 1; rest.length > 0; count *= 3) {
+    const verdict = await run(vitest, copy, rest.slice(0, count))
+    if (verdict.failed !== undefined) return verdict
+    rest = rest.slice(count)
+  }
+  return { failed: undefined }
 }
 
 async function run(vitest: Vitest, copy: string, tests: readonly Test[]): Promise<Verdict> {
@@ -122,12 +144,7 @@ function nameOf(copy: string, moduleId: string): string {
 
 const known = new Map<string, readonly Test[]>()
 
-async function testsOf(
-  vitest: Vitest,
-  copy: string,
-  files: readonly string[],
-  thorough: boolean,
-): Promise<readonly Test[]> {
+async function testsOf(vitest: Vitest, copy: string, files: readonly string[], reach: Reach): Promise<readonly Test[]> {
   const key = files.join()
   const cached = known.get(key)
   if (cached) return cached
@@ -136,7 +153,7 @@ async function testsOf(
     vitest.config.related = [join(copy, file)]
     for (const specification of await vitest.getRelevantTestSpecifications()) {
       const name = nameOf(copy, specification.moduleId)
-      const kills = LEFT_OUT.test(name) ? 0 : expectedKills(file, name, thorough)
+      const kills = LEFT_OUT.test(name) ? 0 : expectedKills(file, name, reach)
       if (kills > 0 && !tests.has(name)) tests.set(name, { name, specification, kills })
     }
   }
@@ -144,12 +161,15 @@ async function testsOf(
   return [...tests.values()]
 }
 
-/** Of the tests beside the file, of those of its folder of src, of the attacks, of flows with every format, of the others. */
-function expectedKills(file: string, test: string, thorough: boolean): number {
+/** Of the tests beside the file, of those of its folder of src and of its own attacks, of all attacks, of flows with every format, of the others. */
+function expectedKills(file: string, test: string, reach: Reach): number {
+  if (reach === 'near' && FUZZ.test(test)) return 0
   if (dirname(test) === dirname(file)) return 5
   if (test.startsWith(`${file.split('/').slice(0, 2).join('/')}/`)) return 2
+  if (/mdoc/.test(file) && test.startsWith('test/attacks/verifier-mdoc')) return 2
+  if (reach === 'near') return 0
   if (test.startsWith('src/verifier/') && OF_VERIFIER.test(file)) return 1
   if (test.startsWith(OF_VERIFIER.test(file) ? 'test/attacks/verifier' : 'test/attacks/issuer')) return 2
   if (/^test\/e2e\/(formats|mdoc|verification)\./.test(test)) return 1
-  return thorough ? 0.1 : 0
+  return reach === 'all' ? 0.1 : 0
 }

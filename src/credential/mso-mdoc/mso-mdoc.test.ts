@@ -64,17 +64,6 @@ function partsOf(credential: string) {
 }
 
 describe('mobile documents', () => {
-  formatContract({
-    format: msoMdoc,
-    configuration,
-    dataset: (claims: JsonObject) => ({ [NAMESPACE]: claims }),
-    hides: true,
-    root: [NAMESPACE],
-    reserved: ['__proto__'],
-    concealed: concealedParts,
-    flat: true,
-  })
-
   let signer: Signer
   let key: KeyObject
   beforeAll(async () => {
@@ -167,6 +156,14 @@ describe('mobile documents', () => {
       expect([holder?.approves([]), holder?.approves(['a transaction'])]).toEqual([true, false])
     })
 
+    it('may be presented with longer lengths than needed, where nothing is signed', async () => {
+      const presentation = fromBase64url(await msoMdoc.present(await issue(), [[]], binding, signer))
+      // A map of three, and the same with its length in a byte of its own.
+      expect(presentation[0]).toBe(0xa3)
+      const longer = toBase64url(Buffer.concat([Uint8Array.of(0xb8, 3), presentation.subarray(1)]))
+      expect(msoMdoc.read(longer).claims).toEqual({ [NAMESPACE]: expect.anything() as unknown })
+    })
+
     it('is not held when an element was changed, or its version is another', async () => {
       const whole = new Map(asMap(decodeCbor(fromBase64url(await issue())), 'it'))
       whole.set('nameSpaces', new Map([[NAMESPACE, [tagged(TAG.encoded, encodeCbor(new Map([['digestID', 0]])))]]]))
@@ -234,6 +231,17 @@ describe('mobile documents', () => {
   ])('a query is told what is wrong at %s', (path, query) => {
     const [mistake, ...more] = msoMdoc.queryMistakes({ meta: {}, ...query }, 'q')
     expect([mistake?.split(':')[0], more]).toEqual([path, []])
+  })
+
+  formatContract({
+    format: msoMdoc,
+    configuration,
+    dataset: (claims: JsonObject) => ({ [NAMESPACE]: claims }),
+    hides: true,
+    root: [NAMESPACE],
+    reserved: ['__proto__'],
+    concealed: concealedParts,
+    flat: true,
   })
 
   it('takes a presentation or credential of which any part is another one', async () => {

@@ -1,6 +1,7 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { toBase64url } from '../../codec/base64url.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -26,15 +27,6 @@ const binding = {
 const claims = { name: 'Ada', degrees: ['BSc', { title: 'MSc', year: 1835 }], address: { city: 'London' } }
 
 describe('SD-JWT VC', () => {
-  formatContract({
-    format: sdJwtVc,
-    configuration,
-    dataset: (credentialSubject) => ({ credentialSubject }),
-    hides: true,
-    root: [],
-    reserved: [...RESERVED, ...REGISTERED],
-  })
-
   let signer: Signer
   beforeAll(async () => {
     const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
@@ -101,11 +93,17 @@ describe('SD-JWT VC', () => {
       ['a name in one element', [['degrees', 1, 'year']], { ...claims, degrees: ['BSc', { title: 'MSc' }] }],
       ['a name in every element', [['degrees', null, 'title']], { ...claims, degrees: ['BSc', { year: 1835 }] }],
       ['what is not there', [['nothing']], claims],
+      ['two names', [['name'], ['address', 'city']], { degrees: claims.degrees, address: {} }],
     ])('hides %s, and what it may not hide stands in the clear', async (_, paths, shown) => {
       const credential = await issue({ selective_disclosure: paths })
       expect(await shownOf(credential)).toEqual(shown)
       expect(await shownOf(credential, [[]])).toEqual(claims)
       expect(sdJwtVc.hold(credential).claims).toMatchObject(claims)
+    })
+
+    it('hides a member as one, with all that lies in it', async () => {
+      const { disclosures } = readSdJwt(await issue({ selective_disclosure: [['degrees']] }))
+      expect(disclosures).toHaveLength(1)
     })
 
     it('shows an element and keeps those beside it', async () => {
@@ -139,6 +137,22 @@ describe('SD-JWT VC', () => {
       expect(sdJwtVc.matchesMeta(evidence, { vct_values: [['urn:a']] })).toBe(false)
     })
 
+    it('says from when and until when it holds', async () => {
+      expect(sdJwtVc.read(await foreign({ vct: VCT, nbf: 1, exp: 2 })).validity).toEqual({
+        notBefore: [{ member: 'nbf', at: new Date(1000) }],
+        notAfter: [{ member: 'exp', at: new Date(2000) }],
+      })
+    })
+
+    it('is of this format by its header where a bad disclosure may hide its vct', async () => {
+      const credential = `${await foreign({})}${toBase64url('["salt","vct","urn:a"]')}~`
+      expect(sdJwtVc.read(credential)).toMatchObject({
+        formats: ['dc+sd-jwt'],
+        disclosuresProblem: expect.stringContaining('not referred to') as string,
+      })
+      expect(sdJwtVc.read(await foreign({})).formats).toEqual([])
+    })
+
     it('leaves it to the certificate who issued it, when it has no iss', async () => {
       expect(sdJwtVc.read(await foreign({ vct: VCT })).issuer.identifiers).toEqual([])
       expect(sdJwtVc.read(await foreign({ vct: VCT, iss: 1 })).issuer.identifiers).toEqual([''])
@@ -170,6 +184,7 @@ describe('SD-JWT VC', () => {
       ['vct', { vct: ['urn:a'] }],
       ['credential_definition', { credential_definition: {} }],
       ['doctype', { doctype: 'org.iso.18013.5.1.mDL' }],
+      ['status', { status: 'bitstring' }],
       ['selective_disclosure[0]', { selective_disclosure: [[]] }],
       ['selective_disclosure[0]', { selective_disclosure: ['name'] }],
       ['selective_disclosure[0]', { selective_disclosure: [[0]] }],
@@ -213,10 +228,43 @@ describe('SD-JWT VC', () => {
       expect(refused).toThrow(path)
     })
 
+    it('may have as many claims as there can be disclosures', () => {
+      const most = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`c${i}`, i]))
+      sdJwtVc.checkDataset(most, configuration)
+    })
+
     it('may have claims below the root that are named like those of a JWT, and may say who the subject is', () => {
       sdJwtVc.checkDataset({ sub: 'user-1', enrolment: { status: 'active', iss: 'x', exp: 1 } }, configuration)
       sdJwtVc.checkDataset({ credentialSubject: {}, role: { vct: 'x' } }, configuration)
     })
+  })
+
+  it.each<[string, JsonObject, readonly string[]]>([
+    ['no claims', {}, []],
+    ['a claim of its own', { path: ['name', 'first'], values: [1] }, []],
+    ['an index', { path: [0] }, []],
+    ...['iss', 'vct'].flatMap((name): [string, JsonObject, readonly string[]][] => [
+      [`${name} with a text`, { path: [name], values: ['x', 1] }, []],
+      [`${name} with numbers`, { path: [name], values: [1, 2] }, [`values: ${name} is a string, and none`]],
+    ]),
+    ...['iat', 'nbf', 'exp'].flatMap((name): [string, JsonObject, readonly string[]][] => [
+      [`${name} with a number`, { path: [name], values: [1, 'x'] }, []],
+      [`${name} with texts`, { path: [name], values: ['x', 'y'] }, [`values: ${name} is a number, and none`]],
+    ]),
+    ['iss with any value', { path: ['iss'] }, []],
+    ['iss with no value', { path: ['iss'], values: [] }, []],
+    [
+      'what is inside of a text',
+      { path: ['iss', 'x'], values: [1] },
+      ['path: iss is a string, with nothing inside it'],
+    ],
+  ])('a query for %s', (_, claim, expected) => {
+    const mistakes = [...sdJwtVc.queryMistakes({ meta: {}, claims: [{ path: ['name'] }, claim] }, 'query')]
+    expect(mistakes).toEqual(expected.map((each) => expect.stringContaining(`query.claims[1].${each}`) as string))
+  })
+
+  it('a query without meta is judged elsewhere', () => {
+    expect([...sdJwtVc.queryMistakes({ claims: [{ path: ['iss', 'x'] }] }, 'query')]).toEqual([])
   })
 
   it.each<[string, JsonObject]>([
@@ -227,5 +275,14 @@ describe('SD-JWT VC', () => {
     ['query.meta.vct_values[1]: ', { vct_values: ['urn:a', ''] }],
   ])('a query is refused for %s', (mistake, meta) => {
     expect([...sdJwtVc.queryMistakes({ meta }, 'query')]).toEqual([expect.stringContaining(mistake)])
+  })
+
+  formatContract({
+    format: sdJwtVc,
+    configuration,
+    dataset: (credentialSubject) => ({ credentialSubject }),
+    hides: true,
+    root: [],
+    reserved: [...RESERVED, ...REGISTERED],
   })
 })

@@ -39,9 +39,9 @@ export async function issueSdJwt(
   return [jwt, ...concealed.disclosures, ''].join('~')
 }
 
-/** `selective_disclosure`: every claim that can be (the default), none, or those at the given paths. */
+/** `selective_disclosure`: every claim that can be ("all", and the default), none, or those at the given paths. */
 function concealer(configuration: JsonObject, concealable: SdJwtContent['concealable']): (place: Place) => boolean {
-  const disclosure = own(configuration, 'selective_disclosure') ?? 'all'
+  const disclosure = own(configuration, 'selective_disclosure')
   if (disclosure === 'none') return () => false
   if (!Array.isArray(disclosure)) return concealable
   const paths = disclosure as readonly ClaimPath[]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../codec/json.ts'
-import { matchesTypeValues } from './types.ts'
+import { matchesTypeValues, typeValuesOf } from './types.ts'
 
 const V1 = 'https://www.w3.org/2018/credentials/v1'
 const V2 = 'https://www.w3.org/ns/credentials/v2'
@@ -53,4 +53,13 @@ describe('types', () => {
     const claims = { '@context': [V2, { other: 'context' }, 7] }
     expect(matchesTypeValues({ types: ['VerifiablePresentation'], claims }, meta)).toBe(true)
   })
+})
+
+it.each<[string, JsonObject, JsonObject]>([
+  ['its types', { credential_definition: { type: ['A', 'B'] } }, { type_values: [['A', 'B']] }],
+  ['its only type', { credential_definition: { type: ['A'] } }, { type_values: [['A']] }],
+  ['any type, where there is none', { credential_definition: { type: [] } }, {}],
+  ['any type, where there is no definition', {}, {}],
+])('a configuration is asked for by %s', (_, configuration, meta) => {
+  expect(typeValuesOf(configuration)).toEqual(meta)
 })

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import { type Cbor, type CborKey, isBytes, isTagged, TAG, tagged } from '../../codec/cbor.ts'
+import type { Json } from '../../codec/json.ts'
+import { MalformedError } from '../../codec/malformed.ts'
+import { dateTime, toCbor, toJson, unicode } from './values.ts'
+
+const MDL = 'org.iso.18013.5.1'
+const PID = 'eu.europa.ec.eudi.pid.1'
+
+describe('a text in a dataset', () => {
+  it.each([
+    ...['birth_date', 'issue_date', 'expiry_date', 'portrait_capture_date'].map((name) => [MDL, name]),
+    ...['birth_date', 'issue_date', 'issuance_date', 'expiry_date'].map((name) => [PID, name]),
+  ])('of %s %s is a date', (nameSpace, name) => {
+    expect(toCbor('2026-02-28', nameSpace, name)).toEqual(tagged(TAG.fullDate, '2026-02-28'))
+    expect(toCbor('2026-02-28T23:59:59Z', nameSpace, name)).toEqual(tagged(TAG.dateTime, '2026-02-28T23:59:59Z'))
+  })
+
+  it.each([
+    '2026-02-30',
+    '2026-13-01',
+    '12026-02-28',
+    '2026-02-28T',
+    '2026-02-28T24:00:00Z',
+    '2026-02-28T23:59:60Z',
+    '2026-02-28T23:59:59',
+    '2026-02-28T23:59:59.000Z',
+    '2026-02-28T23:59:59+00:00',
+    '2026-02-28T23:59:59Z\n',
+    ' 2026-02-28T23:59:59Z',
+    '28.02.2026',
+    '',
+  ])('is no date: %j', (text) => {
+    expect(() => toCbor(text, MDL, 'birth_date')).toThrow('it must be a date')
+  })
+
+  it.each([
+    ...['portrait', 'signature_usual_mark', 'biometric_template_face'].map((name) => [MDL, name] as const),
+    [PID, 'portrait'] as const,
+  ])('of %s %s is bytes', (nameSpace, name) => {
+    expect(isBytes(toCbor('_-8', nameSpace, name))).toBe(true)
+  })
+
+  it.each([
+    [MDL, 'my_portrait'],
+    [MDL, 'portraits'],
+    [MDL, 'biometric_template_'],
+    [MDL, 'issuance_date'],
+    [PID, 'portrait_capture_date'],
+    [PID, 'signature_usual_mark'],
+    [PID, 'my_portrait'],
+    [PID, 'portraits'],
+    ['', 'portrait'],
+  ])('of %j %s is a text', (nameSpace, name) => {
+    expect(toCbor('2026-02-28', nameSpace, name)).toBe('2026-02-28')
+  })
+
+  it.each([
+    ['//8=', 'ffff'],
+    ['//8', 'ffff'],
+    ['__8=', 'ffff'],
+    ['+/+/', 'fbffbf'],
+    ['-_-_', 'fbffbf'],
+    ['/w==', 'ff'],
+    ['', ''],
+    ['data:,', undefined],
+    ['data:image/png;base64,/w==', 'ff'],
+    ['data:;base64,/w==', 'ff'],
+    ['x data:;base64,/w==', undefined],
+    ['/w==x', undefined],
+    ['/x==', undefined],
+    ['/w ', undefined],
+  ])('%j stands for the bytes %s', (text, hex) => {
+    if (hex === undefined) expect(() => toCbor(text, MDL, 'portrait')).toThrow('it must be bytes')
+    else expect(Buffer.from(toCbor(text, MDL, 'portrait') as Uint8Array).toString('hex')).toBe(hex)
+  })
+
+  it('is a date or bytes by the name of the member it stands in, and an element of an array has none', () => {
+    const made = toCbor([{ issue_date: '2026-02-28' }, '2026-02-28'], MDL, 'issue_date') as readonly Cbor[]
+    expect(made).toEqual([new Map([['issue_date', tagged(TAG.fullDate, '2026-02-28')]]), '2026-02-28'])
+  })
+
+  it('has an encoding', () => {
+    expect(unicode('é😀')).toBe('é😀')
+    for (const half of ['\ud800', 'a\udc00']) {
+      expect(() => unicode(half)).toThrow(MalformedError)
+      expect(() => toCbor(half, MDL, 'given_name')).toThrow('a text is not Unicode')
+      expect(() => toCbor(half, 'org.example', undefined)).toThrow('a text is not Unicode')
+      expect(() => toCbor({ [half]: 1 }, MDL, 'given_name')).toThrow('a text is not Unicode')
+    }
+  })
+})
+
+describe('a value that is read', () => {
+  it.each<[Cbor, Json]>([
+    [2n ** 60n, '1152921504606846976'],
+    [Uint8Array.of(255, 254), '__4'],
+    [tagged(TAG.fullDate, '2026-02-28'), '2026-02-28'],
+    [
+      [1, [true]],
+      [1, [true]],
+    ],
+    [
+      new Map<CborKey, Cbor>([
+        [1, 'a'],
+        ['b', null],
+      ]),
+      { '1': 'a', b: null },
+    ],
+    ['text', 'text'],
+    [null, null],
+  ])('is JSON: %#', (value, json) => {
+    expect(toJson(value)).toEqual(json)
+  })
+
+  it('has no two members of one name', () => {
+    const twice = new Map<CborKey, Cbor>([
+      [1, 'a'],
+      ['1', 'b'],
+    ])
+    expect(() => toJson(twice)).toThrow('a map has two members of one name')
+  })
+})
+
+it('a time is in UTC and whole seconds', () => {
+  const made = dateTime(new Date('2026-01-01T00:00:00.999Z'))
+  expect(isTagged(made) && made).toEqual(tagged(0, '2026-01-01T00:00:00Z'))
+})

@@ -1,0 +1,100 @@
+import { generateKeyPair, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { toBase64url } from '../../codec/base64url.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import { writeJws } from '../../codec/jws.ts'
+import { concealClaims, digestOf, readSdJwt } from '../../codec/sd-jwt.ts'
+import { keySigner } from '../../keys/file-signer.ts'
+import type { Signer } from '../../keys/signer.ts'
+import type { HolderEvidence } from '../format.ts'
+import { keyBindingOf, revealSdJwt } from './read.ts'
+
+let signer: Signer
+let stranger: Signer
+beforeAll(async () => {
+  const newSigner = async () =>
+    keySigner((await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })).privateKey, [])
+  signer = await newSigner()
+  stranger = await newSigner()
+})
+
+const jwt = (payload: JsonObject, typ = 'dc+sd-jwt') =>
+  writeJws({ typ, alg: 'ES256' }, payload, (data) => signer.sign(data))
+
+describe('a key binding', () => {
+  const transaction = toBase64url('{"type":"payment","credential_ids":["card"]}')
+  const bindingOf = async (payload: JsonObject, typ = 'kb+jwt') => {
+    const bound = `${await jwt({ name: 'Ada' })}~`
+    const sd = readSdJwt(`${bound}${await jwt({ sd_hash: digestOf(bound), ...payload }, typ)}`)
+    return keyBindingOf(sd) as HolderEvidence
+  }
+
+  it('is not there where the text ends in a tilde', async () => {
+    expect(keyBindingOf(readSdJwt(`${await jwt({})}~`))).toBe(undefined)
+  })
+
+  it('says for what and for whom it was made, when, and until when', async () => {
+    const binding = await bindingOf({ nonce: 'n', aud: 'a', iat: 1, nbf: 2, exp: 3 })
+    expect(binding).toMatchObject({
+      ...{ problem: undefined, nonce: 'n', audience: 'a', issuedAt: new Date(1000), coversPresentation: true },
+      validity: {
+        notBefore: [{ member: 'nbf', at: new Date(2000) }],
+        notAfter: [{ member: 'exp', at: new Date(3000) }],
+      },
+    })
+    expect([binding.signedBy(signer.jwk, {} as never), binding.signedBy(stranger.jwk, {} as never)]).toEqual([
+      true,
+      false,
+    ])
+  })
+
+  it('has to say when it was made, and need not say anything else', async () => {
+    const { issuedAt, ...rest } = await bindingOf({})
+    expect(issuedAt).toEqual(new Date(Number.NaN))
+    expect(rest).toMatchObject({
+      ...{ nonce: undefined, audience: undefined, validity: { notBefore: [], notAfter: [] } },
+    })
+  })
+
+  it.each(['JWT', 'dc+sd-jwt', ''])('is none when its type is %j', async (typ) => {
+    expect((await bindingOf({}, typ)).problem).toMatch(/not kb\+jwt/)
+  })
+
+  it('covers what it was made for, and nothing else', async () => {
+    expect((await bindingOf({ sd_hash: digestOf('other~') })).coversPresentation).toBe(false)
+  })
+
+  it('approves the transactions whose hashes it has', async () => {
+    const binding = await bindingOf({ transaction_data_hashes: [digestOf(transaction)] })
+    expect([binding.approves([transaction]), binding.approves([])]).toEqual([true, false])
+  })
+})
+
+describe('what the disclosures reveal', () => {
+  const revealed = async (shown: (place: readonly (string | number)[]) => boolean, more: readonly string[] = []) => {
+    const claims = { name: 'Ada', address: { city: 'London' } }
+    const { payload, disclosures } = concealClaims(claims, (place) => place.at(-1) === 'city', randomBytes)
+    const text = [await jwt(payload), ...disclosures, ...more, ''].join('~')
+    return { payload, revealed: revealSdJwt(readSdJwt(text), shown) }
+  }
+
+  it('stands in its place', async () => {
+    expect((await revealed(() => false)).revealed).toEqual({
+      payload: { name: 'Ada', address: { city: 'London' } },
+      hidable: [['address', 'city']],
+      problem: undefined,
+    })
+  })
+
+  it('is nothing where a claim that must be shown could be hidden', async () => {
+    const { payload, revealed: found } = await revealed(([first]) => first === 'address')
+    const problem = 'address.city must not be selectively disclosable'
+    expect(found).toEqual({ payload, hidable: [], problem })
+  })
+
+  it('is nothing where a disclosure is not of this credential', async () => {
+    const { payload, revealed: found } = await revealed(() => false, [toBase64url('["s","role","x"]')])
+    expect(found).toEqual({ payload, hidable: [], problem: expect.stringContaining('not referred to') as string })
+  })
+})

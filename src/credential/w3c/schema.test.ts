@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import type { Json, JsonObject } from '../../codec/json.ts'
+import { ProtocolError } from '../../protocol/error.ts'
+import { checkDefinition, checkW3cDataset, w3cQueryMistakes } from './schema.ts'
+
+function refusal(check: () => unknown): string {
+  try {
+    check()
+  } catch (error) {
+    expect(error).toBeInstanceOf(ProtocolError)
+    expect((error as ProtocolError).code).toBe('invalid_request')
+    return (error as ProtocolError).message
+  }
+  return 'taken'
+}
+
+describe('the definition of a configuration', () => {
+  const type = ['VerifiableCredential', 'Card']
+  it.each<[string, JsonObject, string]>([
+    ['with types', { credential_definition: { type } }, 'taken'],
+    ['that is missing', {}, 'credential_definition: this format needs it, with a type'],
+    [
+      'that is no object',
+      { credential_definition: [type] },
+      'credential_definition: this format needs it, with a type',
+    ],
+    [
+      'without types',
+      { credential_definition: {} },
+      'credential_definition.type: it must be a non-empty array of strings',
+    ],
+    [
+      'without the type of all',
+      { credential_definition: { type: ['Card'] } },
+      'credential_definition.type: it must contain VerifiableCredential',
+    ],
+    [
+      'beside a type of another format',
+      { credential_definition: { type }, vct: 'x' },
+      'vct: does not go with this format; use credential_definition',
+    ],
+  ])('%s', (_, configuration, expected) => {
+    expect(refusal(() => checkDefinition(configuration, 'a type'))).toBe(expected)
+    if (expected === 'taken') expect(checkDefinition(configuration, 'a type')).toEqual({ type })
+  })
+})
+
+describe('a dataset', () => {
+  it.each<[Json, string]>([
+    [{ credentialSubject: { a: 1 } }, 'taken'],
+    [{}, 'credential_dataset.credentialSubject: it must be an object with the claims of the subject'],
+    [
+      { credentialSubject: [] },
+      'credential_dataset.credentialSubject: it must be an object with the claims of the subject',
+    ],
+    [
+      { credentialSubject: {}, issuer: 'x' },
+      'credential_dataset.issuer: the format jwt_vc_json takes credentialSubject and nothing else',
+    ],
+    [{ credentialSubject: { a: { _sd: 1 } } }, 'credential_dataset.credentialSubject.a._sd: this name is reserved'],
+  ])('%j', (dataset, expected) => {
+    expect(refusal(() => checkW3cDataset(dataset as JsonObject, { format: 'jwt_vc_json' }))).toBe(expected)
+  })
+})
+
+describe('a query', () => {
+  it.each<[string, JsonObject, readonly string[]]>([
+    ['for types', { meta: { type_values: [['A'], ['B', 'C']] } }, []],
+    ['for any type', { meta: {} }, []],
+    ['without meta, which is judged elsewhere', {}, []],
+    ['for no alternatives', { meta: { type_values: [] } }, ['q.meta.type_values: must be a non-empty array']],
+    ['for no types', { meta: { type_values: [['A'], []] } }, ['q.meta.type_values[1]: must be a non-empty array']],
+    ['for an empty type', { meta: { type_values: [['A', '']] } }, ['q.meta.type_values[0][1]: must be a non-empty']],
+    ['for a type of another format', { meta: { vct_values: ['A'] } }, ['q.meta.vct_values: does not go with this']],
+    ['for claims that there are not', { meta: {}, claims: [{ path: ['iss'] }] }, ['q.claims[0].path[0]: is no member']],
+  ])('%s', (_, query, expected) => {
+    const found = [...w3cQueryMistakes(query, 'q')]
+    expect(found).toEqual(expected.map((each) => expect.stringContaining(each) as string))
+  })
+})
