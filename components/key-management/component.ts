@@ -1,6 +1,7 @@
 /** Key management for an engine: what it answers, and what wakes it. */
 
-// Nothing above this line may need @noble/curves.
+// First: what comes after it looks for randomness while it is loaded.
+import './blinding.ts'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { component } from 'vouchsafe/component'
 import { loaded } from './blinding.ts'
