@@ -56,7 +56,8 @@ async function deployed(engines: readonly DemoEngine[], chain: string, narrator:
   narrator.step({
     who: 'Three operators',
     what: 'each started an engine',
-    means: 'Three processes, each with a key and a database of its own. The chain that they watch is a directory here; it could be any EVM chain.',
+    means:
+      'Three processes, each with a key and a database of its own. The chain that they watch is a directory here; it could be any EVM chain.',
   })
   narrator.say('engines', engines.map(({ name, url }) => `${name} ${url}`).join(', '))
   const connection = await connect({ dir: chain })
@@ -69,7 +70,8 @@ async function deployed(engines: readonly DemoEngine[], chain: string, narrator:
   narrator.step({
     who: 'The owner of a secret',
     what: `deployed the contract ${CONTRACT}`,
-    means: 'It lists the three engines, and the component that they are to run. Each engine finds itself in the list, fetches the component by its digest, and serves it from now on.',
+    means:
+      'It lists the three engines, and the component that they are to run. Each engine finds itself in the list, fetches the component by its digest, and serves it from now on.',
   })
   narrator.say('contract', address)
   return ownerOf(connection, address)
@@ -95,8 +97,7 @@ async function share({ engines, owner, narrator }: Scene): Promise<void> {
       sent: 'a share, with a signature that is good for this engine alone',
     },
     status: 201,
-    means:
-      'One share says nothing. The contract has a commitment to each, and each engine told it that it holds its own.`,
+    means: `Any ${THRESHOLD} of them give it back, and one says nothing. The contract has a commitment to each, and each engine told it that it holds its own.`,
   })
 }
 
