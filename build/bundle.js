@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { buildSdk, buildWorker } from './component.js'
+import { buildComponents } from './components.js'
 
 const root = join(import.meta.dirname, '..')
 mkdirSync(join(root, 'dist'), { recursive: true })
@@ -35,3 +36,4 @@ await build({
 })
 await buildWorker(join(root, 'dist'))
 await buildSdk(join(root, 'dist', 'sdk'))
+await buildComponents(join(root, 'dist', 'components'))
