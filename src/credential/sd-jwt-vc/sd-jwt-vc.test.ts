@@ -9,13 +9,11 @@ import { readSdJwt } from '../../codec/sd-jwt.ts'
 import { keySigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { formatContract } from '../format.contract.ts'
 import { sdJwtVc } from './index.ts'
 
 const VCT = 'urn:example:student-card'
 const configuration = { format: 'dc+sd-jwt', vct: VCT }
 const REGISTERED = ['iss', 'aud', 'nbf', 'exp', 'iat', 'jti', 'cnf', 'vct', 'vct#integrity', 'aka_vcts', 'status']
-const RESERVED = ['_sd', '_sd_alg', '...', '__proto__']
 const binding = {
   nonce: 'n',
   audience: 'a',
@@ -275,14 +273,5 @@ describe('SD-JWT VC', () => {
     ['query.meta.vct_values[1]: ', { vct_values: ['urn:a', ''] }],
   ])('a query is refused for %s', (mistake, meta) => {
     expect([...sdJwtVc.queryMistakes({ meta }, 'query')]).toEqual([expect.stringContaining(mistake)])
-  })
-
-  formatContract({
-    format: sdJwtVc,
-    configuration,
-    dataset: (credentialSubject) => ({ credentialSubject }),
-    hides: true,
-    root: [],
-    reserved: [...RESERVED, ...REGISTERED],
   })
 })
