@@ -164,6 +164,11 @@ describe('W3C credentials as SD-JWT', () => {
       })
     })
 
+    it('may have any names in vc, also those of a JWT', async () => {
+      const vc = { credentialSubject: {}, status: 'x', sub: 'y' }
+      expect(w3cSdJwt.read(await foreign({ vc })).claims).toEqual(vc)
+    })
+
     it('may have a member vc beside its own subject, which is a claim like others', async () => {
       const payload = { vc: { type: 'Other', issuer: 'x' }, issuer: 'y', credentialSubject: {} }
       expect(w3cSdJwt.read(await foreign(payload))).toMatchObject({ claims: payload, issuer: { identifiers: ['y'] } })
@@ -275,6 +280,7 @@ describe('W3C credentials as SD-JWT', () => {
       ['credential_definition.type', { credential_definition: { ...definition, type: ['VerifiableCredential', ''] } }],
       ['credential_definition.type', { credential_definition: { ...definition, type: ['StudentCard'] } }],
       ['selective_disclosure[0]', { selective_disclosure: [['issuer']] }],
+      ['selective_disclosure[0]', { selective_disclosure: [['issuer', 'name']] }],
       ['selective_disclosure[1]', { selective_disclosure: [['credentialSubject', 'a'], ['credentialSubject']] }],
       ['selective_disclosure[0]', { selective_disclosure: ['credentialSubject'] }],
     ])('is refused for its %s', (path, change) => {
