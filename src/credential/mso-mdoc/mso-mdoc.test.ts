@@ -122,6 +122,18 @@ describe('mobile documents', () => {
       expect(Object.keys(msoMdoc.read(presentation).claims[NAMESPACE] as JsonObject)).toEqual(['driving_privileges'])
     })
 
+    it('says nothing of a namespace of which nothing is shown', async () => {
+      const credential = await issue({ [NAMESPACE]: elements, 'org.example': { a: 1 } })
+      const shown = async (place: readonly string[]) => {
+        const response = decodeCbor(fromBase64url(await msoMdoc.present(credential, [place], binding, signer)))
+        const [document] = asMap(response, 'it').get('documents') as readonly Cbor[]
+        const nameSpaces = asMap(asMap(document, 'it').get('issuerSigned'), 'it').get('nameSpaces')
+        return nameSpaces === undefined ? undefined : [...asMap(nameSpaces, 'it').keys()]
+      }
+      expect(await shown(['org.example'])).toEqual(['org.example'])
+      expect(await shown(['org.example', 'b'])).toBe(undefined)
+    })
+
     it('is presented with a proof that says nothing of what the device did not sign by itself', async () => {
       const { holder } = msoMdoc.read(await msoMdoc.present(await issue(), [[]], binding, signer))
       expect(holder).toMatchObject({

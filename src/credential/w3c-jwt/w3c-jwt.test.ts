@@ -197,6 +197,13 @@ describe('W3C credentials as JWT', () => {
       expect(evidence.issuer.identifiers).toEqual(['i'])
     })
 
+    it('has no more values than anybody should look at', async () => {
+      const withValues = (count: number) => jwt({ vc: { many: Array<Json>(count - 1).fill(1) } })
+      expect(w3cJwt.read(await withValues(3000)).claims).toHaveProperty('many')
+      const more = await withValues(3001)
+      expect(() => w3cJwt.read(more)).toThrow('the credential: it has more than 3000 values')
+    })
+
     it('is compared in all that it says twice', async () => {
       const evidence = w3cJwt.read(
         await jwt({
