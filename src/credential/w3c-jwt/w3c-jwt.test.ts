@@ -169,6 +169,19 @@ describe('W3C credentials as JWT', () => {
       expect(holder?.problem).toMatch(problem)
     })
 
+    it('has limits of its own, covers its credential, and approves no transaction', async () => {
+      const { holder } = await presented({ type, verifiableCredential: [await issue()] }, { iat: 1, nbf: 2, exp: 3 })
+      expect(holder).toMatchObject({
+        ...{ issuedAt: new Date(1000), coversPresentation: true },
+        validity: {
+          notBefore: [{ member: 'nbf', at: new Date(2000) }],
+          notAfter: [{ member: 'exp', at: new Date(3000) }],
+        },
+      })
+      expect([holder?.approves([]), holder?.approves(['x'])]).toEqual([true, false])
+      expect([holder?.signedBy(signer.jwk, binding), holder?.signedBy(other.jwk, binding)]).toEqual([true, false])
+    })
+
     it('need not say when it was made, but not a time that is none', async () => {
       const vp = { type, verifiableCredential: [await issue()] }
       expect((await presented(vp)).holder?.issuedAt).toBe(undefined)
