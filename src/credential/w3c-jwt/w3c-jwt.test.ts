@@ -293,6 +293,12 @@ describe('W3C credentials as JWT', () => {
     it('is taken when it can be issued', () => {
       w3cJwt.checkConfiguration(configuration)
       w3cJwt.checkConfiguration({ ...configuration, selective_disclosure: 'none' })
+      const contexts = [V1, 'https://example.org/student']
+      w3cJwt.checkConfiguration({ ...configuration, credential_definition: { ...definition, '@context': contexts } })
+    })
+
+    it('is told what it needs', () => {
+      expect(() => w3cJwt.checkConfiguration({ format: 'jwt_vc_json' })).toThrow('needs it, with type')
     })
   })
 })
