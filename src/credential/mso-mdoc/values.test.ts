@@ -72,7 +72,9 @@ describe('a text in a dataset', () => {
     ['data:image/png;base64,/w==', 'ff'],
     ['data:;base64,/w==', 'ff'],
     ['x data:;base64,/w==', undefined],
+    ['//data:;base64,/w==', undefined],
     ['/w==x', undefined],
+    ['=//8', undefined],
     ['/x==', undefined],
     ['/w ', undefined],
   ])('%j stands for the bytes %s', (text, hex) => {
