@@ -99,6 +99,13 @@ describe('SD-JWT VC', () => {
       expect(sdJwtVc.hold(credential).claims).toMatchObject(claims)
     })
 
+    it('approves the transactions for which it is presented, and no others', async () => {
+      const transaction = toBase64url('{"type":"payment","credential_ids":["card"]}')
+      const presented = { ...binding, transactionData: [transaction] }
+      const { holder } = sdJwtVc.read(await sdJwtVc.present(await issue(), [], presented, signer))
+      expect([holder?.approves([transaction]), holder?.approves([])]).toEqual([true, false])
+    })
+
     it('hides a member as one, with all that lies in it', async () => {
       const { disclosures } = readSdJwt(await issue({ selective_disclosure: [['degrees']] }))
       expect(disclosures).toHaveLength(1)
