@@ -38,7 +38,7 @@ export async function issue(order: Order, signer: Signer, random: Random): Promi
   return toBase64url(
     encodeCbor(
       new Map<CborKey, Cbor>([
-        ...(items.length > 0 ? [['nameSpaces', new Map(items)] as const] : []),
+        ['nameSpaces', new Map(items)],
         ['issuerAuth', issuerAuth],
       ]),
     ),

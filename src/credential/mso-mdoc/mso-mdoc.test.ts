@@ -93,6 +93,20 @@ describe('mobile documents', () => {
       expect(orders.size).toBeGreaterThan(3)
     })
 
+    it('takes that order from random bytes that it does not show', async () => {
+      const names = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`e${at}`, at]))
+      // The random of each element, and then four bytes for each, each less than those before.
+      const random = (length: number) => {
+        const bytes = Buffer.alloc(length)
+        for (let at = 0; at < 8; at++) bytes.writeUInt32BE(8 - at, 8 * 16 + at * 4)
+        return bytes
+      }
+      const credential = await msoMdoc.issue(orderOf({ [NAMESPACE]: names }), signer, random)
+      const items = partsOf(credential).items.map((item) => asMap(decodeCbor(item), 'it'))
+      expect(items.map((item) => item.get('digestID'))).toEqual([7, 6, 5, 4, 3, 2, 1, 0])
+      expect(items.map((item) => item.get('random'))).toEqual(items.map(() => new Uint8Array(16)))
+    })
+
     it('has up to 32 namespaces and 1,000 elements', async () => {
       const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`e${at}`, at]))
       const spaces = Array.from({ length: 32 }, (_, at) => [`org.example.${at}`, named(at === 0 ? 969 : 1)] as const)
@@ -193,6 +207,10 @@ describe('mobile documents', () => {
   ])('a configuration is refused for its %s', (path, made) => {
     expect(() => msoMdoc.checkConfiguration({ format: 'mso_mdoc', ...made })).toThrow(ProtocolError)
     expect(() => msoMdoc.checkConfiguration({ format: 'mso_mdoc', ...made })).toThrow(`${path}: `)
+  })
+
+  it('a configuration of which an issuer says no type asks for a type that nobody has', () => {
+    expect(msoMdoc.metaOf({ format: 'mso_mdoc' })).toEqual({ doctype_value: '' })
   })
 
   it('a dataset has its limits', () => {
