@@ -21,9 +21,10 @@ export const explained: readonly Explained[] = [
   },
   {
     file: 'src/credential/mso-mdoc/issue.ts',
-    before: '4',
-    after: '(4 + 1)',
-    why: 'four of five random bytes order the elements as well; the fifth is not looked at',
+    before: '0',
+    after: '(0 + 1)',
+    within: 'keys[a]',
+    why: 'what is sorted are the indices of keys, so that each has one',
   },
   {
     file: 'src/credential/mso-mdoc/schema.ts',
