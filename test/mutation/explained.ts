@@ -27,6 +27,13 @@ export const explained: readonly Explained[] = [
     why: 'what is sorted are the indices of keys, so that each has one',
   },
   {
+    file: 'src/credential/mso-mdoc/issue.ts',
+    before: "''",
+    after: "'mutated'",
+    within: "'doctype')",
+    why: 'a configuration without doctype is refused before anything is issued under it',
+  },
+  {
     file: 'src/credential/mso-mdoc/schema.ts',
     before: '0',
     after: '(0 + 1)',
