@@ -256,6 +256,7 @@ describe('SD-JWT VC', () => {
       [`${name} with a number`, { path: [name], values: [1, 'x'] }, []],
       [`${name} with texts`, { path: [name], values: ['x', 'y'] }, [`values: ${name} is a number, and none`]],
     ]),
+    ['iss with one number', { path: ['iss'], values: [1] }, ['values: iss is a string, and none']],
     ['iss with any value', { path: ['iss'] }, []],
     ['iss with no value', { path: ['iss'], values: [] }, []],
     [
