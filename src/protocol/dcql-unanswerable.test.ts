@@ -87,3 +87,15 @@ it('what only an SD-JWT has is no claim of one, and may be an element of a mobil
   expect(mistakes('dc+sd-jwt')).toEqual(['q.claims[0].path[1]: is a member of SD-JWT itself, never a claim'])
   expect(mistakes('mso_mdoc')).toEqual([])
 })
+
+it('claims that contradict each other may stand in different claim sets, and not in one', () => {
+  const claims = [
+    { id: 'a', path: ['x'], values: ['1'] },
+    { id: 'b', path: ['x', 'y'] },
+    { id: 'c', path: ['z'] },
+  ]
+  const mistakes = (...claim_sets: Json[]) => [...unanswerable({ format: 'dc+sd-jwt', claims, claim_sets }, 'q')]
+  expect(mistakes(['a', 'c'], ['b', 'c'], 7)).toEqual([])
+  const why = 'so that no credential can have both; take one out'
+  expect(mistakes(['a'], ['a', 'b', 'c'])).toEqual([`q.claim_sets[1]: claims[1] contradicts claims[0], ${why}`])
+})

@@ -20,6 +20,27 @@ export const explained: readonly Explained[] = [
     why: 'the Date of Node reads no such text with more behind it either; that is its own choice, and the rule is ours',
   },
   {
+    file: 'src/credential/mso-mdoc/issue.ts',
+    before: '0',
+    after: '(0 + 1)',
+    within: 'keys[a]',
+    why: 'what is sorted are the indices of keys, so that each has one',
+  },
+  {
+    file: 'src/credential/mso-mdoc/issue.ts',
+    before: "''",
+    after: "'mutated'",
+    within: "'doctype')",
+    why: 'a configuration without doctype is refused before anything is issued under it',
+  },
+  {
+    file: 'src/credential/mso-mdoc/schema.ts',
+    before: '0',
+    after: '(0 + 1)',
+    within: 'isObject(each)',
+    why: 'a namespace that is no object is refused, however many elements it is taken to have',
+  },
+  {
     file: 'src/credential/sd-jwt/present.ts',
     before: "''",
     after: "'mutated'",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { encodeCbor } from '../../codec/cbor.ts'
+import { embedded, encodeCbor } from '../../codec/cbor.ts'
 import { thumbprint } from '../../keys/jwk.ts'
-import { sessionTranscript } from './device-auth.ts'
+import { deviceAuthentication, sessionTranscript } from './device-auth.ts'
 
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
@@ -42,4 +42,12 @@ describe('the session transcript', () => {
     ].map((each) => toHex(encodeCbor(sessionTranscript(each))))
     expect(new Set(others).size).toBe(others.length)
   })
+})
+
+it('the device signs that it does, the session, the type of the document and what it states itself', () => {
+  const nameSpaces = embedded(new Map())
+  const parts = ['DeviceAuthentication', sessionTranscript(session), 'org.iso.18013.5.1.mDL', nameSpaces]
+  expect(toHex(deviceAuthentication(session, 'org.iso.18013.5.1.mDL', nameSpaces))).toBe(
+    toHex(encodeCbor(embedded(parts))),
+  )
 })

@@ -2,7 +2,7 @@
 import { toBase64url } from '../../codec/base64url.ts'
 import { type Cbor, type CborKey, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
-import { isObject, type JsonObject, ownString } from '../../codec/json.ts'
+import { type JsonObject, ownString } from '../../codec/json.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { Order } from '../format.ts'
@@ -22,8 +22,8 @@ const RANDOM_BYTES = 16
 const ORDER_BYTES = 4
 
 export async function issue(order: Order, signer: Signer, random: Random): Promise<string> {
-  const nameSpaces = Object.entries(order.dataset).flatMap(([nameSpace, elements]) =>
-    isObject(elements) && Object.keys(elements).length > 0 ? [signedNameSpace(nameSpace, elements, random)] : [],
+  const nameSpaces = Object.entries(order.dataset).map(([nameSpace, elements]) =>
+    signedNameSpace(nameSpace, elements as JsonObject, random),
   )
   const issuerAuth = await writeSign1(
     {
@@ -38,7 +38,7 @@ export async function issue(order: Order, signer: Signer, random: Random): Promi
   return toBase64url(
     encodeCbor(
       new Map<CborKey, Cbor>([
-        ...(items.length > 0 ? [['nameSpaces', new Map(items)] as const] : []),
+        ['nameSpaces', new Map(items)],
         ['issuerAuth', issuerAuth],
       ]),
     ),

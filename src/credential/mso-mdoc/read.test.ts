@@ -5,6 +5,7 @@ import { type Cbor, type CborKey, embedded, encodeCbor, TAG, tagged } from '../.
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import { keySigner } from '../../keys/file-signer.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
+import { hold } from './present.ts'
 import { evidenceOf, read } from './read.ts'
 
 const { jwk } = keySigner(generateKeyPairSync('ed25519').privateKey, [])
@@ -118,6 +119,16 @@ describe('a presentation of a mobile document', () => {
     })
     expect([holder?.approves([]), holder?.approves(['x'])]).toEqual([true, false])
     expect(read(await presented({ document: { deviceSigned: undefined } })).holder).toBe(undefined)
+  })
+
+  it('is of a credential that a wallet holds, unless its version is another', async () => {
+    const credential = async (version: string) =>
+      toBase64url(
+        encodeCbor(mapOf({ issuerAuth: await sealed(embedded(new Map([...mso, ['version', version]])), false) })),
+      )
+    expect(hold(await credential('1.0'))).toMatchObject({ holder: undefined, hidable: [], expiresAt: undefined })
+    const other = await credential('1.1')
+    expect(() => hold(other)).toThrow('the version of its mobile security object is not 1.0')
   })
 
   it('may have errors about others', async () => {

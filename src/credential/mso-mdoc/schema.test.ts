@@ -121,5 +121,6 @@ describe('a query', () => {
       false,
     ])
     expect(matching({ doctype_value: ['a'] })).toBe(false)
+    expect(matchesMeta({ types: ['a', 'b'] }, { doctype_value: 'b' })).toBe(true)
   })
 })

@@ -59,22 +59,22 @@ export function unicode(text: string): string {
 }
 
 function textToCbor(text: string, nameSpace: string, name: string | undefined): Cbor {
-  const types = name === undefined ? undefined : TYPES.get(nameSpace)
+  const types = TYPES.get(nameSpace)
   if (name === undefined || types === undefined) return unicode(text)
   if (types.dates.includes(name)) return dateToCbor(text)
   return types.bytes.test(name) ? bytesOf(text) : unicode(text)
 }
 
 function dateToCbor(text: string): Cbor {
-  if (/^\d{4}-\d\d-\d\d$/.test(text) && exists(`${text}T00:00:00Z`)) return tagged(TAG.fullDate, text)
-  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text) && exists(text)) return tagged(TAG.dateTime, text)
+  if (exists(`${text}T00:00:00Z`)) return tagged(TAG.fullDate, text)
+  if (exists(text)) return tagged(TAG.dateTime, text)
   return malformed('it must be a date, as 2026-12-31 or 2026-12-31T23:59:59Z')
 }
 
+/** Date takes February 30 for another day, and years that have a sign. */
 function exists(time: string): boolean {
   const date = new Date(time)
-  // Date takes February 30 for another day.
-  return !Number.isNaN(date.getTime()) && `${date.toISOString().slice(0, 19)}Z` === time
+  return /^\d/.test(time) && !Number.isNaN(date.getTime()) && `${date.toISOString().slice(0, 19)}Z` === time
 }
 
 /** From base64 of either alphabet, by itself or in a `data:` URL. */

@@ -9,7 +9,6 @@ import { toDidJwk } from '../../keys/did.ts'
 import { keySigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { formatContract } from '../format.contract.ts'
 import { w3cJwt } from './index.ts'
 
 const V1 = 'https://www.w3.org/2018/credentials/v1'
@@ -80,6 +79,23 @@ describe('W3C credentials as JWT', () => {
       const { payload } = readJws(await issue({ credential_definition: definition }))
       expect(payload).toMatchObject({ vc: { '@context': contexts } })
       expect(payload).not.toHaveProperty('sub')
+    })
+
+    it('names its entries in lists of the W3C', async () => {
+      const uri = 'https://issuer.example/status-list/a'
+      const lists = [{ purpose: 'revocation', uri: `${uri}/revocation` }]
+      const order = { ...orderOf(), status: { index: 7, uri, bitstrings: lists } }
+      const credential = await w3cJwt.issue(order, signer, randomBytes)
+      const entry = {
+        type: 'BitstringStatusListEntry',
+        statusListIndex: '7',
+        statusListCredential: `${uri}/revocation`,
+      }
+      expect(w3cJwt.hold(credential)).toMatchObject({
+        credentialStatus: [entry],
+        claims: { credentialStatus: [entry] },
+      })
+      expect([w3cJwt.fulfils(order, credential), w3cJwt.fulfils(orderOf(), credential)]).toEqual([true, false])
     })
 
     it('has nothing to hide', async () => {
@@ -153,6 +169,19 @@ describe('W3C credentials as JWT', () => {
       expect(holder?.problem).toMatch(problem)
     })
 
+    it('has limits of its own, covers its credential, and approves no transaction', async () => {
+      const { holder } = await presented({ type, verifiableCredential: [await issue()] }, { iat: 1, nbf: 2, exp: 3 })
+      expect(holder).toMatchObject({
+        ...{ issuedAt: new Date(1000), coversPresentation: true },
+        validity: {
+          notBefore: [{ member: 'nbf', at: new Date(2000) }],
+          notAfter: [{ member: 'exp', at: new Date(3000) }],
+        },
+      })
+      expect([holder?.approves([]), holder?.approves(['x'])]).toEqual([true, false])
+      expect([holder?.signedBy(signer.jwk, binding), holder?.signedBy(other.jwk, binding)]).toEqual([true, false])
+    })
+
     it('need not say when it was made, but not a time that is none', async () => {
       const vp = { type, verifiableCredential: [await issue()] }
       expect((await presented(vp)).holder?.issuedAt).toBe(undefined)
@@ -179,6 +208,13 @@ describe('W3C credentials as JWT', () => {
         credentialSubject: { ...claims, id: 'did:example:2' },
       })
       expect(evidence.issuer.identifiers).toEqual(['i'])
+    })
+
+    it('has no more values than anybody should look at', async () => {
+      const withValues = (count: number) => jwt({ vc: { many: Array<Json>(count - 1).fill(1) } })
+      expect(w3cJwt.read(await withValues(3000)).claims).toHaveProperty('many')
+      const more = await withValues(3001)
+      expect(() => w3cJwt.read(more)).toThrow('the credential: it has more than 3000 values')
     })
 
     it('is compared in all that it says twice', async () => {
@@ -257,15 +293,12 @@ describe('W3C credentials as JWT', () => {
     it('is taken when it can be issued', () => {
       w3cJwt.checkConfiguration(configuration)
       w3cJwt.checkConfiguration({ ...configuration, selective_disclosure: 'none' })
+      const contexts = [V1, 'https://example.org/student']
+      w3cJwt.checkConfiguration({ ...configuration, credential_definition: { ...definition, '@context': contexts } })
     })
-  })
 
-  formatContract({
-    format: w3cJwt,
-    configuration,
-    dataset: (credentialSubject) => ({ credentialSubject }),
-    hides: false,
-    root: ['credentialSubject'],
-    reserved: ['_sd', '_sd_alg', '...', '__proto__'],
+    it('is told what it needs', () => {
+      expect(() => w3cJwt.checkConfiguration({ format: 'jwt_vc_json' })).toThrow('needs it, with type')
+    })
   })
 })

@@ -5,11 +5,10 @@ import { toBase64url } from '../../codec/base64url.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { digestOf, readSdJwt } from '../../codec/sd-jwt.ts'
+import { concealClaims, digestOf, readSdJwt } from '../../codec/sd-jwt.ts'
 import { keySigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { formatContract } from '../format.contract.ts'
 import { w3cSdJwt } from './index.ts'
 
 const V2 = 'https://www.w3.org/ns/credentials/v2'
@@ -76,6 +75,23 @@ describe('W3C credentials as SD-JWT', () => {
         issuanceDate: '2026-06-01T12:00:00Z',
         expirationDate: '2027-06-01T00:00:00Z',
       })
+    })
+
+    it('names its entries in lists of the W3C', async () => {
+      const uri = 'https://issuer.example/status-list/a'
+      const lists = [{ purpose: 'revocation', uri: `${uri}/revocation` }]
+      const order = { ...orderOf(), status: { index: 7, uri, bitstrings: lists } }
+      const credential = await w3cSdJwt.issue(order, signer, randomBytes)
+      const entry = {
+        type: 'BitstringStatusListEntry',
+        statusListIndex: '7',
+        statusListCredential: `${uri}/revocation`,
+      }
+      expect(w3cSdJwt.hold(credential)).toMatchObject({
+        credentialStatus: [entry],
+        claims: { credentialStatus: [entry] },
+      })
+      expect([w3cSdJwt.fulfils(order, credential), w3cSdJwt.fulfils(orderOf(), credential)]).toEqual([true, false])
     })
 
     it('hides nothing under selective_disclosure none, and ends in a tilde all the same', async () => {
@@ -148,9 +164,49 @@ describe('W3C credentials as SD-JWT', () => {
       })
     })
 
+    it('may have any names in vc, also those of a JWT', async () => {
+      const vc = { credentialSubject: {}, status: 'x', sub: 'y' }
+      expect(w3cSdJwt.read(await foreign({ vc })).claims).toEqual(vc)
+    })
+
     it('may have a member vc beside its own subject, which is a claim like others', async () => {
       const payload = { vc: { type: 'Other', issuer: 'x' }, issuer: 'y', credentialSubject: {} }
       expect(w3cSdJwt.read(await foreign(payload))).toMatchObject({ claims: payload, issuer: { identifiers: ['y'] } })
+    })
+
+    const protocol = ['iss', 'iat', 'exp', 'nbf', 'jti', 'sub', 'aud', 'cnf', 'status']
+    it('has claims beside those of JWT and SD-JWT, also where its disclosures are bad', async () => {
+      const members = Object.fromEntries([...protocol, 'name'].map((name) => [name, 1]))
+      const credential = await foreign({ ...members, _sd: [], _sd_alg: 'sha-256', credentialSubject: {} })
+      for (const text of [credential, `${credential}${toBase64url('["salt","role","professor"]')}~`]) {
+        expect(w3cSdJwt.read(text).claims).toEqual({ name: 1, credentialSubject: {} })
+      }
+    })
+
+    const shown = [
+      ...[...protocol, '@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'],
+      ...['credentialStatus', 'credentialSchema', 'relatedResource'],
+    ]
+    it.each(shown)('has no %s that could be hidden, nor part of it, at the root or in vc', async (name) => {
+      for (const place of [[name], [name, 'x'], ['vc', name], ['vc', name, 'x']]) {
+        const claims = { [name]: { x: 1 }, vc: { [name]: { x: 1 } } }
+        const { payload, disclosures } = concealClaims(claims, (each) => each.join() === place.join(), randomBytes)
+        const credential = `${await foreign(payload)}${disclosures.join('~')}~`
+        expect(w3cSdJwt.read(credential).disclosuresProblem).toBe(
+          `${place.join('.')} must not be selectively disclosable`,
+        )
+      }
+    })
+
+    it('has no vc that could be hidden as one, and may hide other members in it', async () => {
+      const concealed = async (place: string) => {
+        const claims = { vc: { credentialSubject: { name: 'Ada' } } }
+        const { payload, disclosures } = concealClaims(claims, (each) => each.join('.') === place, randomBytes)
+        return w3cSdJwt.read(`${await foreign(payload)}${disclosures.join('~')}~`).disclosuresProblem
+      }
+      expect(await concealed('vc')).toBe('vc must not be selectively disclosable')
+      expect(await concealed('vc.credentialSubject')).toBe(undefined)
+      expect(await concealed('vc.credentialSubject.name')).toBe(undefined)
     })
 
     it('is not taken by a wallet when it is of another type', async () => {
@@ -224,6 +280,7 @@ describe('W3C credentials as SD-JWT', () => {
       ['credential_definition.type', { credential_definition: { ...definition, type: ['VerifiableCredential', ''] } }],
       ['credential_definition.type', { credential_definition: { ...definition, type: ['StudentCard'] } }],
       ['selective_disclosure[0]', { selective_disclosure: [['issuer']] }],
+      ['selective_disclosure[0]', { selective_disclosure: [['issuer', 'name']] }],
       ['selective_disclosure[1]', { selective_disclosure: [['credentialSubject', 'a'], ['credentialSubject']] }],
       ['selective_disclosure[0]', { selective_disclosure: ['credentialSubject'] }],
     ])('is refused for its %s', (path, change) => {
@@ -268,14 +325,5 @@ describe('W3C credentials as SD-JWT', () => {
       }
       w3cSdJwt.checkDataset({ credentialSubject }, configuration)
     })
-  })
-
-  formatContract({
-    format: w3cSdJwt,
-    configuration,
-    dataset: (credentialSubject) => ({ credentialSubject }),
-    hides: true,
-    root: ['credentialSubject'],
-    reserved: ['_sd', '_sd_alg', '...', '__proto__'],
   })
 })

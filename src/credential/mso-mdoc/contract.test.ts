@@ -1,0 +1,191 @@
+import { generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { seededRandom } from '../../../test/fuzz/mutate.ts'
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import {
+  type Cbor,
+  type CborKey,
+  decodeCbor,
+  encodeCbor,
+  isArray,
+  isBytes,
+  isMap,
+  isTagged,
+  TAG,
+  tagged,
+} from '../../codec/cbor.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import { MalformedError } from '../../codec/malformed.ts'
+import { keySigner } from '../../keys/file-signer.ts'
+import { importPublicKey } from '../../keys/jwk.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { formatContract } from '../format.contract.ts'
+import type { Evidence } from '../format.ts'
+import { msoMdoc } from './index.ts'
+import { readIssuerSigned } from './issuer-signed.ts'
+
+const NAMESPACE = 'org.iso.18013.5.1'
+const configuration = { format: 'mso_mdoc', doctype: 'org.iso.18013.5.1.mDL' }
+const elements: JsonObject = {
+  family_name: 'Lovelace',
+  birth_date: '1815-12-10',
+  portrait: '_9j_4A',
+  driving_privileges: [{ vehicle_category_code: 'B', expiry_date: '2036-01-31' }],
+  age_over_18: true,
+}
+const binding = {
+  nonce: 'n',
+  audience: 'a',
+  responseUri: 'https://verifier.example/response',
+  encryptionKeyThumbprint: undefined,
+  transactionData: [],
+  at: new Date('2026-06-01T12:00:00Z'),
+}
+
+/** What an issuer signs of each element, and the element behind it. */
+function concealedParts(credential: string): readonly string[] {
+  const { nameSpaces } = readIssuerSigned(decodeCbor(fromBase64url(credential)))
+  return [...nameSpaces.values()].flat().map((item) => Buffer.from(item).toString('hex'))
+}
+
+describe('mobile documents', () => {
+  formatContract({
+    format: msoMdoc,
+    configuration,
+    dataset: (claims: JsonObject) => ({ [NAMESPACE]: claims }),
+    hides: true,
+    root: [NAMESPACE],
+    reserved: ['__proto__'],
+    concealed: concealedParts,
+    flat: true,
+  })
+
+  let signer: Signer
+  let key: KeyObject
+  beforeAll(async () => {
+    const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+    signer = keySigner(privateKey, [])
+    key = importPublicKey(signer.jwk)
+  })
+
+  const issue = () =>
+    msoMdoc.issue(
+      {
+        configuration,
+        dataset: { [NAMESPACE]: elements },
+        issuer: 'https://issuer.example',
+        holderKey: signer.jwk,
+        issuedAt: new Date('2026-06-01T12:00:00Z'),
+        expiresAt: new Date('2027-06-01T00:00:00Z'),
+      },
+      signer,
+      randomBytes,
+    )
+
+  it('takes a presentation or credential of which any part is another one', async () => {
+    const credential = await issue()
+    const presentation = await msoMdoc.present(credential, [[]], binding, signer)
+    const outcomes = { read: 0, malformed: 0, held: 0 }
+    for (let seed = 0; seed < 4000; seed++) {
+      const [how, text] = seed % 2 === 0 ? (['read', presentation] as const) : (['hold', credential] as const)
+      const changed = toBase64url(encodeCbor(mutated(decodeCbor(fromBase64url(text)), fractions(seed))))
+      try {
+        const evidence = msoMdoc[how](changed)
+        outcomes.read += 1
+        if (askEverything(evidence) && changed !== text) outcomes.held += 1
+      } catch (error) {
+        if (!(error instanceof MalformedError)) throw error
+        outcomes.malformed += 1
+      }
+    }
+    expect(outcomes.read).toBeGreaterThan(300)
+    expect(outcomes.malformed).toBeGreaterThan(300)
+    // Members that nobody signs and nobody looks at: certificates, unprotected headers.
+    expect(outcomes.held).toBeLessThan(outcomes.read / 2)
+  })
+
+  it('takes anything', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
+        for (const how of ['read', 'hold'] as const) {
+          expect(() => msoMdoc[how](toBase64url(bytes))).toThrow(MalformedError)
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  function askEverything(evidence: Evidence): boolean {
+    const { holder, boundKey, issuer } = evidence
+    JSON.stringify([evidence.claims, evidence.validity, evidence.status, evidence.types])
+    const bound = 'problem' in boundKey ? signer.jwk : boundKey.jwk
+    let agreed = true
+    try {
+      agreed = holder?.signedBy(bound, binding) ?? true
+    } catch (error) {
+      // A key that is no point: the check says so.
+      if (!(error instanceof MalformedError)) throw error
+      agreed = false
+    }
+    return issuer.signedBy(key) && evidence.disclosuresProblem === undefined && agreed && holder?.problem === undefined
+  }
+})
+
+const ODD: readonly Cbor[] = [
+  null,
+  0,
+  -1,
+  2n ** 64n - 1n,
+  1.5,
+  true,
+  '',
+  'SHA-256',
+  '__proto__',
+  [],
+  [[]],
+  new Map(),
+  new Map<CborKey, Cbor>([[-70_000, null]]),
+  new Uint8Array(0),
+  Buffer.from('a0', 'hex'),
+  Buffer.from('ff', 'hex'),
+  tagged(24, Buffer.from('a0', 'hex')),
+  tagged(24, 7),
+  tagged(0, 'now'),
+  tagged(2 ** 40, [1]),
+]
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function fractions(seed: number): () => number {
+  const random = seededRandom(seed)
+  return () => random(1_000_000) / 1_000_000
+}
+
+/** The value with one value in it, at any depth and inside embedded CBOR as well, that is an odd one. */
+function mutated(value: Cbor, random: () => number): Cbor {
+  const below = random() > 0.04
+  const pick = (count: number) => Math.floor(random() * count)
+  if (below && isTagged(value)) {
+    const inner = value.value as Cbor
+    const embedded = isBytes(inner) && value.tag === TAG.encoded && random() > 0.1
+    return tagged(value.tag, embedded ? encodeCbor(mutated(decodeCbor(inner), random)) : mutated(inner, random))
+  }
+  if (below && isArray(value) && value.length > 0) {
+    const at = pick(value.length)
+    return value.map((element, index) => (index === at ? mutated(element, random) : element))
+  }
+  if (below && isMap(value) && value.size > 0) {
+    const at = pick(value.size)
+    return new Map([...value].map(([name, member], index) => [name, index === at ? mutated(member, random) : member]))
+  }
+  // The payload of the signature is embedded CBOR without a tag.
+  if (isBytes(value) && value.length > 80 && random() > 0.2) {
+    try {
+      return encodeCbor(mutated(decodeCbor(value), random))
+    } catch {
+      return value.map((byte, index) => (index === 7 ? byte ^ 1 : byte))
+    }
+  }
+  return ODD[pick(ODD.length)] ?? null
+}
