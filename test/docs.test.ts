@@ -35,7 +35,7 @@ describe('the rules of the given interface', () => {
     .map((line) => line.slice(2, -2).split(' | ') as [rule: string, shownBy: string])
 
   it('are all there', () => {
-    expect(rows.length).toBeGreaterThan(80)
+    expect(rows.length).toBeGreaterThan(120)
   })
 
   it.each(rows)('%s', (_rule, shownBy) => {

@@ -1,5 +1,7 @@
 /** The client with three engines over HTTP, on a local chain, of which some misbehave. */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
@@ -58,6 +60,10 @@ const caught = (promise: Promise<unknown>): Promise<SharingError> =>
       throw error
     },
   )
+const filesBelow = (directory: string): string[] =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
 const codes = (errors: readonly EngineError[]) => errors.map(({ engine, code }) => [engine.address, code])
 
 describe('a shared secret', () => {
@@ -67,6 +73,22 @@ describe('a shared secret', () => {
     const status = await sharingStatus(client, id)
     expect(status?.uploaded).toEqual([true, true, true])
     expect(await downloadSecret(owner, { id, askAll: true })).toEqual({ secret, errors: [] })
+  })
+
+  it('is on the chain in no form but the commitments to its shares', async () => {
+    const id = await shared()
+    await downloadSecret(owner, { id })
+    const published = filesBelow(world.directory)
+      .map((file) => readFileSync(file, 'latin1'))
+      .join('\n')
+    for (const { shares } of world.engines) {
+      const share = shares.get(String(id)) ?? expect.unreachable('an engine has no share')
+      expect(published).toContain(createHash('sha256').update(share).digest('hex'))
+      for (const form of ['hex', 'base64', 'latin1'] as const) {
+        expect(published).not.toContain(Buffer.from(share).toString(form))
+        expect(published).not.toContain(Buffer.from(secret).toString(form))
+      }
+    }
   })
 
   it('comes back with the signatures of existing clients, too', async () => {

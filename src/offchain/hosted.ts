@@ -37,8 +37,6 @@ export const operation = {
   block: 0x83,
 } as const
 
-export type Operation = (typeof operation)[keyof typeof operation]
-
 /** The functions that a module exports, each (input pointer, length) → pointer to the result. */
 export const hook = {
   httpRequest: 'off_chain_on_http_request',

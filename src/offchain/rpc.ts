@@ -41,17 +41,10 @@ export interface Reader {
 }
 
 export function writer(): Writer {
-  let buffer = new Uint8Array(256)
-  let length = 0
-  const reserve = (more: number): DataView => {
-    if (length + more > buffer.length) {
-      const grown = new Uint8Array(Math.max(buffer.length * 2, length + more))
-      grown.set(buffer.subarray(0, length))
-      buffer = grown
-    }
-    const view = new DataView(buffer.buffer, length, more)
-    length += more
-    return view
+  const { reserve, append, done } = growing()
+  const written = (write: () => void): Writer => {
+    write()
+    return self
   }
   const self: Writer = {
     u8: (value) => written(() => reserve(1).setUint8(0, value)),
@@ -59,11 +52,7 @@ export function writer(): Writer {
     i32: (value) => written(() => reserve(4).setInt32(0, value)),
     u64: (value) => written(() => reserve(8).setBigUint64(0, value)),
     i64: (value) => written(() => reserve(8).setBigInt64(0, value)),
-    raw: (bytes) =>
-      written(() => {
-        const { byteOffset } = reserve(bytes.length)
-        buffer.set(bytes, byteOffset)
-      }),
+    raw: (bytes) => written(() => append(bytes)),
     bytes: (bytes) => self.u32(bytes.length).raw(bytes),
     text: (text) => self.bytes(encoder.encode(text)),
     list: (items, write) => {
@@ -76,13 +65,30 @@ export function writer(): Writer {
       if (value !== undefined) write(value, self)
       return self
     },
-    done: () => buffer.slice(0, length),
-  }
-  const written = (write: () => void): Writer => {
-    write()
-    return self
+    done,
   }
   return self
+}
+
+function growing() {
+  let buffer = new Uint8Array(256)
+  let length = 0
+  /** Where so many more bytes go. */
+  const reserve = (more: number): DataView => {
+    if (length + more > buffer.length) {
+      const grown = new Uint8Array(Math.max(buffer.length * 2, length + more))
+      grown.set(buffer.subarray(0, length))
+      buffer = grown
+    }
+    const view = new DataView(buffer.buffer, length, more)
+    length += more
+    return view
+  }
+  const append = (bytes: Uint8Array): void => {
+    const { byteOffset } = reserve(bytes.length)
+    buffer.set(bytes, byteOffset)
+  }
+  return { reserve, append, done: () => buffer.slice(0, length) }
 }
 
 export function reader(input: Uint8Array): Reader {
