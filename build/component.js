@@ -25,7 +25,7 @@ export async function buildWorker(directory) {
   copyFileSync(require.resolve('quickjs-wasi/quickjs.wasm'), join(directory, 'quickjs.wasm'))
 }
 
-/** `vouchsafe/component` and `vouchsafe/component-test` into a directory. */
+/** `vouchsafe/component`, `vouchsafe/component-test` and `vouchsafe/client` into a directory. */
 export async function buildSdk(directory) {
   const outfile = (name) => join(directory, `${name}.js`)
   await build({
@@ -41,5 +41,15 @@ export async function buildSdk(directory) {
     outfile: outfile('component-test'),
     platform: 'node',
     format: 'esm',
+  })
+  await build({
+    ...shared,
+    entryPoints: ['sdk/client/index.ts'],
+    outfile: outfile('client'),
+    // For pages too: nothing of Node, and no native code.
+    platform: 'browser',
+    target: 'es2023',
+    format: 'esm',
+    alias: { 'secp256k1/bindings.js': './build/no-native.js' },
   })
 }

@@ -37,7 +37,8 @@ export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
 export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uint8Array[]> {
   const { shares, threshold, scheme, random } = split
   if (secret.length > MAX_SECRET_BYTES) bad(`a secret has ${MAX_SECRET_BYTES} bytes at most`)
-  if (!Number.isInteger(shares) || shares < 2 || shares > MAX_SHARES) bad('a secret is shared among 2 to 255 engines')
+  if (!Number.isInteger(shares) || shares < 2 || shares > MAX_SHARES)
+    bad(`a secret is shared among 2 to ${MAX_SHARES} engines, and the contract lists ${shares}`)
   if (!Number.isInteger(threshold) || threshold < 2 || threshold > shares) {
     bad(`the threshold is a number from 2 to that of the engines, which is ${shares}`)
   }

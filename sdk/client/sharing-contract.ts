@@ -69,7 +69,7 @@ function parseSharing(answer: Uint8Array): Sharing | undefined {
 }
 
 function notOne(): SharingError {
-  return new SharingError('unknown-contract', 'the contract at this address is none of secret sharing')
+  return new SharingError('unknown-contract', 'the contract at this address is no SecretSharing contract')
 }
 
 function selector(signature: string): Uint8Array {

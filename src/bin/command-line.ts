@@ -14,9 +14,9 @@ const USAGES: Readonly<Record<CommandName, string>> = {
   verifier: '  vouchsafe verifier [--config FILE]          verify what wallets present',
   engine: '  vouchsafe engine   [--config FILE]          run off-chain components of smart contracts',
   demo: `  vouchsafe demo [--once] [--home DIR] [--port-base PORT]
-                                              both services and a wallet, with generated keys`,
+                                              a credential and a shared secret, with all services, on this machine`,
   init: `  vouchsafe init issuer|verifier|engine [--dir DIR] [--base-url URL]
-                                              write a key, a certificate and a configuration`,
+                                              write keys and a configuration`,
   doctor: `  vouchsafe doctor [issuer|verifier|engine] [--config FILE] [--json]
                                               say everything that is wrong with a configuration`,
   wallet: `  vouchsafe wallet receive OFFER-URI | list | show ID | present REQUEST-URI | decline REQUEST-URI
@@ -28,9 +28,10 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               a copy of the audit log
   vouchsafe audit verify COPY --certificate PEM [--checkpoint KEPT] [--json]
                                               say whether a copy is right`,
-  chain: `  vouchsafe chain deploy NAME|ARTIFACT.json [--engine ADDRESS=URL ...] [--args JSON]
+  chain: `  vouchsafe chain deploy NAME|ARTIFACT.json [--engine URL|ADDRESS=URL ...] [--args JSON]
                    [--component MODULE] [--component-uri URL]
   vouchsafe chain send ADDRESS FUNCTION [ARGUMENT ...]
+  vouchsafe chain send ADDRESS setComponent --component MODULE [--component-uri URL]
   vouchsafe chain call ADDRESS FUNCTION [ARGUMENT ...]
   vouchsafe chain show [ADDRESS] | mine | serve [--port PORT]
                    [--dir DIR | --rpc URL] [--key KEYFILE] [--artifact NAME|ARTIFACT.json] [--json]
@@ -50,7 +51,7 @@ const USAGES: Readonly<Record<CommandName, string>> = {
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
 
 /** Of every command. */
-export const USAGE = `vouchsafe - issue and verify digital credentials
+export const USAGE = `vouchsafe - issue and verify digital credentials, run off-chain components of contracts
 
 Services; ${CONFIG_NOTE}:
 ${USAGES.issuer}
@@ -72,7 +73,7 @@ ${USAGES.component}
 The reference wallet; it keeps its key and credentials in DIR:
 ${USAGES.wallet}
 
-Contracts with off-chain components; DIR is data/chain unless given, and is made when it is not there:
+Contracts with off-chain components; DIR is data/chain unless given; deploy makes it:
 ${USAGES.chain}
 ${USAGES.secret}
 

@@ -19,7 +19,7 @@ export function readArtifact(name: string): Artifact {
   if (ours !== undefined) return { name: ours[0], ...ours[1] }
   if (!name.endsWith('.json')) {
     throw new Error(
-      `There is no contract ${name}. Those that come with us: ${builtInNames.join(', ')}; others by their file.json.`,
+      `There is no contract ${name}. Those that come with us: ${builtInNames.join(', ')}; others by the file that their compiler wrote, as in out/Mine.json.`,
     )
   }
   const artifact = parsed(name)

@@ -9,7 +9,7 @@ import { readWords, usageOf } from '../command-line.ts'
 import { plain, timeText } from '../terminal.ts'
 import { findFunction } from './artifact.ts'
 import { type Connection, connect, connectionOptions } from './connection.ts'
-import { deploy, deployOptions } from './deploy.ts'
+import { deploy, deployOptions, newComponent } from './deploy.ts'
 import { serveChain } from './serve.ts'
 import { transact } from './transactions.ts'
 
@@ -33,19 +33,46 @@ export async function runChain(args: string[]): Promise<void> {
   const count = positionals.length - 1
   if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, portOf(values.port))
   const run = async (): Promise<Said> => {
-    if (word === 'deploy' && first !== undefined && count === 1) return deployed(await connect(values), first, values)
+    if (word === 'deploy' && first !== undefined && count === 1)
+      return deployed(await connect(values, true), first, values)
     if (word === 'mine' && count === 0) return mined(await connect(values))
     if (word === 'show' && count <= 1) return shown(await connect(values), first)
     if ((word === 'send' || word === 'call') && first !== undefined && second !== undefined) {
       const called = findFunction(second, values.artifact)
-      const input = encodeCall(called, valuesOf(called, rest))
+      const component = changesComponent(second, values)
+        ? newComponent(values.component ?? '', values['component-uri'])
+        : undefined
+      const input = encodeCall(called, component?.values ?? valuesOf(called, rest))
       const [connection, to] = [await connect(values), addressOf(first)]
-      return word === 'send' ? sent(connection, to, input) : answered(connection, to, { called, input })
+      if (word === 'call') return answered(connection, to, { called, input })
+      if (connection.directory !== undefined) component?.keep(connection.directory)
+      return sent(connection, to, input)
     }
-    throw new Error(usageOf('chain').trimEnd())
+    throw new Error(`${missing(word, count)}${usageOf('chain').trimEnd()}`)
   }
   const { text, json } = await run()
   process.stdout.write(values.json ? `${JSON.stringify(json, null, 2)}\n` : text)
+}
+
+/** Whether a function gets the digest of a file instead of arguments. */
+function changesComponent(name: string, { component }: { readonly component?: string | undefined }): boolean {
+  if (component !== undefined && name !== 'setComponent')
+    throw new Error('--component is for deploy, and for send ADDRESS setComponent')
+  return component !== undefined
+}
+
+const WANTED: Readonly<Record<string, string>> = {
+  deploy: 'deploy takes one contract: its name, or the file that its compiler wrote',
+  send: 'send takes the address of a contract, a function of it, and its arguments',
+  call: 'call takes the address of a contract, a function of it, and its arguments',
+  show: 'show takes one address, or nothing',
+  mine: 'mine takes nothing',
+  serve: 'serve takes nothing but options',
+}
+
+function missing(word: string, count: number): string {
+  if (word === '' && count <= 0) return ''
+  return `${WANTED[word] ?? `there is no command chain ${plain(word)}`}\n\n`
 }
 
 /** Negative numbers are no options. */

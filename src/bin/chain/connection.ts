@@ -1,6 +1,6 @@
 /** Which chain a command is about, and as whom: a directory, or the node of a network. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Block } from '../../chain/chain.ts'
 import { chainIdOf, type EvmChain, evmChain } from '../../chain/evm/evm.ts'
@@ -8,6 +8,7 @@ import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
 import type { JsonRpc } from '../../chain/json-rpc.ts'
 import { localJsonRpc } from '../../chain/local/local.ts'
 import { now, outbound } from '../effects.ts'
+import { readKey } from '../secret/files.ts'
 import { blockFiles } from './block-files.ts'
 import { httpJsonRpc } from './json-rpc-http.ts'
 
@@ -38,12 +39,15 @@ export interface Connection {
 const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
 
-/** Throws, in words, when the chain cannot be asked. */
-export async function connect({ dir, rpc: url, key }: Where): Promise<Connection> {
+/** Throws, in words, when the chain cannot be asked, or when it is not there and is not to be made. */
+export async function connect({ dir, rpc: url, key }: Where, makes = false): Promise<Connection> {
   if (dir !== undefined && url !== undefined)
     throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
   if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is no URL of http or https`)
   const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
+  if (directory !== undefined && !makes && !existsSync(directory)) {
+    throw new Error(`There is no chain in ${directory}: say where it is, or begin one with vouchsafe chain deploy.`)
+  }
   const rpc =
     directory === undefined ? httpJsonRpc(url ?? '', outbound) : await localJsonRpc(blockFiles(directory), now)
   const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0, note: warn })
@@ -65,11 +69,4 @@ function keyOf(file: string | undefined, directory: string | undefined): Uint8Ar
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   return readKey(own)
-}
-
-function readKey(file: string): Uint8Array {
-  const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(readFileSync(file, 'utf8').trim()) ?? []
-  if (digits === undefined)
-    throw new Error(`${file} is no key: it must have 64 hexadecimal characters, and nothing else`)
-  return Buffer.from(digits, 'hex')
 }

@@ -1,13 +1,15 @@
-/** `vouchsafe chain deploy`: a contract, with its off-chain component and the engines that are to run it. */
+/** `vouchsafe chain deploy`: a contract, with its off-chain component and the engines that are to run it; and a new component for one. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
-import { type Json, parseJson } from '../../codec/json.ts'
+import { isObject, type Json, ownString, parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
+import { outbound } from '../effects.ts'
 import { readArtifact } from './artifact.ts'
 import { storeComponent } from './block-files.ts'
 import type { Connection } from './connection.ts'
+import { jsonHttp } from './json-http.ts'
 import { transact } from './transactions.ts'
 
 export const deployOptions = {
@@ -35,9 +37,9 @@ export interface Deployed {
 /** Throws, in words, when something of it cannot be. */
 export async function deploy(connection: Connection, name: string, words: DeployWords): Promise<Deployed> {
   const { abi, bytecode, name: contract } = readArtifact(name)
-  const engines = words.engine.map(engineOf)
-  const bytes = words.component === undefined ? undefined : readFileSync(words.component)
-  const digest = bytes === undefined ? '00'.repeat(32) : createHash('sha256').update(bytes).digest('hex')
+  const engines = await Promise.all(words.engine.map(engineOf))
+  const bytes = words.component === undefined ? undefined : moduleOf(words.component)
+  const digest = bytes === undefined ? '00'.repeat(32) : digestOf(bytes)
   const given = argumentsOf(words.args)
   const ours = [engines, `0x${digest}`, words['component-uri']]
   const offChain = beginsAsOurs(abi)
@@ -52,6 +54,27 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   return { contract, address: evmAddress(created), transaction, block, ...component }
 }
 
+/** What `setComponent` of our contracts takes, and how engines of a local chain find the bytes of it. */
+export function newComponent(
+  file: string,
+  uri: string,
+): { readonly values: readonly Json[]; keep(directory: string): void } {
+  const bytes = moduleOf(file)
+  return { values: [`0x${digestOf(bytes)}`, uri], keep: (directory) => storeComponent(directory, bytes) }
+}
+
+function moduleOf(file: string): Uint8Array {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new Error(`--component ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`)
+  }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
 /** Of our contracts, and of those written after them: engines, digest, address of the component. */
 function beginsAsOurs(abi: readonly AbiItem[]): boolean {
   const inputs = abi.find(({ type }) => type === 'constructor')?.inputs ?? []
@@ -59,14 +82,29 @@ function beginsAsOurs(abi: readonly AbiItem[]): boolean {
   return engines === 'tuple[]' && digest === 'bytes32' && uri === 'string'
 }
 
-function engineOf(word: string): Json {
+/** An engine that is named by its URL alone says its address itself. */
+async function engineOf(word: string): Promise<Json> {
+  if (isHttp(word)) return { engine: await askAddress(word), endpoint: word.replace(/\/+$/, '') }
   const [address = '', ...rest] = word.split('=')
   const read = orUndefined(() => parseAddress(address))
   const endpoint = rest.join('=').replace(/\/+$/, '')
-  if (read === undefined || (endpoint !== '' && !URL.canParse(endpoint))) {
-    throw new Error(`--engine ${word}: it must be an address and a URL, as in 0x12…ef=https://engine.example`)
+  if (read === undefined || (endpoint !== '' && !isHttp(endpoint))) {
+    throw new Error(`--engine ${word}: it must be a URL, or an address and a URL, as in 0x12…ef=https://engine.example`)
   }
   return { engine: evmAddress(read), endpoint }
+}
+
+function isHttp(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text)
+}
+
+async function askAddress(url: string): Promise<string> {
+  try {
+    const { body } = await jsonHttp(url, outbound)('GET', '/engine')
+    return evmAddress(parseAddress(ownString(isObject(body) ? body : {}, 'address') ?? ''))
+  } catch {
+    throw new Error(`--engine ${url}: no engine answers there; start it, or give its address too: 0x12…ef=${url}`)
+  }
 }
 
 function argumentsOf(text: string): readonly Json[] {

@@ -1,7 +1,7 @@
 /** Bundles what an author has written with esbuild, which is theirs or ours and no dependency of the package. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Component } from '../../component/runtime.ts'
@@ -12,6 +12,16 @@ interface Esbuild {
   build(
     options: Record<string, unknown>,
   ): Promise<{ readonly outputFiles: readonly { readonly contents: Uint8Array }[] }>
+}
+
+interface Mistake {
+  readonly text: string
+  readonly location: {
+    readonly file: string
+    readonly line: number
+    readonly column: number
+    readonly lineText: string
+  } | null
 }
 
 /** The component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or bundled. */
@@ -61,17 +71,39 @@ export function bundleTest(file: string): Promise<Uint8Array> {
 
 async function bundle(file: string, directory: string, options: Record<string, unknown>): Promise<Uint8Array> {
   const path = resolve(file)
-  const { outputFiles } = await findEsbuild(directory).build({
+  if (!existsSync(path)) throw new Error(`There is no ${file}.`)
+  const esbuild = findEsbuild(directory)
+  const built = esbuild.build({
     absWorkingDir: dirname(path),
     entryPoints: [basename(path)],
     bundle: true,
     write: false,
     charset: 'utf8',
     legalComments: 'none',
-    logLevel: 'error',
+    logLevel: 'silent',
     ...options,
   })
+  const { outputFiles } = await built.catch((error: unknown) => {
+    throw new Error(mistakesOf(error, file))
+  })
   return outputFiles[0]?.contents ?? new Uint8Array(0)
+}
+
+/** Where each is and what it is; esbuild's own advice is for its command line. */
+function mistakesOf(error: unknown, file: string): string {
+  const { errors = [], message } = error as { readonly errors?: readonly Mistake[]; readonly message: string }
+  const lines = errors.map(({ text, location }) => {
+    const where = location === null ? '' : `${location.file}:${location.line}:${location.column + 1}: `
+    const code = location === null ? '' : `\n    ${location.lineText.trim()}`
+    return `  ${where}${text}${hintOf(text)}${code}`
+  })
+  return lines.length === 0 ? message : `${file} cannot be bundled:\n${lines.join('\n')}`
+}
+
+function hintOf(text: string): string {
+  const [, name = ''] = /^Could not resolve "([^"]+)"/.exec(text) ?? []
+  if (isBuiltin(name)) return ': a component runs in a sandbox, without the modules of Node'
+  return name.startsWith('vouchsafe') ? ': a component imports vouchsafe/component' : ''
 }
 
 function findEsbuild(installed: string): Esbuild {

@@ -15,10 +15,14 @@ export async function runComponent(args: string[]): Promise<void> {
     options: { out: { type: 'string' } },
   })
   const [word, file, ...more] = positionals
-  if (file === undefined || more.length > 0) throw new Error(usageOf('component').trimEnd())
+  const wanted =
+    word === undefined
+      ? ''
+      : `${word === 'build' || word === 'test' ? `${word} takes one file` : 'there is no such command'}\n\n`
+  if (file === undefined || more.length > 0) throw new Error(`${wanted}${usageOf('component').trimEnd()}`)
   if (word === 'build') return build(file, values.out)
   if (word === 'test' && values.out === undefined) return test(file)
-  throw new Error(usageOf('component').trimEnd())
+  throw new Error(`${wanted}${usageOf('component').trimEnd()}`)
 }
 
 /** Nothing is written that an engine would not run. */

@@ -57,9 +57,7 @@ export async function runDemo(args: string[]): Promise<void> {
     write(`\n${paint('green', 'The credential was issued, presented and verified.')}\n`)
     await keepSecret(options, narrator)
     progress.walked = true
-    write(
-      `\n${paint('green', 'The secret was shared, recovered without one engine, and the wrong share was named.')}\n`,
-    )
+    write(`\n${paint('green', 'The secret was shared, recovered without one engine, and the liar was named.')}\n`)
     if (!options.once) {
       await stay(cast, declared, options)
       return
@@ -105,7 +103,9 @@ async function keepSecret({ home, portBase }: Options, narrator: Narrator): Prom
 /** Makes what is missing, and starts both services; the wallet has no server. Shows where everything is. */
 async function start(options: Options, narrator: Narrator, services: DemoService[]): Promise<Cast> {
   const { home, portBase } = options
-  write(`${paint('bold', 'Vouchsafe')}: one credential, from an issuer to a wallet to a verifier.\n\n`)
+  write(
+    `${paint('bold', 'Vouchsafe')}: a credential that is issued, shown and verified;\nand a secret that three engines keep.\n\n`,
+  )
   makeDirectory(home, 0o700)
   const places = { issuer: await findPlace(portBase), verifier: await findPlace(portBase + VERIFIER_OFFSET) }
   await makeHome(home, places)

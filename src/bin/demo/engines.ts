@@ -33,7 +33,7 @@ export async function startEngine(name: string, home: string, chain: string, wan
   const kill = async (): Promise<void> => {
     const child = running
     running = undefined
-    if (child === undefined || child.exitCode !== null) return
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGKILL')
     await once(child, 'exit')
   }

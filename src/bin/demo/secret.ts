@@ -14,7 +14,6 @@ import { deploy } from '../chain/deploy.ts'
 import { componentDirectory } from '../component/places.ts'
 import { now, random } from '../effects.ts'
 import { withEngineStore } from '../engine/store.ts'
-import { hanging } from '../terminal.ts'
 import { type DemoEngine, startEngine } from './engines.ts'
 import type { Narrator } from './narrator.ts'
 
@@ -60,7 +59,7 @@ async function deployed(engines: readonly DemoEngine[], chain: string, narrator:
       'Three processes, each with a key and a database of its own. The chain that they watch is a directory here; it could be any EVM chain.',
   })
   narrator.say('engines', engines.map(({ name, url }) => `${name} ${url}`).join(', '))
-  const connection = await connect({ dir: chain })
+  const connection = await connect({ dir: chain }, true)
   const { address } = await deploy(connection, CONTRACT, {
     engine: engines.map((engine) => `${engine.address}=${engine.url}`),
     component: join(componentDirectory(), 'components', 'secret-sharing.js'),
@@ -86,7 +85,7 @@ function ownerOf({ chain, key }: Connection, contract: string): SecretSharing {
 async function share({ engines, owner, narrator }: Scene): Promise<void> {
   const prepared = await prepareUpload(owner, { secret: Buffer.from(SECRET), threshold: THRESHOLD, id: ID })
   const { complete } = await upload(owner, prepared)
-  if (!complete) throw new Error('not every engine took its share')
+  if (!complete) throw new Error('not every engine took its share; what each said is in its engine.log')
   const contract = evmAddress(owner.client.contract)
   narrator.step({
     who: 'The owner',
@@ -113,7 +112,7 @@ async function loseAnEngine({ engines, owner, narrator }: Scene): Promise<void> 
   expectSecret(secret)
   narrator.step({
     who: 'The owner',
-    what: 'asked on the chain, and fetched shares from the engines that are left',
+    what: 'asked on the chain, and fetched shares from the others',
     request: { method: 'GET', url: `${engines[0].url}/offchain/${evmAddress(owner.client.contract)}/shares/${ID}` },
     status: 200,
     means: 'The contract opens a window of five minutes; outside of it engines give nothing to anybody.',
@@ -141,11 +140,7 @@ async function findTheLiar({ engines, owner, narrator }: Scene): Promise<void> {
   narrator.step({
     who: 'The owner',
     what: 'fetched the shares again, and held each against its commitment',
-    means: hanging(
-      '',
-      0,
-      'Without the commitments, a wrong share would have given a wrong secret, and nobody would have known why.',
-    ),
+    means: 'Without the commitments, a wrong share would have given a wrong secret, and nobody would have known why.',
   })
   narrator.say('recovered', Buffer.from(secret).toString())
   narrator.say('wrong share from', `engine ${second.name}, ${liar.engine.endpoint}`)

@@ -14,24 +14,26 @@ export interface Address {
 }
 
 const LIMIT_MS = 3000
+/** Its callers are no phones. */
+const ENGINE = 'Vouchsafe execution engine'
 
 export async function addressFindings(address: Address): Promise<Finding[]> {
   const { baseUrl } = address
   const usable = baseUrl !== undefined && addressMistakes(baseUrl).length === 0
   const reached = usable ? await reach(baseUrl, address.title) : undefined
   return [
-    ...(usable ? [...loopbackFindings(baseUrl, address.port), ...mismatchFindings(baseUrl, address.port)] : []),
+    ...(usable ? [...loopbackFindings(address, baseUrl), ...mismatchFindings(baseUrl, address.port)] : []),
     ...(reached ? [reached] : []),
     ...(await portFindings(address, reached?.outcome === 'ok')),
   ]
 }
 
-function loopbackFindings(baseUrl: string, port: number | undefined): Finding[] {
+function loopbackFindings({ port, title }: Address, baseUrl: string): Finding[] {
   if (!isLoopback(new URL(baseUrl).hostname)) return []
   const address = lanAddress()
   const instead =
     address === undefined || port === undefined ? '' : `; on this network that is http://${address}:${port}`
-  const text = `${baseUrl} means this machine alone: a phone cannot reach it. Name an address of yours${instead}`
+  const text = `${baseUrl} means this machine alone: ${title === ENGINE ? 'others cannot' : 'a phone cannot'} reach it. Name an address of yours${instead}`
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 

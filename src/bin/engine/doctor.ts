@@ -6,7 +6,7 @@ import { readDatabase } from '../../config/database.ts'
 import { readKeyAndCertificates } from '../../config/signing.ts'
 import { engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } from '../../engine/config.ts'
-import type { Address } from '../../offchain/address.ts'
+import { type Address, evmAddress } from '../../offchain/address.ts'
 import { placeHint, readConfigFile } from '../config-file.ts'
 import { addressFindings } from '../doctor/address.ts'
 import { tlsFindings } from '../doctor/certificates.ts'
@@ -69,12 +69,20 @@ async function chainFindings(config: EngineConfig): Promise<Finding[]> {
     const chain = await openChain(config, (text) => notes.push({ subject: 'chain', outcome: 'warning', text }))
     const head = await chain.head()
     const engine = chain.account(config.identity.privateKey).address
-    const said = ok('chain', `chain ${chain.id} answers, at block ${head.number}; this engine is ${engine}`)
+    const said = ok(
+      'chain',
+      `chain ${chain.id} answers, at block ${head.number}; this engine is ${shown(engine, config)}`,
+    )
     return [said, ...notes, ...(await contractFindings(config, chain, engine))]
   } catch (error) {
     const text = (error as Error).message
     return [/^chain(\.\w+)?: /.test(text) ? finding(text) : problem('chain', text)]
   }
+}
+
+/** As people of that chain write it. */
+function shown(address: Address, { chain }: EngineConfig): string {
+  return chain.type === 'partisia' ? address : evmAddress(address)
 }
 
 async function contractFindings(config: EngineConfig, chain: Chain, engine: Address): Promise<Finding[]> {
@@ -85,35 +93,36 @@ async function contractFindings(config: EngineConfig, chain: Chain, engine: Addr
   const found: Finding[] = []
   for (const address of addresses.slice(0, MOST_CONTRACTS)) {
     const contract = await chain.contract(address, head)
+    const name = shown(address, config)
     const component = contract?.component?.sha256 ?? config.components.get(address)
     const lists = contract?.engines?.find((each) => each.address === engine)
-    if (contract === undefined) found.push(warning(`contractFilter: ${address} has no off-chain component`))
+    if (contract === undefined) found.push(warning(`contractFilter: ${name} has no off-chain component`))
     else if (contract.engines !== undefined && lists === undefined) {
-      found.push(warning(`contractFilter: ${address} does not list this engine, which will answer 421`))
+      found.push(warning(`contractFilter: ${name} does not list this engine, which will answer 421`))
     } else if (component === undefined) {
-      found.push(warning(`components: ${address} says of no component which is its own; name one here`))
-    } else found.push(...(await componentFindings(config, address, { sha256: component, endpoint: lists?.endpoint })))
+      found.push(warning(`components: ${name} says of no component which is its own; name one here`))
+    } else found.push(...(await componentFindings(config, name, { sha256: component, endpoint: lists?.endpoint })))
   }
   return found
 }
 
 async function componentFindings(
   config: EngineConfig,
-  address: Address,
+  name: string,
   { sha256, endpoint = '' }: { readonly sha256: string; readonly endpoint: string | undefined },
 ): Promise<Finding[]> {
   const kept = componentFiles([config.componentDirectory, ...chainComponents(config)])
   const isHere = (await kept.read(sha256, config.limits.moduleBytes)) !== undefined
   const found = isHere
-    ? ok('contracts', `${address} is served`)
+    ? ok('contracts', `${name} is served`)
     : warning(
-        `componentDirectory: the component ${sha256} of ${address} is not there; it is fetched if outbound.allow has its host`,
+        `componentDirectory: the component ${sha256} of ${name} is not there; it is fetched if outbound.allow has its host`,
       )
   const isElsewhere = endpoint !== '' && config.baseUrl !== undefined && endpoint !== config.baseUrl
   return [
     found,
     ...(isElsewhere
-      ? [warning(`baseUrl: ${address} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
+      ? [warning(`baseUrl: ${name} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
       : []),
   ]
 }

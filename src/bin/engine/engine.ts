@@ -1,5 +1,6 @@
 /** `vouchsafe engine`: from a configuration file to an engine that listens, and back. */
 import { availableParallelism } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Chain } from '../../chain/chain.ts'
 import type { Runtime } from '../../component/runtime.ts'
@@ -12,7 +13,7 @@ import type { App } from '../../http/app-type.ts'
 import { readWords } from '../command-line.ts'
 import { startRuntime } from '../component/places.ts'
 import { readConfigFile } from '../config-file.ts'
-import { createLog, files, now, outbound, random, wait } from '../effects.ts'
+import { createLog, files, now, outbound, random } from '../effects.ts'
 import { defaultHost } from '../network.ts'
 import { watchConnections } from '../quiet-connections.ts'
 import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from '../running.ts'
@@ -22,7 +23,7 @@ import { componentFiles } from './component-files.ts'
 import { openStore } from './store.ts'
 
 const MOST_WORKERS = 8
-const STOP_WAIT_SECONDS = 6
+const STOP_WAIT_MS = 6000
 
 /** Runs until it is told to stop. Exits with 2 and every mistake when it cannot start. */
 export async function runEngine(args: string[]): Promise<void> {
@@ -104,7 +105,9 @@ async function buildEngine(config: EngineConfig, { chain, store, runtime }: Part
       const stopped = stop()
       await Promise.all([app.close(), management?.close()])
       // A hook that takes longer leaves nothing, and runs again at the next start.
-      await Promise.race([stopped, wait(STOP_WAIT_SECONDS)])
+      const late = new AbortController()
+      await Promise.race([stopped, wait(STOP_WAIT_MS, undefined, { signal: late.signal })])
+      late.abort()
       await stopUpkeep()
       await runtime.close()
       await store.close()

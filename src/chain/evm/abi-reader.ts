@@ -2,6 +2,7 @@
  * Reads what contracts answer, in the encoding of the Contract ABI Specification. Contracts are written by anybody: offsets
  * may point to the same bytes again and again, and so whoever reads says how much there may be of each thing.
  */
+import { bytesToHex } from '@noble/hashes/utils.js'
 import { malformed } from '../../codec/malformed.ts'
 import { type Address, addressOf } from '../../offchain/address.ts'
 
@@ -28,7 +29,7 @@ export function abiReader(bytes: Uint8Array): AbiReader {
     return bytes.subarray(start, start + WORD)
   }
   const number = (index: number): number => {
-    const value = BigInt(`0x${Buffer.from(word(index)).toString('hex')}`)
+    const value = BigInt(`0x${bytesToHex(word(index))}`)
     return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : malformed('a number is out of range')
   }
   const from = (index: number): Uint8Array => {

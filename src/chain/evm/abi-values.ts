@@ -1,4 +1,5 @@
 /** Values of JSON as the types of an ABI want them. */
+import { hexToBytes } from '@noble/hashes/utils.js'
 import { isObject, type Json, own } from '../../codec/json.ts'
 
 export interface AbiParameter {
@@ -57,6 +58,6 @@ function integerOf(json: Json): bigint | undefined {
 
 function bytesOf(type: string, json: Json): Uint8Array | undefined {
   if (typeof json !== 'string' || !/^(0x)?([0-9a-f]{2})*$/i.test(json)) return undefined
-  const bytes = Uint8Array.from(Buffer.from(json.replace(/^0x/i, ''), 'hex'))
+  const bytes = hexToBytes(json.replace(/^0x/i, ''))
   return type === 'bytes' || bytes.length === Number(type.slice('bytes'.length)) ? bytes : undefined
 }

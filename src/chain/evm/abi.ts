@@ -1,4 +1,5 @@
 /** Calls, answers and constructors by the ABI of a contract. For commands: what an engine reads itself is read by `abi-reader.ts`. */
+import { hexToBytes } from '@noble/hashes/utils.js'
 import { createContract, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
 import type { Json } from '../../codec/json.ts'
 import { type AbiParameter, argumentOf } from './abi-values.ts'
@@ -34,7 +35,7 @@ export function decodeAnswer(called: AbiItem, answer: Uint8Array): Json {
 export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, values: readonly Json[]): Uint8Array {
   const creation = abi.find(({ type }) => type === 'constructor') ?? { type: 'constructor', inputs: [] }
   const text = deployContract([creation] as Parsed, bytecode, argumentsOf(creation, values))
-  return Buffer.from(text.slice(2), 'hex')
+  return hexToBytes(text.slice(2))
 }
 
 type Parsed = Parameters<typeof createContract>[0]

@@ -1,4 +1,5 @@
 /** What a contract says of its off-chain component: `engines()` and `component()` of components/OffChain.sol. */
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { malformed } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
 import type { Engine, OffChainContract } from '../chain.ts'
@@ -6,9 +7,9 @@ import { type AbiReader, abiReader } from './abi-reader.ts'
 
 /** The first four bytes of keccak-256 of the signature. */
 export const selector = {
-  engines: Buffer.from('cc6497a3', 'hex'),
-  component: Buffer.from('79a0f079', 'hex'),
-  contracts: Buffer.from('6c0f79b6', 'hex'),
+  engines: hexToBytes('cc6497a3'),
+  component: hexToBytes('79a0f079'),
+  contracts: hexToBytes('6c0f79b6'),
 } as const
 
 const MAX_ENGINES = 1000
@@ -30,7 +31,7 @@ function readEngine(engine: AbiReader): Engine {
 /** What `component()` answers; undefined when it names none, which is 32 bytes of zero. */
 export function readComponent(answer: Uint8Array): OffChainContract['component'] {
   const from = abiReader(answer)
-  const sha256 = Buffer.from(from.word(0)).toString('hex')
+  const sha256 = bytesToHex(from.word(0))
   const uri = from.text(1, MAX_URL_BYTES)
   return /^0+$/.test(sha256) ? undefined : { sha256, uri }
 }

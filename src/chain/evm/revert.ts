@@ -1,4 +1,5 @@
 /** Why a contract refused a call: the bytes that it was reverted with, in words. */
+import { bytesToHex } from '@noble/hashes/utils.js'
 import { isObject, own } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { abiReader } from './abi-reader.ts'
@@ -31,7 +32,7 @@ export function revertData(value: unknown): Uint8Array | undefined {
 /** Undefined when it was reverted with nothing. */
 export function revertReason(thrown: Uint8Array | undefined): string | undefined {
   if (thrown === undefined || thrown.length < SELECTOR_BYTES) return undefined
-  const selector = Buffer.from(thrown.subarray(0, SELECTOR_BYTES)).toString('hex')
+  const selector = bytesToHex(thrown.subarray(0, SELECTOR_BYTES))
   const said = orUndefined(() => {
     const from = abiReader(thrown.subarray(SELECTOR_BYTES))
     if (selector === ERROR) return from.text(0, MAX_REASON)

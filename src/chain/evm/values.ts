@@ -1,4 +1,5 @@
 /** Values as JSON-RPC of EVM chains has them: quantities and data, both in hexadecimal after `0x`. */
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
 
@@ -10,7 +11,7 @@ export function quantity(value: number | bigint): `0x${string}` {
 }
 
 export function data(bytes: Uint8Array): `0x${string}` {
-  return `0x${Buffer.from(bytes).toString('hex')}`
+  return `0x${bytesToHex(bytes)}`
 }
 
 /** Throws a MalformedError, as all of these do. Leading zeros are taken, as some nodes write them. */
@@ -27,8 +28,8 @@ export function readNumber(value: unknown): number {
 export function readData(value: unknown): Uint8Array {
   if (typeof value !== 'string' || !value.startsWith('0x') || value.length % 2 !== 0) return malformed('it is no data')
   if (value.length > 2 * MAX_DATA_BYTES) return malformed(`it is larger than ${MAX_DATA_BYTES} bytes`)
-  const bytes = Buffer.from(value.slice(2), 'hex')
-  return bytes.length * 2 === value.length - 2 ? bytes : malformed('it is no data')
+  if (!/^[0-9a-f]*$/i.test(value.slice(2))) return malformed('it is no data')
+  return hexToBytes(value.slice(2))
 }
 
 /** 32 bytes, in lower case. */

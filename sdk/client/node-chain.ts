@@ -1,0 +1,50 @@
+/** The chain of an application: over the JSON-RPC of a node, by `fetch`, in Node and in browsers. */
+import { ChainError } from '../../src/chain/chain.ts'
+import { chainIdOf, type EvmChain, evmChain } from '../../src/chain/evm/evm.ts'
+import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
+import { isObject, type Json, own, parseJson } from '../../src/codec/json.ts'
+import { readBounded } from './bounded.ts'
+
+export interface NodeChainOptions {
+  readonly fetch: typeof fetch
+  /** How many blocks must stand on one before it counts; 0, the latest, unless given. */
+  readonly confirmations?: number
+  /** Of each question; ten seconds unless given. */
+  readonly deadlineMs?: number
+}
+
+const DEADLINE_MS = 10_000
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+/** The EVM chain whose node answers at `url`. Rejects with a ChainError when it does not answer. */
+export async function nodeChain(url: string, options: NodeChainOptions): Promise<EvmChain> {
+  const rpc = fetchJsonRpc(url, options)
+  return evmChain(rpc, { id: await chainIdOf(rpc), confirmations: options.confirmations ?? 0 })
+}
+
+function fetchJsonRpc(url: string, { fetch, deadlineMs = DEADLINE_MS }: NodeChainOptions): JsonRpc {
+  let id = 0
+  return async (method, params) => {
+    id += 1
+    const signal = AbortSignal.timeout(deadlineMs)
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' })
+    return resultOf(await readBounded(response, MAX_ANSWER_BYTES, signal), id)
+  }
+}
+
+function resultOf(bytes: Uint8Array | undefined, id: number): Json {
+  if (bytes === undefined) throw new ChainError('the answer of its node is too large')
+  const answer = parseJson(new TextDecoder().decode(bytes))
+  const [error, result] = isObject(answer) ? [own(answer, 'error'), own(answer, 'result')] : []
+  if (isObject(error)) {
+    const [code, message] = [own(error, 'code'), own(error, 'message')]
+    const said = typeof message === 'string' ? message : 'it does not say why'
+    throw new JsonRpcError(typeof code === 'number' ? code : 0, said, own(error, 'data'))
+  }
+  if (result === undefined || !isObject(answer) || own(answer, 'id') !== id) {
+    throw new ChainError('its node answers with no JSON-RPC')
+  }
+  return result
+}
