@@ -64,12 +64,13 @@ interface Growing {
   readonly transactions: { payload: Uint8Array; gas: bigint }[]
   readonly timers: { id: number; delayMs: number; payload: Uint8Array }[]
   readonly spent: never[]
+  readonly signers: never[]
   readonly log: string[]
   readonly reads: number
 }
 
 function emptyEffects(): Growing {
-  return { storage: [], transactions: [], timers: [], spent: [], log: [], reads: 0 }
+  return { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [], reads: 0 }
 }
 
 function contextOf(

@@ -5,7 +5,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
-import type { ConfigOf, ServiceName } from './services.ts'
 
 export interface Hangup {
   /** What is done at each signal from now on, and at once when one came before. */
@@ -27,22 +26,22 @@ export function onHangup(): Hangup {
   }
 }
 
-interface Renewable {
-  renew(config: ConfigOf<ServiceName>): void
+interface Renewable<Config> {
+  renew(config: Config): void
 }
 
-interface Renewed {
-  /** As it was at the start. */
-  readonly config: CommonConfig
-  /** The same settings, and their files as they are now. */
-  readonly read: () => ReadResult<ConfigOf<ServiceName>>
+interface Renewed<Config> {
+  /** The settings of the start, and their files as they are now. */
+  readonly read: () => ReadResult<Config>
+  /** What is another than at the start, and takes a restart. */
+  readonly fixed: (config: Config) => readonly string[]
   readonly log: Logger
 }
 
 /** All of the files, or none: with a mistake in one, the service goes on as it was, and the log says where it is. */
-export function renew(service: Renewable, { config, read, log }: Renewed): void {
+export function renew<Config>(service: Renewable<Config>, { read, fixed, log }: Renewed<Config>): void {
   const result = readAgain(read)
-  const mistakes = 'mistakes' in result ? result.mistakes : keyMistakes(config, result.config)
+  const mistakes = 'mistakes' in result ? result.mistakes : fixed(result.config)
   if ('mistakes' in result || mistakes.length > 0) {
     log.error({ event: 'renewal_failed', mistakes }, 'certificates and trust anchors stay as they were')
     return
@@ -57,7 +56,7 @@ export function renew(service: Renewable, { config, read, log }: Renewed): void 
   log.info({ event: 'renewed' }, 'certificates and trust anchors were read again')
 }
 
-function readAgain(read: Renewed['read']): ReturnType<Renewed['read']> {
+function readAgain<Config>(read: Renewed<Config>['read']): ReadResult<Config> {
   try {
     return read()
   } catch (error) {
@@ -66,7 +65,7 @@ function readAgain(read: Renewed['read']): ReturnType<Renewed['read']> {
 }
 
 /** Codes, nonces and the key for encrypted requests are derived from it, so that open sessions would end. */
-function keyMistakes(before: CommonConfig, after: CommonConfig): string[] {
+export function signingKeyMistakes(before: CommonConfig, after: CommonConfig): string[] {
   const der = (key: KeyObject): Buffer => key.export({ type: 'pkcs8', format: 'der' })
   return der(before.signingKey).equals(der(after.signingKey))
     ? []

@@ -7,7 +7,7 @@ import { readConfigFile } from './config-file.ts'
 import { createLog, encryptDatabase, files, now, openDatabase, outbound, random } from './effects.ts'
 import { defaultHost } from './network.ts'
 import { watchConnections } from './quiet-connections.ts'
-import { type Hangup, onHangup, renew } from './renewal.ts'
+import { type Hangup, onHangup, renew, signingKeyMistakes } from './renewal.ts'
 import { addressPort, keepYoungGenerationSmall, listenMistake, refuseToStart, stopOnSignal } from './running.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
 import { keepUp } from './upkeep.ts'
@@ -125,5 +125,6 @@ async function serve(
   keepYoungGenerationSmall()
   log.info({ event: 'listening', port: addressPort(service.app) }, 'accepting connections')
   stopOnSignal(service, closeQuiet, log)
-  renewal.act(() => renew(service, { config: result.config, read, log }))
+  const fixed = (config: ConfigOf<ServiceName>) => signingKeyMistakes(result.config, config)
+  renewal.act(() => renew(service, { read, fixed, log }))
 }

@@ -2,7 +2,7 @@
  * What a call would change: collected in the worker, given back with its outcome, and gone with a trap. All of it counts towards
  * `limits.memoryBytes`, so that a component cannot have the worker keep what its own memory could not.
  */
-
+import type { Address } from '../offchain/address.ts'
 import type { Effects, RuntimeLimits, StorageChange } from './runtime.ts'
 import { overLimit } from './trap.ts'
 
@@ -16,6 +16,8 @@ export interface CollectedEffects {
   readonly timer: (timer: Effects['timers'][number]) => void
   readonly timers: () => Effects['timers']
   readonly spend: (spent: Effects['spent'][number]) => void
+  /** Whose signature was accepted. */
+  readonly signed: (address: Address) => void
   readonly log: (text: string) => void
   /** Counts bytes that are kept for the component outside its memory. Traps when they are too many. */
   readonly hold: (bytes: number) => void
@@ -38,6 +40,7 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
   const transactions: Effects['transactions'][number][] = []
   const timers = new Map<number, Effects['timers'][number]>()
   const spent: Effects['spent'][number][] = []
+  const signers = new Set<Address>()
   const log = boundedLog(limits.logBytes)
   let reads = 0
   const put = (entry: Entry): void => {
@@ -58,6 +61,7 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
     spend: (request) => {
       if (!spent.some(({ id }) => id === request.id)) spent.push(request)
     },
+    signed: (address) => void signers.add(address),
     log: log.add,
     hold,
     logged: log.lines,
@@ -67,6 +71,7 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
         transactions,
         timers: [...timers.values()],
         spent,
+        signers: [...signers],
         log: log.lines(),
         reads,
       }),
@@ -112,8 +117,8 @@ function changesIn(overlay: ReadonlyMap<string, Entry>): StorageChange[] {
 }
 
 function orNone(effects: Effects): Effects | undefined {
-  const { storage, transactions, timers, spent, log, reads } = effects
-  return reads === 0 && [storage, transactions, timers, spent, log].every(({ length }) => length === 0)
+  const { storage, transactions, timers, spent, signers, log, reads } = effects
+  return reads === 0 && [storage, transactions, timers, spent, signers, log].every(({ length }) => length === 0)
     ? undefined
     : effects
 }

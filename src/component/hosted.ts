@@ -206,6 +206,7 @@ function signer(from: Reader, { ask, authenticate, effects, message }: Running):
   const found = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
   if (found === undefined || ask({ ask: 'spent', id: found.id }) === true) return undefined
   const { id, until, profile, address } = found
+  effects.signed(address)
   // Existing clients of the older profile repeat one signature of an upload; the component answers it like the first.
   if (profile !== 'secp256k1') effects.spend({ id, until, unlessRefused: false })
   else if (!['PUT', 'POST'].includes(request.method)) effects.spend({ id, until, unlessRefused: true })

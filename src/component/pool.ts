@@ -53,7 +53,7 @@ const KEPT_PROGRAMS = 64
 const KEPT_BY_WORKER = 16
 /** To find the hooks of a script. */
 const DESCRIBE_MS = 10_000
-const NO_EFFECTS: Effects = { storage: [], transactions: [], timers: [], spent: [], log: [], reads: 0 }
+const NO_EFFECTS: Effects = { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [], reads: 0 }
 
 interface Pool {
   readonly settings: PoolSettings

@@ -87,7 +87,7 @@ export interface Effects {
   readonly spent: readonly { readonly id: string; readonly until: Date; readonly unlessRefused: boolean }[]
   readonly log: readonly string[]
   /** Who signed the request, as the operation `authenticate` answered: for the audit log. */
-  readonly signers?: readonly Address[]
+  readonly signers: readonly Address[]
   /** Whether anything was read from storage: then a concurrent change may have been missed. */
   readonly reads: number
 }

@@ -125,7 +125,7 @@ function noteSigned(
   { method, uri }: HttpRequestData,
   { effects, response }: Extract<Performed, { kind: 'done' }>,
 ): void {
-  const signers = effects.signers ?? []
+  const { signers } = effects
   if (signers.length === 0 && effects.spent.length === 0) return
   metrics.signed.inc()
   const line = { event: 'signed_request', contract: address, method, route: routeOf(uri), status: response?.status }

@@ -5,16 +5,23 @@ import { chainIdOf, evmChain } from '../../chain/evm/evm.ts'
 import type { JsonRpc } from '../../chain/json-rpc.ts'
 import { deployedContracts } from '../../chain/local/deployed.ts'
 import { localJsonRpc } from '../../chain/local/local.ts'
+import { partisiaChain } from '../../chain/partisia/partisia.ts'
+import { partisiaReader } from '../../chain/partisia/reader.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { blockFiles } from '../chain/block-files.ts'
+import { jsonHttp } from '../chain/json-http.ts'
 import { httpJsonRpc } from '../chain/json-rpc-http.ts'
 import { now, outbound } from '../effects.ts'
 
-type Named = Pick<EngineConfig, 'chain' | 'contractFilter'>
+type Named = Pick<EngineConfig, 'chain' | 'contractFilter' | 'components'>
+
+/** On Partisia, of a transaction whose component does not say how much it may use: a reader node has no question for it. */
+const PARTISIA_GAS = 100_000n
 
 /** Ready to be asked. Rejects, in words for an operator that begin with the setting, when it cannot be found out which it is. */
-export async function openChain({ chain, contractFilter }: Named, note: (problem: string) => void): Promise<Chain> {
-  if (chain.type === 'partisia') throw new Error('chain.type: partisia is not yet supported; name a chain of type evm')
+export async function openChain(named: Named, note: (problem: string) => void): Promise<Chain> {
+  const { chain, contractFilter } = named
+  if (chain.type === 'partisia') return openPartisia(chain, named)
   const registry = contractFilter !== 'all' && 'registry' in contractFilter ? contractFilter.registry : undefined
   const rpc = await jsonRpc(chain).catch((error: unknown) => {
     throw new Error(`chain: ${(error as Error).message}`)
@@ -26,7 +33,28 @@ export async function openChain({ chain, contractFilter }: Named, note: (problem
   return listsAll ? { ...opened, contracts: deployedContracts(rpc) } : opened
 }
 
-async function jsonRpc(chain: Exclude<EngineConfig['chain'], { type: 'partisia' }>): Promise<JsonRpc> {
+type PartisiaConfig = Extract<EngineConfig['chain'], { type: 'partisia' }>
+
+/** A reader node cannot list contracts: all of them are those that the operator names a component of. */
+async function openPartisia(
+  { readerUrl, chainId }: PartisiaConfig,
+  { components }: Pick<EngineConfig, 'components'>,
+): Promise<Chain> {
+  const http = jsonHttp(readerUrl, outbound)
+  const asked = chainId === undefined ? partisiaReader(http).chain() : undefined
+  const said = await asked?.catch((error: unknown) => cannotSay('chain.readerUrl', error))
+  const id = chainId ?? said?.id ?? cannotSay('chain.readerUrl', new Error('this is no reader node: it has no /chain'))
+  const opened = partisiaChain(http, { id, defaultGas: PARTISIA_GAS })
+  return { ...opened, contracts: () => Promise.resolve([...components.keys()]) }
+}
+
+function cannotSay(setting: string, error: unknown): never {
+  throw new Error(
+    `${setting}: ${(error as Error).message}; or write chain.chainId, and the engine starts without it`,
+  )
+}
+
+async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): Promise<JsonRpc> {
   return chain.type === 'evm' ? httpJsonRpc(chain.rpcUrl, outbound) : localJsonRpc(blockFiles(chain.directory), now)
 }
 
@@ -34,8 +62,7 @@ async function idOf(rpc: JsonRpc): Promise<string> {
   try {
     return await chainIdOf(rpc)
   } catch (error) {
-    const why = (error as Error).message
-    throw new Error(`chain.rpcUrl: ${why}; or write chain.chainId, and the engine starts without it`)
+    return cannotSay('chain.rpcUrl', error)
   }
 }
 

@@ -1,6 +1,7 @@
 /** `vouchsafe engine`: from a configuration file to an engine that listens, and back. */
 import { availableParallelism } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
+import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
 import type { Chain } from '../../chain/chain.ts'
 import type { Runtime } from '../../component/runtime.ts'
@@ -16,6 +17,7 @@ import { readConfigFile } from '../config-file.ts'
 import { createLog, files, now, outbound, random } from '../effects.ts'
 import { defaultHost } from '../network.ts'
 import { watchConnections } from '../quiet-connections.ts'
+import { type Hangup, onHangup, renew } from '../renewal.ts'
 import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from '../running.ts'
 import { keepUp } from '../upkeep.ts'
 import { chainComponents, openChain } from './chain.ts'
@@ -32,17 +34,19 @@ export async function runEngine(args: string[]): Promise<void> {
   // What it makes is for this user alone.
   process.umask(0o077)
   const log = createLog('engine')
+  const renewal = onHangup()
   try {
-    await serve(config, log)
+    await serve(config, log, renewal)
   } catch (err) {
     log.fatal({ event: 'start_failed', err }, 'not started')
     throw err
   }
 }
 
-async function serve(configFile: string, log: Logger): Promise<void> {
+async function serve(configFile: string, log: Logger, renewal: Hangup): Promise<void> {
   const file = readConfigFile(configFile)
-  const result = 'mistakes' in file ? file : readEngineConfig(file.value, files, now())
+  const read = () => ('mistakes' in file ? file : readEngineConfig(file.value, files, now()))
+  const result = read()
   if ('mistakes' in result) {
     refuseToStart(log, configFile, result.mistakes)
     return
@@ -64,6 +68,14 @@ async function serve(configFile: string, log: Logger): Promise<void> {
   }
   log.info({ event: 'listening', port: addressPort(engine.app), address: engine.address }, 'accepting connections')
   stopOnSignal(engine, closeQuiet, log)
+  renewal.act(() => renew(engine, { read, fixed: (again) => identityMistakes(config, again), log }))
+}
+
+/** Its address, and what decrypts its database. */
+function identityMistakes({ identity: before }: EngineConfig, { identity: after }: EngineConfig): string[] {
+  return Buffer.compare(before.privateKey, after.privateKey) === 0
+    ? []
+    : ['identity.keyFile: the key is another than at the start; an engine has one for good']
 }
 
 /** What an engine stands on. */
@@ -74,6 +86,8 @@ interface Parts {
 }
 
 interface Built extends Running {
+  /** Goes on with the TLS certificate of another configuration; all else of it is not looked at. */
+  renew(config: EngineConfig): void
   readonly address: string
   readonly management: App | undefined
 }
@@ -100,6 +114,9 @@ async function buildEngine(config: EngineConfig, { chain, store, runtime }: Part
   return {
     app,
     management,
+    renew: ({ tls }) => {
+      if (tls !== undefined && app.server instanceof TlsServer) app.server.setSecureContext(tls)
+    },
     address: chain.account(config.identity.privateKey).address,
     close: async () => {
       const stopped = stop()
