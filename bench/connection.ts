@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 export interface Request {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT'
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
@@ -65,7 +65,7 @@ function onSocket(socket: Socket, port: number): Connection {
 function requestText({ method, path, headers = {}, body }: Request, port: number): string {
   const lines = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`]
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`)
-  if (method === 'POST') lines.push(`content-length: ${Buffer.byteLength(body ?? '')}`)
+  if (method !== 'GET') lines.push(`content-length: ${Buffer.byteLength(body ?? '')}`)
   return `${lines.join('\r\n')}${END_OF_HEAD}${body ?? ''}`
 }
 

@@ -1,11 +1,13 @@
 /**
- * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|callbacks|memory|startup|install|profile|all`. One file per question beside
+ * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|callbacks|engine|memory|startup|install|profile|all`. One file per question beside
  * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { measureCallbacks } from './callbacks.ts'
 import { measureDatabase } from './database.ts'
+import { measureEngine } from './engine.ts'
+import { runEngineFloor } from './engine-floor.ts'
 import { runFloor } from './floor.ts'
 import { measureInstall } from './install.ts'
 import { measureIssuing } from './issuing.ts'
@@ -23,6 +25,7 @@ const USAGE = `npm run bench -- [flows|issuing|status|callbacks|memory|startup|i
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
   callbacks  whether they keep up with issuing, and what a backlog costs it
+  engine     calls of components: processor time and calls per second, beside the floor (some minutes)
   memory     resident memory up to 50,000 flows of each service (some minutes)
   startup    from node to listening
   install    size of a production installation
@@ -32,7 +35,7 @@ const USAGE = `npm run bench -- [flows|issuing|status|callbacks|memory|startup|i
   --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
   --rounds N --flows N --warm-up N
   --database postgresql   of the services: a server that is started for it; SQLite when absent
-  --only TEXT       flows and profile: only the kinds whose name has this text, as verification or mso_mdoc
+  --only TEXT       flows, profile and engine: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
 const questions = [
@@ -40,6 +43,7 @@ const questions = [
   'issuing',
   'status',
   'callbacks',
+  'engine',
   'memory',
   'startup',
   'install',
@@ -60,21 +64,27 @@ async function main(): Promise<void> {
     },
   })
   const [word = 'flows', script = ''] = positionals
-  if (word === 'floor') {
-    runFloor(script)
+  if (word === 'floor' || word === 'engine-floor') {
+    if (word === 'floor') runFloor(script)
+    else runEngineFloor()
     return
   }
   const asked =
     word === 'all'
-      ? questions.filter((each) => each !== 'profile' && each !== 'database')
+      ? questions.filter((each) => !['profile', 'database', 'engine'].includes(each))
       : questions.filter((each) => each === word)
   const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
-  if (asked.length === 0 || kinds.length === 0) {
+  if (asked.length === 0 || (kinds.length === 0 && word !== 'engine')) {
     process.stderr.write(USAGE)
     process.exitCode = 2
     return
   }
   const speed = { rounds: Number(values.rounds), flows: Number(values.flows), warmUp: Number(values['warm-up']) }
+  if (word === 'engine') {
+    const { rounds, flows: calls, warmUp } = speed
+    conclude([await measureEngine({ rounds, calls, warmUp, only: values.only, bundle: values.bundle })])
+    return
+  }
   const verdicts = await inWorkplace(values.bundle, values.database, async (workplace) => {
     const all: Verdict[] = []
     for (const question of asked) {
@@ -92,6 +102,10 @@ async function main(): Promise<void> {
     }
     return all
   })
+  conclude(verdicts)
+}
+
+function conclude(verdicts: readonly Verdict[]): void {
   showTargets(verdicts)
   if (verdicts.length > 0) show(`Kept in ${keep(process.cwd(), verdicts)}`)
   if (verdicts.some(({ targets }) => targets.some(({ reached }) => !reached))) process.exitCode = 1

@@ -1,0 +1,194 @@
+/** A directory with a local chain, its contracts and their components, and a real engine that is started on it. */
+import { createHash, randomBytes } from 'node:crypto'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { addr, Transaction } from 'micro-eth-signer'
+import { createContract, deployContract, type ParsedABI } from 'micro-eth-signer/abi.js'
+import { artifacts } from '../components/artifacts/index.ts'
+import { hex, type Party, party } from '../components/test/evm.ts'
+import { blockFiles, storeComponent } from '../src/bin/chain/block-files.ts'
+import { readComponent } from '../src/bin/component/bundle.ts'
+import type { JsonRpc } from '../src/chain/json-rpc.ts'
+import { localJsonRpc } from '../src/chain/local/local.ts'
+import { type Address, parseAddress } from '../src/offchain/address.ts'
+import { binaryOf, moduleText } from '../test/support/wat.ts'
+import { type Running, start } from './processes.ts'
+
+export const PATHS = { value: '/value', share: '/shares/' } as const
+export const CONTRACTS = 8
+
+export interface EnginePlace {
+  readonly directory: string
+  readonly engine: Address
+  readonly readers: Readonly<Record<'WebAssembly' | 'TypeScript', Address>>
+  readonly sharing: readonly Address[]
+  readonly owner: Party
+  /** Shares by contract that nobody has uploaded yet. */
+  readonly uploads: readonly Upload[]
+  remove(): void
+}
+
+export interface Upload {
+  readonly contract: Address
+  readonly id: bigint
+  readonly share: string
+}
+
+/** `recovery`: whether the engine finds the native library. */
+export async function startEngineProcess(
+  place: EnginePlace,
+  recovery: 'native' | 'pure',
+  flags: readonly string[] = [],
+): Promise<Running> {
+  for (const suffix of ['', '-wal', '-shm'])
+    rmSync(join(place.directory, 'data', `engine.db${suffix}`), { force: true })
+  const args = [...flags, join(place.directory, recovery, 'dist', 'vouchsafe.cjs'), 'engine', '--config', 'server.json']
+  return start({ args, directory: place.directory, logFile: join(place.directory, 'engine.log') })
+}
+
+/** `dist` is copied, so that a build in the meantime changes nothing. */
+export async function makeEnginePlace(bundle: string, uploads: number, sharingComponent: string): Promise<EnginePlace> {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-bench-'))
+  for (const recovery of ['native', 'pure'] as const) installInto(join(directory, recovery), bundle, recovery)
+  const identity = party()
+  writeFileSync(join(directory, 'engine.key'), pemOf(identity.key), { mode: 0o600 })
+  writeFileSync(join(directory, 'server.json'), settings())
+  const chain = join(directory, 'chain')
+  const rpc = await localJsonRpc(blockFiles(chain), () => new Date())
+  const owner = party()
+  const send = await sender(rpc, owner)
+  const engines = [{ engine: identity.address, endpoint: '' }]
+  const engineParameter = { Component: 'initialEngines', SecretSharing: 'engines' } as const
+  const make = async (name: keyof typeof engineParameter, bytes: Uint8Array): Promise<Address> => {
+    const sha256 = storeComponent(chain, bytes)
+    const { abi, bytecode } = artifacts[name]
+    const input = {
+      [engineParameter[name]]: engines,
+      componentSha256: new Uint8Array(Buffer.from(sha256, 'hex')),
+      componentUri: '',
+    }
+    return parseAddress(
+      (await send(undefined, bytesOf(deployContract(abi as unknown as ParsedABI, bytecode, input)))) ?? '',
+    )
+  }
+  const readers = {
+    WebAssembly: await make('Component', await binaryOf(READER_MODULE)),
+    TypeScript: await make('Component', await readerScript(resolve(dirname(bundle)))),
+  }
+  const sharing: Address[] = []
+  const component = readFileSync(join(dirname(bundle), 'components', sharingComponent))
+  for (let each = 0; each < CONTRACTS; each++) sharing.push(await make('SecretSharing', component))
+  return {
+    ...{ directory, readers, sharing, owner },
+    engine: parseAddress(identity.address),
+    uploads: await register(send, sharing, uploads),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  }
+}
+
+type Send = (to: Address | undefined, data: Uint8Array) => Promise<string | undefined>
+
+async function register(send: Send, contracts: readonly Address[], count: number): Promise<Upload[]> {
+  const { registerSharing } = createContract(artifacts.SecretSharing.abi as unknown as ParsedABI)
+  const made: Upload[] = []
+  for (let at = 0; at < count; at++) {
+    const contract = contracts[at % contracts.length] ?? ''
+    const [id, share] = [BigInt(at + 1), randomBytes(32).toString('hex')]
+    const digest = new Uint8Array(createHash('sha256').update(share).digest())
+    const input = { id, threshold: 1n, commitments: [digest] }
+    await send(contract, registerSharing?.encodeInput(input as never) ?? new Uint8Array())
+    made.push({ contract, id, share })
+  }
+  return made
+}
+
+/** Every transaction of this chain is a block at once, so that its receipt is there. Gives the contract that it made. */
+async function sender(rpc: JsonRpc, from: Party): Promise<Send> {
+  const chainId = BigInt((await rpc('eth_chainId', [])) as string)
+  let nonce = 0n
+  return async (to, data) => {
+    const fields = {
+      type: 'legacy',
+      to: to === undefined ? '0x' : addr.addChecksum(`0x${to.slice(2)}`),
+      nonce: nonce++,
+    } as const
+    const gas = { value: 0n, gasLimit: 10_000_000n, gasPrice: 0n, data: hex(data), chainId } as const
+    const raw = Transaction.prepare({ ...fields, ...gas })
+      .signBy(from.key)
+      .toHex()
+    const receipt = (await rpc('eth_getTransactionReceipt', [await rpc('eth_sendRawTransaction', [raw])])) as Receipt
+    if (receipt.status !== '0x1') throw new Error('a transaction of the benchmark failed')
+    return receipt.contractAddress ?? undefined
+  }
+}
+
+interface Receipt {
+  readonly status: string
+  readonly contractAddress: string | null
+}
+
+function bytesOf(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text.replace(/^0x/, ''), 'hex'))
+}
+
+function installInto(home: string, bundle: string, recovery: 'native' | 'pure'): void {
+  mkdirSync(join(home, 'node_modules'), { recursive: true })
+  cpSync(dirname(bundle), join(home, 'dist'), { recursive: true })
+  const modules = resolve(dirname(bundle), '..', 'node_modules')
+  for (const name of readdirSync(modules)) {
+    if (name.startsWith('.') || (name === 'secp256k1' && recovery === 'pure')) continue
+    symlinkSync(join(modules, name), join(home, 'node_modules', name), 'junction')
+  }
+}
+
+/** RFC 5915 in PKCS #8, as `vouchsafe init engine` writes it. */
+function pemOf(key: Uint8Array): string {
+  const head = '303e020100301006072a8648ce3d020106052b8104000a042730250201010420'
+  const der = Buffer.from(head + Buffer.from(key).toString('hex'), 'hex').toString('base64')
+  return `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n`
+}
+
+function settings(): string {
+  return JSON.stringify({
+    port: 0,
+    host: '127.0.0.1',
+    identity: { keyFile: 'engine.key' },
+    chain: { type: 'local', directory: 'chain' },
+    limits: { requestsPerSecond: 1_000_000, requestBurst: 1_000_000, outboxTransactions: 100_000 },
+  })
+}
+
+/** GET reads a value of 1 KiB and answers it; PUT stores it. */
+const READER_MODULE = moduleText(
+  `(local $packed i64)
+  (if (i32.eq (i32.load8_u (i32.add (local.get $ptr) (i32.const 46))) (i32.const 80))
+    (then (drop (call $call (i32.const 0x20) (i32.const 0) (i32.const 1039)))
+      (return (i64.const 2000))))
+  (local.set $packed (call $call (i32.const 0x21) (i32.const 0) (i32.const 10)))
+  (call $result (i32.wrap_i64 (i64.shr_u (local.get $packed) (i64.const 32))) (i32.const 2121))
+  (i64.const 2100)`,
+  {
+    more: `(data (i32.const 0) "\\00\\00\\00\\01b\\00\\00\\00\\01k\\01\\00\\00\\04\\00")
+    (data (i32.const 2000) "\\00\\00\\00\\11\\22\\00\\00\\00\\0c\\00\\00\\00\\c8\\00\\00\\00\\00\\00\\00\\00\\00")
+    (data (i32.const 2100) "\\00\\00\\04\\11\\22\\00\\00\\04\\0c\\00\\00\\00\\c8\\00\\00\\00\\00\\00\\00\\04\\00")`,
+  },
+)
+
+const READER_SCRIPT = `import { component } from 'vouchsafe/component'
+component({ http: (request, context) => {
+  if (request.method === 'GET') return { status: 200, body: context.storage('b').get('k') }
+  context.storage('b').set('k', new Uint8Array(1024))
+  return { status: 200 }
+} })`
+
+async function readerScript(dist: string): Promise<Uint8Array> {
+  // Where the bundler is found from.
+  const source = mkdtempSync(join(process.cwd(), 'node_modules', '.bench-'))
+  try {
+    writeFileSync(join(source, 'reader.ts'), READER_SCRIPT)
+    return (await readComponent(join(source, 'reader.ts'), dist)).bytes
+  } finally {
+    rmSync(source, { recursive: true })
+  }
+}

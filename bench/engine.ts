@@ -1,0 +1,211 @@
+/**
+ * What a call costs an engine, and how many there are a second: to components that read 1 KiB of storage, in WebAssembly and in
+ * TypeScript, and signed uploads of shares over eight contracts, which are on disk when they are answered. Beside it the floor.
+ */
+import { loadavg } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { type Address, evmAddress } from '../src/offchain/address.ts'
+import { signSecp256k1 } from '../src/offchain/authentication/secp256k1.ts'
+import { openConnection, type Request } from './connection.ts'
+import { type EnginePlace, makeEnginePlace, PATHS, startEngineProcess, type Upload } from './engine-place.ts'
+import { CONCURRENCY } from './load.ts'
+import { processorTimeMs, type Running, start } from './processes.ts'
+import { note, percentile, show, table, type Verdict } from './report.ts'
+
+export interface EngineOptions {
+  readonly bundle: string
+  readonly rounds: number
+  /** In a round. */
+  readonly calls: number
+  readonly warmUp: number
+  readonly only: string
+}
+
+interface Round {
+  readonly perSecond: number
+  readonly processorMs: number
+}
+
+interface Result {
+  readonly engine: Round
+  readonly floor: Round
+  readonly ratio: number
+  /** At half of what was reached, in milliseconds from when a call was due. */
+  readonly halfLoad: Readonly<Record<'engine' | 'floor', { readonly p50: number; readonly p99: number }>>
+}
+
+interface Kind {
+  readonly name: string
+  readonly target: number
+  readonly recovery: 'native' | 'pure'
+  readonly status: number
+  /** So many requests that were not there before. */
+  readonly requests: (count: number) => readonly Request[]
+  readonly first?: Request
+  readonly share: number
+}
+
+const HALF_LOAD_SECONDS = 4
+const MOST_ADDED_MS = 10
+
+export async function measureEngine(options: EngineOptions): Promise<Verdict> {
+  const { rounds, calls, warmUp, only, bundle } = options
+  const isSharing = 'uploads, recovery'.includes(only) || only.includes('upload')
+  const uploads = isSharing ? 2 * (rounds + 4) * Math.ceil(calls * UPLOADS) : 0
+  const place = await makeEnginePlace(bundle, uploads, 'secret-sharing.wasm')
+  process.on('exit', () => place.remove())
+  const results: Record<string, Result> = {}
+  const kinds = kindsOf(place).filter(({ name }) => name.includes(only))
+  for (const kind of kinds) results[kind.name] = await measureKind(kind, place, options)
+  showResults(results)
+  const targets = kinds.flatMap(({ name, target }) => {
+    const { engine, halfLoad } = results[name] as Result
+    const added = halfLoad.engine.p99 - halfLoad.floor.p99
+    const perSecond = { target: `${name}: at least ${target}/s`, reached: engine.perSecond >= target }
+    const late = { target: `${name}: p99 at half load below ${MOST_ADDED_MS} ms more`, reached: added < MOST_ADDED_MS }
+    return [
+      { ...perSecond, figure: `${engine.perSecond.toFixed(0)}/s` },
+      { ...late, figure: `${added.toFixed(1)} ms` },
+    ]
+  })
+  return { section: 'engine', options: { rounds, calls, warmUp, concurrency: CONCURRENCY }, results, targets }
+}
+
+/** An upload costs as much as so many other calls. */
+const UPLOADS = 0.1
+
+function kindsOf(place: EnginePlace): Kind[] {
+  const path = (contract: Address, uri: string) => `/offchain/${evmAddress(contract)}${uri}`
+  const reader = (name: 'WebAssembly' | 'TypeScript', target: number): Kind => {
+    const at = path(place.readers[name], PATHS.value)
+    const request: Request = { method: 'GET', path: at, headers: { accept: '*/*' } }
+    const requests = (count: number) => Array<Request>(count).fill(request)
+    return { name, target, recovery: 'pure', status: 200, requests, first: { method: 'PUT', path: at }, share: 1 }
+  }
+  const left = place.uploads[Symbol.iterator]()
+  const upload = ({ contract, id, share }: Upload): Request => {
+    const uri = `${PATHS.share}${id}`
+    const signed = { method: 'PUT' as const, uri, body: Buffer.from(share) }
+    const signer = { key: place.owner.key, now: new Date() }
+    const authorization = signSecp256k1(signed, { engine: place.engine, contract }, signer)
+    return { method: 'PUT', path: path(contract, uri), headers: { authorization }, body: share }
+  }
+  const uploads = (recovery: 'pure' | 'native'): Kind => ({
+    ...{ name: `uploads, recovery ${recovery}`, target: 400, recovery, status: 201, share: UPLOADS },
+    requests: (count) => Array.from({ length: count }, () => upload(left.next().value as Upload)),
+  })
+  return [reader('WebAssembly', 5000), reader('TypeScript', 1500), uploads('pure'), uploads('native')]
+}
+
+async function measureKind(kind: Kind, place: EnginePlace, options: EngineOptions): Promise<Result> {
+  const engine = await startEngineProcess(place, kind.recovery)
+  const program = fileURLToPath(import.meta.url)
+  const floor = await start({
+    args: [program, 'engine-floor'],
+    directory: place.directory,
+    logFile: `${place.directory}/floor.log`,
+  })
+  const count = (all: number) => Math.ceil(all * kind.share)
+  try {
+    await prepared(kind, place, engine.port)
+    for (const each of [engine, floor]) await runRound(each, kind, count(options.warmUp))
+    const rounds: [Round, Round][] = []
+    for (let round = 1; round <= options.rounds; round++) {
+      const [a, b] = [
+        await runRound(engine, kind, count(options.calls)),
+        await runRound(floor, kind, count(options.calls)),
+      ]
+      rounds.push([a, b])
+      note(`${kind.name}, round ${round}: engine ${told(a)}, floor ${told(b)}; load ${loadavg()[0]?.toFixed(1)}`)
+    }
+    const [a, b] = [medians(rounds.map(([first]) => first)), medians(rounds.map(([, second]) => second))]
+    const pace = Math.min(a.perSecond, kind.target) / 2
+    const halfLoad = { engine: await paced(engine.port, kind, pace), floor: await paced(floor.port, kind, pace) }
+    return { engine: a, floor: b, ratio: a.processorMs / b.processorMs, halfLoad }
+  } finally {
+    await Promise.all([engine.stop(), floor.stop()])
+  }
+}
+
+/** Until the engine serves the contracts; what a reader reads is stored then. */
+async function prepared({ first, requests }: Kind, { sharing }: EnginePlace, port: number): Promise<void> {
+  const connection = await openConnection(port)
+  const asked =
+    first === undefined
+      ? sharing.map((contract): Request => ({ method: 'GET', path: `/offchain/${evmAddress(contract)}/` }))
+      : [first, ...requests(1)]
+  for (const request of asked) {
+    for (;;) {
+      const { status, body } = await connection.send(request)
+      if (status === 200 || body.includes('Invalid URL')) break
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  connection.close()
+}
+
+async function runRound({ pid, port }: Running, kind: Kind, count: number): Promise<Round> {
+  const requests = kind.requests(count)
+  const queue = requests[Symbol.iterator]()
+  const connections = await Promise.all(Array.from({ length: CONCURRENCY }, () => openConnection(port)))
+  const [before, begin] = [processorTimeMs(pid), performance.now()]
+  await Promise.all(
+    connections.map(async (connection) => {
+      for (const request of queue) expect(kind, await connection.send(request))
+      connection.close()
+    }),
+  )
+  const seconds = (performance.now() - begin) / 1000
+  return { processorMs: (processorTimeMs(pid) - before) / count, perSecond: count / seconds }
+}
+
+/** So many a second, each at its time whatever became of those before it. */
+async function paced(port: number, kind: Kind, perSecond: number) {
+  const queue = kind.requests(Math.ceil(perSecond * HALF_LOAD_SECONDS)).entries()
+  const connections = await Promise.all(Array.from({ length: 2 * CONCURRENCY }, () => openConnection(port)))
+  const [latencies, begin]: [number[], number] = [[], performance.now()]
+  await Promise.all(
+    connections.map(async (connection) => {
+      for (const [at, request] of queue) {
+        const due = begin + (at * 1000) / perSecond
+        const early = due - performance.now()
+        if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
+        const sent = Math.max(due, performance.now())
+        expect(kind, await connection.send(request))
+        latencies.push(performance.now() - sent)
+      }
+      connection.close()
+    }),
+  )
+  return { p50: percentile(latencies, 50), p99: percentile(latencies, 99) }
+}
+
+function expect({ name, status }: Kind, answer: { readonly status: number; readonly body: string }): void {
+  if (answer.status !== status) throw new Error(`${name}: ${answer.status} ${answer.body}`)
+}
+
+function medians(rounds: readonly Round[]): Round {
+  const median = (of: (round: Round) => number) => percentile(rounds.map(of), 50)
+  return { processorMs: median((each) => each.processorMs), perSecond: median((each) => each.perSecond) }
+}
+
+function told({ perSecond, processorMs }: Round): string {
+  return `${perSecond.toFixed(0)}/s and ${(processorMs * 1000).toFixed(0)} us of processor each`
+}
+
+function showResults(results: Readonly<Record<string, Result>>): void {
+  const head = ['calls', 'engine, /s', 'floor', 'engine, us of processor', 'floor', 'ratio']
+  const rows = Object.entries(results).map(([name, { engine, floor, ratio }]) => [
+    name,
+    ...[engine.perSecond, floor.perSecond, engine.processorMs * 1000, floor.processorMs * 1000].map((x) =>
+      x.toFixed(0),
+    ),
+    ratio.toFixed(2),
+  ])
+  show(table(head, rows))
+  const late = Object.entries(results).map(([name, { halfLoad }]) => [
+    name,
+    ...[halfLoad.engine.p50, halfLoad.engine.p99, halfLoad.floor.p50, halfLoad.floor.p99].map((x) => x.toFixed(2)),
+  ])
+  show(table(['at half load, ms', 'engine p50', 'p99', 'floor p50', 'p99'], late))
+}
