@@ -3,9 +3,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-const SRC = join(import.meta.dirname, '..', 'src')
+const ROOT = join(import.meta.dirname, '..')
+const SRC = join(ROOT, 'src')
 
-/** Each folder of src/, and the folders it may import from beside itself. */
+/** Each folder of src/, then what stands beside it, and the folders each may import from beside itself. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   codec: [],
   memory: [],
@@ -43,12 +44,27 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'keys',
     'protocol',
     'codec',
+    'sdk/client',
+    'components/artifacts',
   ],
+  'sdk/client': ['chain', 'offchain', 'codec', 'components/key-management'],
+  'sdk/component': ['offchain', 'codec'],
+  'sdk/component-test': ['sdk/component', 'component', 'offchain', 'codec', 'bin'],
+  'components/artifacts': [],
+  components: [],
+  'components/hello': ['components'],
+  'components/key-management': ['components'],
+  'components/secret-sharing': ['components'],
 }
+
+/** What stands beside src/: each of its folders has a row. */
+const BESIDE = ['sdk', 'components']
+/** Of components: what tests use, and what is written in AssemblyScript. */
+const NOT_HELD = /^components\/(test|[^/]+\/assembly)(\/|$)/
 
 /** Parts of Node that reach outside the process, and the only files that may have them. */
 const OUTSIDE = /^node:(fs|child_process|http|https|os|dgram|tls|process|readline)(\/|$)/
-const OUTSIDE_ALLOWED = /^bin\//
+const OUTSIDE_ALLOWED = /^(bin|sdk\/component-test)\//
 
 /** Packages, and the only folders that may know them. */
 const PACKAGES: Record<string, readonly string[]> = {
@@ -62,8 +78,10 @@ const PACKAGES: Record<string, readonly string[]> = {
   pino: ['bin', 'http', 'issuer', 'verifier', 'event', 'callback', 'engine'],
   qr: ['bin'],
   '@scure/base': ['keys'],
-  '@noble/curves': ['offchain', 'chain'],
-  '@noble/hashes': ['offchain', 'chain'],
+  '@noble/curves': ['offchain', 'chain', 'sdk/client', 'components/key-management'],
+  '@noble/hashes': ['offchain', 'chain', 'sdk/client', 'components/key-management', 'components/secret-sharing'],
+  '@noble/ciphers': ['components/key-management'],
+  'shamir-secret-sharing': ['sdk/client'],
   secp256k1: ['offchain'],
   'micro-eth-signer': ['chain', 'offchain'],
   '@ethereumjs/evm': ['chain'],
@@ -75,8 +93,10 @@ const PACKAGES: Record<string, readonly string[]> = {
   cborg: ['codec'],
   jose: ['keys'],
   '@photostructure/sqlite': ['store'],
-  // What stands beside src/: the compiled contracts in components/artifacts/.
-  '..': ['bin'],
+  // All that a component has of this one, by the name that authors use: sdk/component.
+  vouchsafe: ['components/hello', 'components/key-management', 'components/secret-sharing'],
+  // The compiled contracts.
+  json: ['components/artifacts'],
 }
 
 interface Import {
@@ -92,22 +112,38 @@ function filesBelow(directory: string): string[] {
   })
 }
 
-const files = filesBelow(SRC).filter((path) => path.endsWith('.ts') && !/\.(test|contract)\.ts$/.test(path))
+/** The path of a file as the table has it: from src/, or from the root where it stands beside src/. */
+const placeOf = (path: string): string => relative(ROOT, path).replace(/^src\//, '')
+
+const files = ['src', ...BESIDE]
+  .flatMap((folder) => filesBelow(join(ROOT, folder)))
+  .filter((path) => path.endsWith('.ts') && !/\.(test|contract)\.ts$/.test(path) && !NOT_HELD.test(placeOf(path)))
 const imports: Import[] = files.flatMap((path) => {
   const text = readFileSync(path, 'utf8')
   const statements = text.matchAll(/^(?:import|export)( type)? [^'"=(]*? from '([^']+)'|\bimport\('([^']+)'\)/gm)
   return [...statements].map(([, type, stated = '', called = '']) => {
     const specifier = stated || called
-    const to = specifier.startsWith('.') ? relative(SRC, join(dirname(path), specifier)) : specifier
-    return { typeOnly: type !== undefined, from: relative(SRC, path), to }
+    const to = specifier.startsWith('.') ? placeOf(join(dirname(path), specifier)) : specifier
+    return { typeOnly: type !== undefined, from: placeOf(path), to }
   })
 })
-const folderOf = (path: string): string => path.split('/')[0] ?? ''
+const folderOf = (path: string): string => {
+  const [first = '', second = ''] = path.split('/')
+  return BESIDE.includes(first) && !second.includes('.') ? `${first}/${second}` : first
+}
 const isOwn = ({ to }: Pick<Import, 'to'>): boolean => Object.hasOwn(MAY_IMPORT, folderOf(to)) && to.endsWith('.ts')
+const packageOf = (to: string): string => {
+  if (to.endsWith('.json')) return 'json'
+  return to
+    .split('/')
+    .slice(0, to.startsWith('@') ? 2 : 1)
+    .join('/')
+}
 
 describe('architecture', () => {
   it('has a row for every folder', () => {
-    expect(readdirSync(SRC).sort()).toEqual(Object.keys(MAY_IMPORT).sort())
+    const folders = [...readdirSync(SRC), ...files.map(placeOf).map(folderOf)]
+    expect([...new Set(folders)].sort()).toEqual(Object.keys(MAY_IMPORT).sort())
     expect(imports.length).toBeGreaterThan(100)
   })
 
@@ -125,15 +161,16 @@ describe('architecture', () => {
     ).toEqual([])
     const clocks = files.filter((path) => {
       const code = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
-      return /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|[^.]\bfetch\(/.test(code)
+      // Applications and components call their own `fetch`, which they were given, by that name.
+      const fetches = placeOf(path).startsWith('sdk/') ? false : /[^.]\bfetch\(/.test(code)
+      return fetches || /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/.test(code)
     })
-    expect(clocks.map((path) => relative(SRC, path)).filter((path) => !OUTSIDE_ALLOWED.test(path))).toEqual([])
+    expect(clocks.map(placeOf).filter((path) => !OUTSIDE_ALLOWED.test(path))).toEqual([])
   })
 
   it('knows each package only where the table says', () => {
     const wrong = imports.filter(({ from, to }) => {
-      const name = to.startsWith('@') ? to.split('/').slice(0, 2).join('/') : folderOf(to)
-      return !to.startsWith('node:') && !isOwn({ to }) && !PACKAGES[name]?.includes(folderOf(from))
+      return !to.startsWith('node:') && !isOwn({ to }) && !PACKAGES[packageOf(to)]?.includes(folderOf(from))
     })
     expect(wrong).toEqual([])
   })

@@ -8,7 +8,6 @@ import type { Recipient } from '../../src/offchain/authentication/signed-request
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
 import { parseEngineSignature, verifyEndorsement, verifyResponse } from '../../src/offchain/response-signature.ts'
 import { readBounded } from './bounded.ts'
-import type { CallContext, EngineAnswer } from './call.ts'
 import { EngineError } from './errors.ts'
 
 /** Keys that were seen to be an engine's: its address and the key, in hexadecimal. */
@@ -16,16 +15,27 @@ export type ResponseKeys = Map<string, string>
 
 const MAX_DOCUMENT_BYTES = 65_536
 
+interface KeyContext {
+  readonly fetch: typeof fetch
+  readonly keys: ResponseKeys
+  readonly chain: Recipient['chain']
+}
+
 interface Signed {
   readonly engine: Engine
   readonly request: HttpRequestData
   readonly recipient: Recipient & { readonly authorization: string }
-  readonly answer: Omit<EngineAnswer, 'signed'>
+  readonly answer: {
+    readonly status: number
+    readonly headers: Headers
+    readonly body: Uint8Array
+    readonly block: number | undefined
+  }
   readonly until: AbortSignal
 }
 
 /** Whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something else was signed. */
-export async function whoSigned(context: CallContext, signed: Signed): Promise<boolean> {
+export async function whoSigned(context: KeyContext, signed: Signed): Promise<boolean> {
   const { engine, request, recipient, answer } = signed
   const header = answer.headers.get('x-engine-signature')
   if (header === null) return false
@@ -61,7 +71,7 @@ export async function whoSigned(context: CallContext, signed: Signed): Promise<b
 }
 
 /** The key that the engine shows, when its identity endorsed it. Rejects when it shows nothing that can be read. */
-async function endorsedKey({ fetch, chain }: CallContext, { engine, until }: Signed): Promise<string | undefined> {
+async function endorsedKey({ fetch, chain }: KeyContext, { engine, until }: Signed): Promise<string | undefined> {
   const response = await fetch(`${engine.endpoint}/engine`, { redirect: 'manual', signal: until, credentials: 'omit' })
   const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)
   const text = new TextDecoder().decode(document)

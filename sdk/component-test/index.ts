@@ -6,31 +6,14 @@
 
 import { readComponent } from '../../src/bin/component/bundle.ts'
 import { DEFAULT_LIMITS, startRuntime } from '../../src/bin/component/places.ts'
-import type { Hook, RuntimeLimits } from '../../src/component/runtime.ts'
+import type { Hook } from '../../src/component/runtime.ts'
 import { type Address, parseAddress } from '../../src/offchain/address.ts'
 import { type HttpRequestData, type HttpResponseData, headerValue } from '../../src/offchain/http-data.ts'
-import { type HarnessState, newState, outcomeOf, type Storage, type Transaction } from './state.ts'
+import type { Options, Storage } from './options.ts'
+import { type HarnessState, newState, outcomeOf, type Transaction } from './state.ts'
 
-export type { Storage, Transaction } from './state.ts'
-
-export interface Options {
-  /** The contract's address; `0x11…` unless given. */
-  readonly contract?: string
-  /** The address of the engine that runs the component; `0x22…` unless given. */
-  readonly engine?: string
-  readonly chain?: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
-  readonly now?: Date
-  readonly limits?: Partial<RuntimeLimits>
-  /** Milliseconds for each call; 5,000 unless given. */
-  readonly deadlineMs?: number
-  /** What the contract answers. Throw to have it refuse. */
-  readonly read?: (input: Uint8Array) => Uint8Array
-  /** Who is out there. Nobody unless given: status 600. */
-  readonly fetch?: (request: HttpRequestData) => HttpResponseData
-  readonly config?: Readonly<Record<string, string>>
-  /** What is in storage when the test begins. */
-  readonly storage?: Storage
-}
+export type { Options, Storage } from './options.ts'
+export type { Transaction } from './state.ts'
 
 export interface TestRequest {
   /** GET unless given. */

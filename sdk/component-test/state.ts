@@ -1,20 +1,12 @@
 /** The engine that a test imagines: what it keeps, and how the outcome of a call changes it. */
 import type { Host, Outcome, TimerState } from '../../src/component/runtime.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
-import type { Options } from './index.ts'
+import type { Options, Storage } from './options.ts'
 
 export interface Transaction {
   readonly payload: Uint8Array
   /** 0: as much as it needs. */
   readonly gas: bigint
-}
-
-/** Texts stand for their UTF-8. */
-export interface Storage {
-  get(bucket: string | Uint8Array, key: string | Uint8Array): Uint8Array | undefined
-  set(bucket: string | Uint8Array, key: string | Uint8Array, value: string | Uint8Array): void
-  delete(bucket: string | Uint8Array, key: string | Uint8Array): void
-  readonly size: number
 }
 
 export interface DueTimer {

@@ -1,0 +1,30 @@
+/** What a test decides of the engine that it imagines. */
+import type { RuntimeLimits } from '../../src/component/runtime.ts'
+import type { HttpRequestData, HttpResponseData } from '../../src/offchain/http-data.ts'
+
+/** Texts stand for their UTF-8. */
+export interface Storage {
+  get(bucket: string | Uint8Array, key: string | Uint8Array): Uint8Array | undefined
+  set(bucket: string | Uint8Array, key: string | Uint8Array, value: string | Uint8Array): void
+  delete(bucket: string | Uint8Array, key: string | Uint8Array): void
+  readonly size: number
+}
+
+export interface Options {
+  /** The contract's address; `0x11…` unless given. */
+  readonly contract?: string
+  /** The address of the engine that runs the component; `0x22…` unless given. */
+  readonly engine?: string
+  readonly chain?: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
+  readonly now?: Date
+  readonly limits?: Partial<RuntimeLimits>
+  /** Milliseconds for each call; 5,000 unless given. */
+  readonly deadlineMs?: number
+  /** What the contract answers. Throw to have it refuse. */
+  readonly read?: (input: Uint8Array) => Uint8Array
+  /** Who is out there. Nobody unless given: status 600. */
+  readonly fetch?: (request: HttpRequestData) => HttpResponseData
+  readonly config?: Readonly<Record<string, string>>
+  /** What is in storage when the test begins. */
+  readonly storage?: Storage
+}
