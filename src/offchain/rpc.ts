@@ -4,6 +4,7 @@
  * the sandbox, and so knows nothing of Node.
  */
 import { malformed } from '../codec/malformed.ts'
+import { utf8Text } from '../codec/utf8.ts'
 
 /** Appends to a growing buffer. */
 export interface Writer {
@@ -110,7 +111,7 @@ export function reader(input: Uint8Array): Reader {
       return input.subarray(start, start + length)
     },
     bytes: () => self.raw(self.u32()),
-    text: () => textOf(self.bytes()),
+    text: () => utf8Text(self.bytes()),
     list: (read) => {
       const count = self.u32()
       // Each item takes at least a byte: what announces more than there is does not make us try.
@@ -131,12 +132,3 @@ export function reader(input: Uint8Array): Reader {
 }
 
 const encoder = new TextEncoder()
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function textOf(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return malformed('a text is not UTF-8')
-  }
-}

@@ -4,6 +4,7 @@
  */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { malformed } from '../../codec/malformed.ts'
+import { utf8Text } from '../../codec/utf8.ts'
 import { type Address, addressOf } from '../../offchain/address.ts'
 
 const WORD = 32
@@ -49,7 +50,7 @@ export function abiReader(bytes: Uint8Array): AbiReader {
       const length = abiReader(rest).number(0)
       if (length > maxBytes) return malformed(`a text is longer than ${maxBytes} bytes`)
       if (WORD + length > rest.length) return malformed('it ends too early')
-      return textOf(rest.subarray(WORD, WORD + length))
+      return utf8Text(rest.subarray(WORD, WORD + length))
     },
     at: (index) => abiReader(from(index)),
     array: (index, most) => {
@@ -58,15 +59,5 @@ export function abiReader(bytes: Uint8Array): AbiReader {
       if (length > most) return malformed(`a list has more than ${most} elements`)
       return { length, elements: abiReader(rest.subarray(WORD)) }
     },
-  }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function textOf(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return malformed('a text is not UTF-8')
   }
 }
