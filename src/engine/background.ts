@@ -3,6 +3,7 @@
  * changed (once for many changes, and once at the start), and its timers when they are due.
  */
 import { ComponentError } from '../component/runtime.ts'
+import { addressOf } from '../offchain/address.ts'
 import { reader } from '../offchain/rpc.ts'
 import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
@@ -125,7 +126,7 @@ async function askEngines(context: EngineContext, entry: Entry): Promise<void> {
 function readEngines(result: Uint8Array): readonly string[] {
   const from = reader(result)
   return from.list((each) => {
-    const address = Buffer.from(each.raw(21)).toString('hex')
+    const address = addressOf(each.raw(21))
     each.text()
     return address
   })

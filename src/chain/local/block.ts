@@ -5,6 +5,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
+import { data } from '../evm/values.ts'
 
 export interface StoredBlock {
   readonly number: number
@@ -35,7 +36,7 @@ export function hashed(block: StoredBlock): HashedBlock {
     transaction?.raw ?? null,
     transaction?.from ?? null,
   ])
-  return { ...block, hash: `0x${Buffer.from(keccak_256(Buffer.from(content))).toString('hex')}` }
+  return { ...block, hash: data(keccak_256(Buffer.from(content))) }
 }
 
 export function writeBlock({ hash, number, parent, time, chainId, transaction }: HashedBlock): string {

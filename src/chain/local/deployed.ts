@@ -1,6 +1,7 @@
 /** Which contracts there are on a local chain: those that a transaction made. What contracts make by themselves is not among them. */
 import { type Address, parseAddress } from '../../offchain/address.ts'
 import type { Block } from '../chain.ts'
+import { quantity } from '../evm/values.ts'
 import type { JsonRpc } from '../json-rpc.ts'
 
 /** Reads each block once; the blocks of a local chain stay as they are. */
@@ -9,7 +10,7 @@ export function deployedContracts(rpc: JsonRpc): (block: Block) => Promise<reado
   let next = 0
   return async ({ number }) => {
     for (; next <= number; next++) {
-      const block = (await rpc('eth_getBlockByNumber', [`0x${next.toString(16)}`, false])) as Shown | null
+      const block = (await rpc('eth_getBlockByNumber', [quantity(next), false])) as Shown | null
       const made: string[] = []
       for (const hash of block?.transactions ?? []) {
         const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as Receipt | null

@@ -2,6 +2,7 @@
 import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
 import { createEVM, type EVM } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
+import { data as shown } from '../evm/values.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import type { View } from './state.ts'
 
@@ -111,9 +112,9 @@ async function run(
     returned: execResult.returnValue,
     created: exceptionError === undefined ? createdAddress?.toString() : undefined,
     logs: (execResult.logs ?? []).map(([address, topics, data]) => ({
-      address: hex(address),
-      topics: topics.map(hex),
-      data: hex(data),
+      address: shown(address),
+      topics: topics.map(shown),
+      data: shown(data),
     })),
   }
 }
@@ -149,8 +150,4 @@ function addressOf(text: string): Address {
 
 function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text.slice(2), 'hex'))
-}
-
-function hex(bytes: Uint8Array): string {
-  return `0x${Buffer.from(bytes).toString('hex')}`
 }

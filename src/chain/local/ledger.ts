@@ -5,6 +5,7 @@
  */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { MalformedError } from '../../codec/malformed.ts'
+import { data } from '../evm/values.ts'
 import { type HashedBlock, hashed, readBlock, type StoredBlock, writeBlock } from './block.ts'
 import { createMachine, type Machine, type Result, type Surroundings } from './execute.ts'
 import type { BlockFiles } from './files.ts'
@@ -51,7 +52,7 @@ export async function openLedger(files: BlockFiles, now: () => Date): Promise<Le
 /** Two chains are never the same, so that what was signed for one is worth nothing on another. Wallets take up to 52 bits. */
 function genesis(now: Date): HashedBlock {
   const chainId = Buffer.from(randomBytes(6)).readUIntBE(0, 6).toString()
-  const parent = `0x${Buffer.from(randomBytes(32)).toString('hex')}`
+  const parent = data(randomBytes(32))
   return hashed({ number: 0, parent, time: secondsOf(now), chainId })
 }
 
