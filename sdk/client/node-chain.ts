@@ -1,8 +1,8 @@
 /** The chain of an application: over the JSON-RPC of a node, by `fetch`, in Node and in browsers. */
 import { ChainError } from '../../src/chain/chain.ts'
 import { chainIdOf, type EvmChain, evmChain } from '../../src/chain/evm/evm.ts'
-import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
-import { isObject, type Json, own, parseJson } from '../../src/codec/json.ts'
+import { type JsonRpc, readResult, writeQuestion } from '../../src/chain/json-rpc.ts'
+import type { Json } from '../../src/codec/json.ts'
 import { readBounded } from './bounded.ts'
 
 export interface NodeChainOptions {
@@ -28,7 +28,7 @@ function fetchJsonRpc(url: string, { fetch, deadlineMs = DEADLINE_MS }: NodeChai
     id += 1
     const signal = AbortSignal.timeout(deadlineMs)
     const headers = { 'content-type': 'application/json' }
-    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const body = writeQuestion(id, method, params)
     const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' })
     return resultOf(await readBounded(response, MAX_ANSWER_BYTES, signal), id)
   }
@@ -36,15 +36,7 @@ function fetchJsonRpc(url: string, { fetch, deadlineMs = DEADLINE_MS }: NodeChai
 
 function resultOf(bytes: Uint8Array | undefined, id: number): Json {
   if (bytes === undefined) throw new ChainError('the answer of its node is too large')
-  const answer = parseJson(new TextDecoder().decode(bytes))
-  const [error, result] = isObject(answer) ? [own(answer, 'error'), own(answer, 'result')] : []
-  if (isObject(error)) {
-    const [code, message] = [own(error, 'code'), own(error, 'message')]
-    const said = typeof message === 'string' ? message : 'it does not say why'
-    throw new JsonRpcError(typeof code === 'number' ? code : 0, said, own(error, 'data'))
-  }
-  if (result === undefined || !isObject(answer) || own(answer, 'id') !== id) {
-    throw new ChainError('its node answers with no JSON-RPC')
-  }
+  const result = readResult(new TextDecoder().decode(bytes), id)
+  if (result === undefined) throw new ChainError('its node answers with no JSON-RPC')
   return result
 }

@@ -2,6 +2,8 @@
  * JSON-RPC 2.0 as chains speak it: a method and its parameters in, the `result` out. Who answers is not said here: a server
  * (`bin/chain/json-rpc-http.ts`), or a directory of blocks (`local/`).
  */
+import { isObject, type Json, own, parseJson } from '../codec/json.ts'
+import { orUndefined } from '../codec/malformed.ts'
 
 /** Rejects with a {@link JsonRpcError} when it was answered with an error, and with any other when there was no answer. */
 export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>
@@ -17,4 +19,22 @@ export class JsonRpcError extends Error {
     this.code = code
     this.data = data
   }
+}
+
+/** What is posted to a server. */
+export function writeQuestion(id: number, method: string, params: readonly unknown[]): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params })
+}
+
+/** The `result` of an answer to question `id`; undefined when the text is no such answer. Throws a {@link JsonRpcError}. */
+export function readResult(text: string, id: number): Json | undefined {
+  const answer = orUndefined(() => parseJson(text))
+  if (!isObject(answer)) return undefined
+  const error = own(answer, 'error')
+  if (isObject(error)) {
+    const [code, message] = [own(error, 'code'), own(error, 'message')]
+    const said = typeof message === 'string' ? message : 'it does not say why'
+    throw new JsonRpcError(typeof code === 'number' ? code : 0, said, own(error, 'data'))
+  }
+  return own(answer, 'id') === id ? own(answer, 'result') : undefined
 }

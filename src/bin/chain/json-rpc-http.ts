@@ -1,7 +1,7 @@
 /** JSON-RPC of a server over HTTP: bounded in time and size, and asked again when the connection fails. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
-import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
+import { type JsonRpc, readResult, writeQuestion } from '../../chain/json-rpc.ts'
+import type { Json } from '../../codec/json.ts'
 import { type Outbound, OutboundError, type OutboundRequest, type OutboundResponse } from '../../http/outbound.ts'
 
 const TIMEOUT_MS = 10_000
@@ -35,7 +35,7 @@ export function httpJsonRpc(
   }
   return (method, params) => {
     last += 1
-    return attempt(JSON.stringify({ jsonrpc: '2.0', id: last, method, params }), last, pausesMs)
+    return attempt(writeQuestion(last, method, params), last, pausesMs)
   }
 }
 
@@ -57,24 +57,7 @@ function mayPass(error: unknown): boolean {
 }
 
 function resultOf({ status, body }: OutboundResponse, id: number): Json {
-  const answer = parsed(status, body)
-  const error = own(answer, 'error')
-  if (isObject(error)) {
-    const [code, message] = [own(error, 'code'), own(error, 'message')]
-    const said = typeof message === 'string' ? message : 'it does not say why'
-    throw new JsonRpcError(typeof code === 'number' ? code : 0, said, own(error, 'data'))
-  }
-  const result = own(answer, 'result')
-  if (result === undefined || own(answer, 'id') !== id) throw new Error('its node answers with no JSON-RPC')
+  const result = readResult(Buffer.from(body).toString('utf8'), id)
+  if (result === undefined) throw new Error(`its node answers with status ${status} and no JSON-RPC`)
   return result
-}
-
-function parsed(status: number, body: Uint8Array): Record<string, Json> {
-  try {
-    const answer = parseJson(Buffer.from(body).toString('utf8'))
-    if (isObject(answer)) return answer
-  } catch {
-    // Whatever it is, it is none.
-  }
-  throw new Error(`its node answers with status ${status} and no JSON-RPC`)
 }
