@@ -1,7 +1,7 @@
 /** Who the engine is: a secp256k1 key, from which its address, its storage keys and the endorsement of its answers come. */
-import { createHmac, createPrivateKey, type KeyObject } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
-import { deriveSecret } from '../keys/file-signer.ts'
+import { deriveSecret, kindOf, readAnyPrivateKey } from '../keys/file-signer.ts'
 import type { Address } from '../offchain/address.ts'
 
 export interface Identity {
@@ -12,14 +12,8 @@ export interface Identity {
 
 /** The key of a PEM text. Throws a MalformedError that says what it is instead. */
 export function readIdentity(pem: string): Identity {
-  if (pem.includes('ENCRYPTED')) malformed('it is encrypted with a passphrase, which is not supported')
-  let key: KeyObject
-  try {
-    key = createPrivateKey(pem)
-  } catch {
-    return malformed('it holds no private key in PEM')
-  }
-  const kind = key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? 'unknown'
+  const key = readAnyPrivateKey(pem)
+  const kind = kindOf(key)
   if (kind !== 'secp256k1') malformed(`it holds a key of type ${kind}; an engine signs transactions with secp256k1`)
   const { d = '' } = key.export({ format: 'jwk' })
   return { key, privateKey: Buffer.from(d, 'base64url') }

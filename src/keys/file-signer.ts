@@ -9,18 +9,26 @@ import type { Signer } from './signer.ts'
 
 /** The private key in a PEM text. Throws a MalformedError that says what it is instead of a key that signs here. */
 export function readPrivateKey(pem: string): KeyObject {
+  const key = readAnyPrivateKey(pem)
+  if (algorithmOf(key) === undefined) {
+    malformed(`it holds a key of type ${kindOf(key)}, and only EC on P-256, P-384 or P-521 and Ed25519 are supported`)
+  }
+  return key
+}
+
+/** The same of any kind. Throws a MalformedError where there is none. */
+export function readAnyPrivateKey(pem: string): KeyObject {
   if (pem.includes('ENCRYPTED')) malformed('it is encrypted with a passphrase, which is not supported')
-  let key: KeyObject
   try {
-    key = createPrivateKey(pem)
+    return createPrivateKey(pem)
   } catch {
     return malformed('it holds no private key in PEM')
   }
-  if (algorithmOf(key) === undefined) {
-    const kind = key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? 'unknown'
-    malformed(`it holds a key of type ${kind}, and only EC on P-256, P-384 or P-521 and Ed25519 are supported`)
-  }
-  return key
+}
+
+/** Its curve, or what else it is, for messages. */
+export function kindOf({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject): string {
+  return asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType ?? 'unknown'
 }
 
 /** Signs with `key`, by its algorithm; `chain` are its certificates, its own first, or none for a wallet. */
