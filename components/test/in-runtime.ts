@@ -1,33 +1,13 @@
 /** A component run as an engine runs it: its bytes, in the sandbox. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { createPool } from '../../src/component/pool.ts'
+import { DEFAULT_LIMITS, startRuntime } from '../../src/bin/component/places.ts'
 import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import type { Run, Signing } from './device.ts'
 
-const LIMITS = {
-  memoryBytes: 64 * 1024 * 1024,
-  moduleBytes: 8 * 1024 * 1024,
-  logBytes: 64 * 1024,
-  responseBytes: 1024 * 1024,
-  storageKeyBytes: 1024,
-  storageValueBytes: 1024 * 1024,
-  transactions: 16,
-  timers: 32,
-  randomBytes: 64 * 1024,
-  outboundRequests: 5,
-}
-
 /** Two workers, and how requests to it are signed. */
 export async function inRuntime(bytes: Uint8Array) {
-  const runtime = await createPool({
-    workers: 2,
-    limits: LIMITS,
-    workerFile: join(WORKER_DIRECTORY, 'component-worker.cjs'),
-    quickjs: readFileSync(join(WORKER_DIRECTORY, 'quickjs.wasm')),
-  })
+  const runtime = await startRuntime(2, DEFAULT_LIMITS, WORKER_DIRECTORY)
   const component = { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
   const run: Run = (call, host) => runtime.run({ ...call, component }, host)
   return { run, authorize, stop: () => runtime.close() }
