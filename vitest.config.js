@@ -16,7 +16,8 @@ const BOTH = [
   'test/e2e/{audit,drafts,idempotency,issuance,retention,status,status-processes,verification}.test.ts',
 ]
 
-const shared = { isolate: false, testTimeout: 20_000 }
+// Some hooks build the command, or start a database or a chain.
+const shared = { isolate: false, testTimeout: 20_000, hookTimeout: 30_000 }
 
 export default defineConfig({
   test: {
@@ -38,7 +39,6 @@ export default defineConfig({
           ...shared,
           name: 'postgresql',
           include: [...POSTGRESQL, ...BOTH],
-          hookTimeout: 30_000,
           globalSetup: ['test/support/postgres-setup.ts'],
           setupFiles: ['test/support/on-postgresql.ts'],
         },

@@ -1,11 +1,12 @@
 /** The client with three engines over HTTP, on a local chain, of which some misbehave. */
 import { createHash, randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { filesBelow } from '../../test/support/command.ts'
 import { behave, forgetDeleted, type Misbehaviour, startEngines, type TestEngines } from '../../test/support/engines.ts'
 import { downloadSecret } from './download.ts'
 import { type EngineClient, engineClient } from './engine-client.ts'
@@ -60,10 +61,6 @@ const caught = (promise: Promise<unknown>): Promise<SharingError> =>
       throw error
     },
   )
-const filesBelow = (directory: string): string[] =>
-  readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
 const codes = (errors: readonly EngineError[]) => errors.map(({ engine, code }) => [engine.address, code])
 
 describe('a shared secret', () => {
@@ -79,7 +76,7 @@ describe('a shared secret', () => {
     const id = await shared()
     await downloadSecret(owner, { id })
     const published = filesBelow(world.directory)
-      .map((file) => readFileSync(file, 'latin1'))
+      .map((name) => readFileSync(join(world.directory, name), 'latin1'))
       .join('\n')
     for (const { shares } of world.engines) {
       const share = shares.get(String(id)) ?? expect.unreachable('an engine has no share')

@@ -13,10 +13,12 @@ export const COMMAND = join(ROOT, 'dist', 'vouchsafe.cjs')
 
 /** Builds the command unless it is newer than every source. */
 export function buildCommand(): void {
-  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.ts'),
+  const sources = ['src', 'sdk', 'components'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(ts|json)$/.test(name))
+      .map((name) => join(ROOT, folder, name)),
   )
-  const newest = Math.max(...sources.map((name) => statSync(join(ROOT, 'src', name)).mtimeMs))
+  const newest = Math.max(...sources.map((path) => statSync(path).mtimeMs))
   if (existsSync(COMMAND) && statSync(COMMAND).mtimeMs > newest) return
   execFileSync(process.execPath, [join(ROOT, 'build', 'bundle.js')], { stdio: 'inherit' })
 }
