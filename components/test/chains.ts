@@ -1,15 +1,27 @@
 /** The chains that a suite of contracts runs on: each only what answers JSON-RPC. */
+import { join } from 'node:path'
+import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
+import { createOutbound } from '../../src/bin/outbound.ts'
 import type { BlockFiles } from '../../src/chain/local/files.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { startHardhat } from '../../test/support/hardhat.ts'
 import type { JsonRpc } from './evm.ts'
-import { startHardhat } from './hardhat.ts'
 
 export interface TestChain {
   readonly name: string
   readonly start: () => Promise<{ readonly rpc: JsonRpc; readonly stop: () => Promise<void> }>
 }
 
-export const hardhatNode: TestChain = { name: 'hardhat node', start: startHardhat }
+/** Where nobody needs a balance. */
+const FREE = join(import.meta.dirname, 'hardhat.config.cjs')
+
+export const hardhatNode: TestChain = {
+  name: 'hardhat node',
+  start: async () => {
+    const { url, stop } = await startHardhat(undefined, FREE)
+    return { rpc: httpJsonRpc(url, createOutbound()), stop }
+  },
+}
 
 export const localChain: TestChain = {
   name: 'the local chain',

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 
 const DIRECTORY = join(import.meta.dirname, '..', 'contracts')
+const CONFIG = join(DIRECTORY, 'hardhat.config.cjs')
 
 /** Of Hardhat's first account, whose private key is in its documentation; it has money on every such chain. */
 export const HARDHAT_KEY = Buffer.from('ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80', 'hex')
@@ -15,10 +16,11 @@ export interface Hardhat {
   stop(): Promise<void>
 }
 
-export async function startHardhat(port?: number): Promise<Hardhat> {
+export async function startHardhat(port?: number, config = CONFIG): Promise<Hardhat> {
   const chosen = port ?? (await freePort())
   const cli = join(DIRECTORY, 'node_modules', 'hardhat', 'internal', 'cli', 'cli.js')
-  const child = spawn(process.execPath, [cli, 'node', '--hostname', '127.0.0.1', '--port', chosen.toString()], {
+  const words = ['--config', config, 'node', '--hostname', '127.0.0.1', '--port', chosen.toString()]
+  const child = spawn(process.execPath, [cli, ...words], {
     cwd: DIRECTORY,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, CI: 'true', HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true', NODE_NO_WARNINGS: '1' },
