@@ -175,7 +175,7 @@ describe('vouchsafe demo', () => {
   it('leaves no engine behind when it is stopped while they run', async () => {
     const running = await start()
     await running.says('Engine C was killed')
-    const urls = [...running.output().matchAll(/[ABC] (http:\/\/127\.0\.0\.1:\d+)/g)].map(([, url = '']) => url)
+    const urls = [...running.output().matchAll(/[ABC]\s+(http:\/\/127\.0\.0\.1:\d+)/g)].map(([, url = '']) => url)
     expect(urls).toHaveLength(3)
     expect(await running.stop('SIGINT')).toBe(130)
     for (const url of urls) await expect(fetch(`${url}/health/live`)).rejects.toThrow()
