@@ -26,7 +26,30 @@ describe('links', () => {
       .filter((target) => !existsSync(join(ROOT, dirname(page), target)))
     expect(missing).toEqual([])
   })
+
+  it.each(pages)('of %s to a heading lead to one', (page) => {
+    const text = readFileSync(join(ROOT, page), 'utf8')
+    const targets = [...text.matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].map(([, file = '', heading = '']) => ({
+      file,
+      heading,
+    }))
+    const missing = targets.filter(({ file, heading }) => {
+      const target = file === '' ? page : join(dirname(page), file)
+      return target.endsWith('.md') && !headingsOf(readFileSync(join(ROOT, target), 'utf8')).includes(heading)
+    })
+    expect(missing).toEqual([])
+  })
 })
+
+/** As they are linked to: in small letters, with hyphens for spaces and no punctuation. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
 
 describe('the rules of the given interface', () => {
   const rows = readFileSync(join(ROOT, 'docs/requirements.md'), 'utf8')
@@ -109,6 +132,45 @@ describe('the README by hand', () => {
     expect(status.status).toBe('VERIFICATION_SUCCEEDED')
     expect(status.result.credentials.card[0].claims.credentialSubject).toEqual({ given_name: 'Ada' })
   }, 60_000)
+})
+
+describe('a component of your own, in ten minutes', () => {
+  const children: ChildProcess[] = []
+  afterAll(() => {
+    for (const child of children) child.kill('SIGTERM')
+  })
+
+  it('is written, deployed, called, tested and changed with the commands as they stand there', async () => {
+    const [, walk = ''] = readFileSync(join(ROOT, 'docs/engine.md'), 'utf8').split('## A component of your own')
+    const blocks = [...(walk.split('\n## ')[0] ?? '').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block ?? '')
+    expect(blocks).toHaveLength(7)
+    const [init = '', engine = '', write = '', deploy = '', call = '', testIt = '', change = ''] = blocks
+
+    const place = mkdtempSync(join(tmpdir(), 'vouchsafe-engine-walk-'))
+    // Node and the bundler look for their packages from where the files really are.
+    symlinkSync(join(ROOT, 'dist'), join(place, 'dist'))
+    const port = await freePort()
+    const moved = (text: string): string => text.replaceAll('localhost:8400', `localhost:${port}`)
+    await shell(init, place)
+    const file = join(place, 'try/engine/conf/server.json')
+    writeFileSync(file, JSON.stringify({ ...(JSON.parse(moved(readFileSync(file, 'utf8'))) as object), port }))
+    await listening(engine, place, children)
+
+    const output = await shell(moved(`${write}\n${deploy}\n${call}\n${testIt}\n${change}\necho "$CONTRACT"`), place)
+    expect(output).toContain('{"name":"ada","visits":1}\n{"name":"ada","visits":2}\n{"name":"ada","visits":2}\n')
+    expect(walk).toContain('The last answer is `{"name":"ada","visits":2}`')
+    expect(output).toMatch(/✔ counts visitors/)
+    expect(output).toMatch(/Done, in block 2\.\n0x[0-9a-f]{40}\n$/)
+
+    // The new version takes longer names, and has what the old one stored.
+    const contract = output.trim().split('\n').at(-1) ?? ''
+    const answer = async (name: string): Promise<unknown> => {
+      const response = await fetch(`http://localhost:${port}/offchain/${contract}/${name}`)
+      return response.ok ? response.json() : response.status
+    }
+    await expect.poll(() => answer('a'.repeat(50)), { timeout: 10_000 }).toMatchObject({ visits: 0 })
+    expect(await answer('ada')).toEqual({ name: 'ada', visits: 2 })
+  }, 90_000)
 })
 
 async function shell(script: string, cwd: string): Promise<string> {

@@ -23,9 +23,10 @@ export async function nodeChain(url: string, options: NodeChainOptions): Promise
 }
 
 function fetchJsonRpc(url: string, { fetch, deadlineMs = DEADLINE_MS }: NodeChainOptions): JsonRpc {
-  let id = 0
+  let last = 0
   return async (method, params) => {
-    id += 1
+    last += 1
+    const id = last
     const signal = AbortSignal.timeout(deadlineMs)
     const headers = { 'content-type': 'application/json' }
     const body = writeQuestion(id, method, params)

@@ -1,5 +1,5 @@
 /** `vouchsafe chain`, as a person uses it. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runChain } from '../../src/bin/chain/chain.ts'
@@ -30,10 +30,15 @@ describe('vouchsafe chain', () => {
       const engines = `[{"engine": "${ENGINE}", "endpoint": ""}]`
       expect((await chain('send', address, 'setEngines', engines)).stdout).toBe('Done, in block 3.\n')
       expect(JSON.parse((await chain('call', address, 'engines', '--json')).stdout)).toEqual(JSON.parse(engines))
+      writeFileSync(join(cwd, 'hallo.js'), 'hallo')
+      const changed = await chain('send', address, 'setComponent', '--component', 'hallo.js')
+      expect(changed.stdout).toBe('Done, in block 4.\n')
+      const hallo = 'd3751d33f9cd5049c4af2b462735457e4d3baf130bcbb87f389e349fbaeb20b9'
+      expect(readFileSync(join(cwd, 'data/chain/components', hallo), 'utf8')).toBe('hallo')
       const signature = 'component() view returns (bytes32, string)'
-      expect(JSON.parse((await chain('call', address, signature)).stdout)).toEqual([`0x${component}`, ''])
-      expect((await chain('mine')).stdout).toMatch(/^Block 4, /)
-      expect((await chain('show')).stdout).toMatch(/^Chain \d+ in data\/chain, at block 4 of /)
+      expect(JSON.parse((await chain('call', address, signature)).stdout)).toEqual([`0x${hallo}`, ''])
+      expect((await chain('mine')).stdout).toMatch(/^Block 5, /)
+      expect((await chain('show')).stdout).toMatch(/^Chain \d+ in data\/chain, at block 5 of /)
       const refused = await chain('send', address, 'nothing')
       expect(refused).toMatchObject({
         status: 2,
@@ -51,7 +56,24 @@ describe('vouchsafe chain', () => {
       /There is no contract Nothing\. Those that come with us: .*Component/,
     ],
     ['a file that is no contract', ['deploy', 'own.json'], /own\.json is no compiled contract/],
-    ['an engine without address', ['deploy', 'Component', '--engine', 'http://x'], /--engine http:\/\/x: it must be/],
+    [
+      'an engine that is not there',
+      ['deploy', 'Component', '--engine', 'http://127.0.0.1:1'],
+      /--engine http:\/\/127\.0\.0\.1:1: no engine answers there; start it, or give/,
+    ],
+    ['an engine without URL', ['deploy', 'Component', '--engine', `${ENGINE}=localhost:1`], /it must be a URL, or an/],
+    [
+      'no component there',
+      ['deploy', 'Component', '--component', 'no.js'],
+      /--component no\.js cannot be read \(ENOENT\)/,
+    ],
+    [
+      'a component for another function',
+      ['send', ENGINE, 'post', '--component', 'a.js'],
+      /--component is for deploy, and/,
+    ],
+    ['no function', ['send', ENGINE], /^send takes the address of a contract, a function/],
+    ['an unknown word', ['sned'], /^there is no command chain sned/],
     ['arguments that are no list', ['deploy', 'Component', '--args', '{'], /--args must be a list in JSON/],
     ['too many arguments', ['deploy', 'Component', '--args', '[1]'], /the constructor takes 3 arguments, not 4/],
     ['an unknown function', ['send', ENGINE, 'nothing'], /No contract is known that has a function nothing/],
@@ -60,13 +82,18 @@ describe('vouchsafe chain', () => {
     ['no address', ['show', '0x12'], /0x12 is no address/],
     ['two chains', ['show', '--rpc', 'http://127.0.0.1:1', '--dir=a'], /give --dir or --rpc/],
     ['nobody there', ['show', '--rpc', 'http://127.0.0.1:1'], /the chain cannot be asked: 127\.0\.0\.1:1 takes no/],
-    ['a key that is none', ['deploy', 'Component', '--key', 'own.json'], /own\.json is no key/],
+    [
+      'a key that is none',
+      ['deploy', 'Component', '--key', 'own.json'],
+      /own\.json cannot be used as a key: it holds no private key in PEM/,
+    ],
+    ['no chain there', ['show', '--dir', '/nowhere/chain'], /There is no chain in \/nowhere\/chain: say where/],
     ['nothing', [], /^Usage:\n {2}vouchsafe chain deploy/],
   ])('%s: it says what to do', async (_, words, message) => {
     const directory = temporaryDirectory()
     const own = join(directory, 'own.json')
     writeFileSync(own, '{"abi": []}')
-    const where = words.includes('--rpc') || words.length === 0 ? [] : ['--dir', directory]
+    const where = words.includes('--rpc') || words.includes('--dir') || words.length === 0 ? [] : ['--dir', directory]
     const given = words.map((word) => (word === 'own.json' ? own : word))
     await expect(runChain([...given, ...where])).rejects.toThrow(message)
   })

@@ -3,11 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { WalletContext, WalletStore } from '../../src/wallet/context.ts'
 import { present, readRequest } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { BUNDLE, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+
+// Five processes start in each, and wait for each other.
+vi.setConfig({ testTimeout: 120_000 })
 
 /** Runs the demo with a directory for temporary files of its own, so that nothing is left behind unseen. */
 async function demo(...args: string[]) {
@@ -22,7 +25,9 @@ describe('vouchsafe demo --once', () => {
     const { status, stdout, stderr, left } = await demo('--once')
     expect([stderr, status]).toEqual(['', 0])
     expect(left).toEqual([])
-    const steps = stdout.match(/^ +(?:GET|POST) \S+ \d+$/gm)?.map((line) => line.trim().replace(/\/[\w-]{6}…/, '/ID'))
+    const steps = stdout
+      .match(/^ +(?:GET|POST|PUT) \S+ \d+$/gm)
+      ?.map((line) => line.trim().replace(/\/[\w-]{6}…/, '/ID'))
     expect(steps).toEqual([
       'POST /credential-configuration/create 201',
       'POST /issuance/oid4vci/new-session 200',
@@ -39,16 +44,22 @@ describe('vouchsafe demo --once', () => {
       'GET /presentation/oid4vp/authorization-request/ID 200',
       'POST /presentation/oid4vp/authorization-response/ID 200',
       'GET /presentation/oid4vp/status/ID 200',
+      'PUT /offchain/ID/shares/7 201',
+      'GET /offchain/ID/shares/7 200',
     ])
     expect(stdout).toMatch(
       /status: VERIFICATION_SUCCEEDED[\s\S]*passed {2,}Does the issuer certificate lead to a trust anchor\?/,
     )
     expect(stdout.match(/^ {5}passed {2,}\S/gm)?.length).toBeGreaterThanOrEqual(22)
-    const [, known] = stdout.split('The library now knows')
+    const [credential = '', secret = ''] = stdout.split('Three engines keep a secret')
+    const [, known] = credential.split('The library now knows')
     const [shown, hidden] = known?.split('and not') ?? []
     expect(shown?.trim().split(/\n +/).sort()).toEqual(['given_name: Ada', 'programme: Mathematics'])
     for (const name of ['family_name', 'birth_date', 'student_number', 'enrolled_until']) expect(hidden).toContain(name)
-    expect(stdout).toMatch(/The credential was issued, presented and verified\.\n$/)
+    expect(credential).toMatch(/The credential was issued, presented and verified\.\n+$/)
+    expect(secret.match(/recovered: the vault opens at 19:84/g)).toHaveLength(2)
+    expect(secret).toMatch(/wrong share from: engine B, http/)
+    expect(secret).toMatch(/The secret was shared, recovered without one engine, and the liar was named\.\n$/)
     // No colours where there is no terminal, and 80 columns for everything but links and paths.
     expect(stdout).not.toContain('\u001b')
     const long = stdout.split('\n').filter((line) => line.length > 80 && !/link: haip-|\/vouchsafe-/.test(line))
@@ -159,6 +170,16 @@ describe('vouchsafe demo', () => {
     const certificate = /^ +(\/.*issuer\.pem)$/m.exec(byHand)?.[1] ?? ''
     expect(existsSync(certificate)).toBe(true)
     expect(await running.stop('SIGTERM')).toBe(0)
+  })
+
+  it('leaves no engine behind when it is stopped while they run', async () => {
+    const running = await start()
+    await running.says('Engine C was killed')
+    const urls = [...running.output().matchAll(/[ABC]\s+(http:\/\/127\.0\.0\.1:\d+)/g)].map(([, url = '']) => url)
+    expect(urls).toHaveLength(3)
+    expect(await running.stop('SIGINT')).toBe(130)
+    for (const url of urls) await expect(fetch(`${url}/health/live`)).rejects.toThrow()
+    expect(readdirSync(running.temporary)).toEqual([])
   })
 
   it('leaves nothing behind when it is stopped in the middle', async () => {

@@ -14,7 +14,7 @@ export interface DemoEngine {
   readonly directory: string
   readonly url: string
   readonly address: Address
-  /** Resolves when it takes requests. */
+  /** Resolves when it takes requests. Rejects when it does not within 20 seconds. */
   start(): Promise<void>
   /** As a crash would: without a word of warning. */
   kill(): Promise<void>
@@ -22,8 +22,8 @@ export interface DemoEngine {
 
 const STARTS_WITHIN_MS = 20_000
 
-/** Makes its files and starts it. `chain` is the directory of the local chain. Rejects when it does not listen within 20 seconds. */
-export async function startEngine(name: string, home: string, chain: string, wanted: number): Promise<DemoEngine> {
+/** Makes its files; `start` starts it. `chain` is the directory of the local chain. */
+export async function makeEngine(name: string, home: string, chain: string, wanted: number): Promise<DemoEngine> {
   const directory = join(home, `engine-${name.toLowerCase()}`)
   const url = `http://127.0.0.1:${await freePort(wanted)}`
   makeDirectory(directory, 0o700)
@@ -47,7 +47,6 @@ export async function startEngine(name: string, home: string, chain: string, wan
   }
   // Whatever ends the demo ends its engines.
   process.once('exit', () => running?.kill('SIGKILL'))
-  await start()
   return { name, directory, url, address, start, kill }
 }
 

@@ -14,7 +14,7 @@ import { deploy } from '../chain/deploy.ts'
 import { componentDirectory } from '../component/places.ts'
 import { now, random } from '../effects.ts'
 import { withEngineStore } from '../engine/store.ts'
-import { type DemoEngine, startEngine } from './engines.ts'
+import { type DemoEngine, makeEngine } from './engines.ts'
 import type { Narrator } from './narrator.ts'
 
 const SECRET = 'the vault opens at 19:84'
@@ -35,7 +35,8 @@ export async function keepSecret(home: string, port: number, narrator: Narrator)
   try {
     narrator.part('Three engines keep a secret')
     const chain = join(home, 'chain')
-    for (const [at, name] of NAMES.entries()) engines.push(await startEngine(name, home, chain, port + at))
+    for (const [at, name] of NAMES.entries()) engines.push(await makeEngine(name, home, chain, port + at))
+    await Promise.all(engines.map((engine) => engine.start()))
     const [first, second, third] = engines
     if (first === undefined || second === undefined || third === undefined) return
     const scene = {
