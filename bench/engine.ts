@@ -98,7 +98,11 @@ function kindsOf(place: EnginePlace): Kind[] {
 }
 
 async function measureKind(kind: Kind, place: EnginePlace, options: EngineOptions): Promise<Result> {
-  const engine = await startEngineProcess(place, kind.recovery)
+  const engine = await startEngineProcess(
+    place,
+    kind.recovery,
+    (process.env.ENGINE_FLAGS ?? '').split(' ').filter((flag) => flag !== ''),
+  )
   const program = fileURLToPath(import.meta.url)
   const floor = await start({
     args: [program, 'engine-floor'],
