@@ -40,7 +40,7 @@ interface Kind {
   readonly recovery: 'native' | 'pure'
   readonly status: number
   /** So many requests that were not there before. */
-  readonly requests: (count: number) => readonly Request[]
+  readonly requests: (count: number, of: 'engine' | 'floor') => readonly Request[]
   readonly first?: Request
   readonly share: number
 }
@@ -50,8 +50,9 @@ const MOST_ADDED_MS = 10
 
 export async function measureEngine(options: EngineOptions): Promise<Verdict> {
   const { rounds, calls, warmUp, only, bundle } = options
-  const isSharing = 'uploads, recovery'.includes(only) || only.includes('upload')
-  const uploads = isSharing ? 2 * (rounds + 4) * Math.ceil(calls * UPLOADS) : 0
+  const recoveries = (['pure', 'native'] as const).filter((each) => uploadsBy(each).includes(only))
+  const ofEach = Math.ceil(UPLOADS * (warmUp + rounds * calls)) + (HALF_LOAD_SECONDS * UPLOADS_A_SECOND) / 2 + 2
+  const uploads = recoveries.length * ofEach
   const place = await makeEnginePlace(bundle, uploads, 'secret-sharing.wasm')
   process.on('exit', () => place.remove())
   const results: Record<string, Result> = {}
@@ -73,6 +74,11 @@ export async function measureEngine(options: EngineOptions): Promise<Verdict> {
 
 /** An upload costs as much as so many other calls. */
 const UPLOADS = 0.1
+const UPLOADS_A_SECOND = 400
+
+function uploadsBy(recovery: string): string {
+  return `uploads, recovery ${recovery}`
+}
 
 function kindsOf(place: EnginePlace): Kind[] {
   const path = (contract: Address, uri: string) => `/offchain/${evmAddress(contract)}${uri}`
@@ -91,14 +97,22 @@ function kindsOf(place: EnginePlace): Kind[] {
     return { method: 'PUT', path: path(contract, uri), headers: { authorization }, body: share }
   }
   const uploads = (recovery: 'pure' | 'native'): Kind => ({
-    ...{ name: `uploads, recovery ${recovery}`, target: 400, recovery, status: 201, share: UPLOADS },
-    requests: (count) => Array.from({ length: count }, () => upload(left.next().value as Upload)),
+    ...{ name: uploadsBy(recovery), target: UPLOADS_A_SECOND, recovery, status: 201, share: UPLOADS },
+    // The floor keeps nothing, and so can be sent the same again.
+    requests: (count, of) =>
+      Array.from({ length: count }, (_, at) =>
+        upload((of === 'floor' ? place.uploads[at % place.uploads.length] : left.next().value) as Upload),
+      ),
   })
   return [reader('WebAssembly', 5000), reader('TypeScript', 1500), uploads('pure'), uploads('native')]
 }
 
 async function measureKind(kind: Kind, place: EnginePlace, options: EngineOptions): Promise<Result> {
-  const engine = await startEngineProcess(place, kind.recovery)
+  const engine = await startEngineProcess(
+    place,
+    kind.recovery,
+    (process.env.ENGINE_FLAGS ?? '').split(' ').filter((flag) => flag !== ''),
+  )
   const program = fileURLToPath(import.meta.url)
   const floor = await start({
     args: [program, 'engine-floor'],
@@ -108,19 +122,22 @@ async function measureKind(kind: Kind, place: EnginePlace, options: EngineOption
   const count = (all: number) => Math.ceil(all * kind.share)
   try {
     await prepared(kind, place, engine.port)
-    for (const each of [engine, floor]) await runRound(each, kind, count(options.warmUp))
+    await runRound(engine, kind.requests(count(options.warmUp), 'engine'), kind)
+    await runRound(floor, kind.requests(count(options.warmUp), 'floor'), kind)
     const rounds: [Round, Round][] = []
     for (let round = 1; round <= options.rounds; round++) {
-      const [a, b] = [
-        await runRound(engine, kind, count(options.calls)),
-        await runRound(floor, kind, count(options.calls)),
-      ]
+      const a = await runRound(engine, kind.requests(count(options.calls), 'engine'), kind)
+      const b = await runRound(floor, kind.requests(count(options.calls), 'floor'), kind)
       rounds.push([a, b])
       note(`${kind.name}, round ${round}: engine ${told(a)}, floor ${told(b)}; load ${loadavg()[0]?.toFixed(1)}`)
     }
     const [a, b] = [medians(rounds.map(([first]) => first)), medians(rounds.map(([, second]) => second))]
     const pace = Math.min(a.perSecond, kind.target) / 2
-    const halfLoad = { engine: await paced(engine.port, kind, pace), floor: await paced(floor.port, kind, pace) }
+    const some = (of: 'engine' | 'floor') => kind.requests(Math.floor(pace * HALF_LOAD_SECONDS), of)
+    const halfLoad = {
+      engine: await paced(engine.port, some('engine'), pace, kind),
+      floor: await paced(floor.port, some('floor'), pace, kind),
+    }
     return { engine: a, floor: b, ratio: a.processorMs / b.processorMs, halfLoad }
   } finally {
     await Promise.all([engine.stop(), floor.stop()])
@@ -133,7 +150,7 @@ async function prepared({ first, requests }: Kind, { sharing }: EnginePlace, por
   const asked =
     first === undefined
       ? sharing.map((contract): Request => ({ method: 'GET', path: `/offchain/${evmAddress(contract)}/` }))
-      : [first, ...requests(1)]
+      : [first, ...requests(1, 'engine')]
   for (const request of asked) {
     for (;;) {
       const { status, body } = await connection.send(request)
@@ -144,8 +161,8 @@ async function prepared({ first, requests }: Kind, { sharing }: EnginePlace, por
   connection.close()
 }
 
-async function runRound({ pid, port }: Running, kind: Kind, count: number): Promise<Round> {
-  const requests = kind.requests(count)
+async function runRound({ pid, port }: Running, requests: readonly Request[], kind: Kind): Promise<Round> {
+  const count = requests.length
   const queue = requests[Symbol.iterator]()
   const connections = await Promise.all(Array.from({ length: CONCURRENCY }, () => openConnection(port)))
   const [before, begin] = [processorTimeMs(pid), performance.now()]
@@ -160,8 +177,8 @@ async function runRound({ pid, port }: Running, kind: Kind, count: number): Prom
 }
 
 /** So many a second, each at its time whatever became of those before it. */
-async function paced(port: number, kind: Kind, perSecond: number) {
-  const queue = kind.requests(Math.ceil(perSecond * HALF_LOAD_SECONDS)).entries()
+async function paced(port: number, requests: readonly Request[], perSecond: number, kind: Kind) {
+  const queue = requests.entries()
   const connections = await Promise.all(Array.from({ length: 2 * CONCURRENCY }, () => openConnection(port)))
   const [latencies, begin]: [number[], number] = [[], performance.now()]
   await Promise.all(

@@ -20,6 +20,7 @@ export function callMessage(call: Call): CallMessage {
     chain: { id: chain.id, addresses: chain.addresses },
     block: { number: block.number, time: block.time.getTime() },
     now: now.getTime(),
+    storageVersion: call.storageVersion,
     expects: hook.kind === 'http' ? 'response' : hook.kind === 'engines' ? 'engines' : 'nothing',
   }
 }

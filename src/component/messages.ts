@@ -39,6 +39,8 @@ export interface CallMessage {
   readonly block: { readonly number: number; readonly time: number }
   /** Milliseconds since 1970. */
   readonly now: number
+  /** {@link Call.storageVersion} */
+  readonly storageVersion: number | undefined
   /** What its result is to have in it. */
   readonly expects: 'response' | 'engines' | 'nothing'
 }

@@ -49,6 +49,11 @@ export interface Call {
   /** The engine's clock. */
   readonly now: Date
   readonly deadlineMs: number
+  /**
+   * Of all that the contract has stored: while it stays the same a value that was loaded once is not asked for again. Whoever gives
+   * it sees to it that no call is committed which ran across a change. Undefined: every value is asked for.
+   */
+  readonly storageVersion?: number | undefined
 }
 
 /** What a component asks in the middle of a call, and only the engine can answer. A rejection traps the component. */

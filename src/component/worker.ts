@@ -5,12 +5,17 @@
 import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { authenticate } from '../offchain/authentication/authenticate.ts'
+import { loadNative } from '../offchain/authentication/recover.ts'
 import { type Hosted, hostedCall } from './hosted.ts'
 import { loadScript, type Script } from './javascript.ts'
 import type { Answer, Ask, CallMessage, Job, Program, Report, WorkerData } from './messages.ts'
 import { BadResult, readResult } from './result.ts'
+import { storedValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
 import { runModule } from './wasm.ts'
+
+/** Of values that are remembered, whosever they are. */
+const STORED_BYTES = 8 * 1024 * 1024
 
 type Loaded = Exclude<Program, { kind: 'javascript' }> | { readonly kind: 'script'; readonly script: Script }
 
@@ -18,6 +23,7 @@ const port = parentPort as MessagePort
 const { signal, limits, quickjs } = workerData as WorkerData
 const programs = new Map<string, Program>()
 const scripts = new Map<string, Script>()
+const stored = storedValues(STORED_BYTES)
 
 function answerTo(question: Ask): Answer {
   const seen = Atomics.load(signal, 0)
@@ -40,7 +46,7 @@ function reportOn({ component, call }: Job): Report {
   try {
     const program = loaded(component)
     if (call === undefined) return { report: 'hooks', hooks: program.kind === 'script' ? program.script.hooks() : [] }
-    hosted = hostedCall(call, { limits, authenticate, random: randomBytes, ask: answerTo })
+    hosted = hostedCall(call, { limits, authenticate, random: randomBytes, ask: stored.remembering(call, answerTo) })
     const sections = sectionsOf(program, call, hosted)
     const ended = hosted.ended()
     if (ended !== undefined) throw ended
@@ -78,4 +84,5 @@ port.on('message', (job: Job) => {
   // After the answer: the engine does not wait for it.
   scripts.get(job.component)?.putBack()
 })
-port.postMessage({ report: 'ready' } satisfies Report)
+// It is there for the first request that is signed.
+void loadNative().then(() => port.postMessage({ report: 'ready' } satisfies Report))

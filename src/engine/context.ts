@@ -25,6 +25,8 @@ export interface EngineContext extends EngineEffects, CommitContext {
   readonly engine: Address
   readonly metrics: Metrics
   readonly watcher: Watcher
+  /** {@link Chain.read}, of which some answers are remembered. */
+  readonly reads: Chain['read']
   readonly bodies: Bodies
   readonly signer: ResponseSigner
 }

@@ -7,6 +7,7 @@ import { bodies } from './body.ts'
 import type { EngineConfig } from './config.ts'
 import type { EngineContext, EngineEffects } from './context.ts'
 import { kindOf } from './contract-entry.ts'
+import { rememberedReads } from './contract-reads.ts'
 import { createFences } from './fence.ts'
 import { storageIds } from './identity.ts'
 import { createMetrics, type Metrics, type Observed, observe } from './metrics.ts'
@@ -79,6 +80,7 @@ async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<
     fences: createFences(store),
     timers: createTimerBook(store),
     outbox: createOutbox({ ...effects, account, metrics }),
+    reads: rememberedReads(effects.chain),
     watcher: createWatcher({ ...effects, engine, config, metrics }),
     bodies: bodies(limits),
     signer: await createResponseSigner(identity.privateKey, chain.id, engine, now),

@@ -9,7 +9,7 @@ import type { CallTarget } from './contract-entry.ts'
 
 /** Notes in `seen` what was read from storage, for the commit. */
 export function hostOf(context: EngineContext, { entry, contract, block }: CallTarget, seen: Seen): Host {
-  const { store, chain, config, timers, metrics, ids } = context
+  const { store, config, timers, metrics, ids } = context
   const { address } = entry
   return {
     load: async (bucket, key) => {
@@ -18,7 +18,7 @@ export function hostOf(context: EngineContext, { entry, contract, block }: CallT
       seen.set(id, row && { version: row.version, bytes: row.value.bytes })
       return row && new Uint8Array(Buffer.from(row.value.value, 'base64'))
     },
-    readContract: (input) => chain.read(contract.address, input, block),
+    readContract: (input) => context.reads(contract.address, input, block),
     send: (request) => sendFor(context, request),
     configuration: (key) => config.configuration.get(key),
     timers: () => Promise.resolve(timers.of(address)),

@@ -4,7 +4,7 @@
  * the chain has them at the block that this engine looks at. Nonces are given out one after another.
  */
 import type { Logger } from 'pino'
-import type { Account, SignedTransaction } from '../chain/chain.ts'
+import type { Account, SignedTransaction, TransactionOutcome } from '../chain/chain.ts'
 import { ChainError } from '../chain/chain.ts'
 import type { Effects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
@@ -45,6 +45,8 @@ const MOST_ROWS = 10_000
 interface Known {
   /** By row: when this process sent it last. */
   readonly sent: Map<string, number>
+  /** Rows as they were read last, by id: what has the same version is not decrypted again. */
+  rows: ReadonlyMap<string, Row>
   waiting: readonly { readonly contract: Address; readonly createdAt: number }[]
   /** Whether there may be something to do, whatever the chain says. */
   isDirty: boolean
@@ -54,7 +56,14 @@ interface Known {
 
 export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
-  const known: Known = { sent: new Map(), waiting: [], isDirty: true, isBlocked: false, lookedAt: undefined }
+  const known: Known = {
+    sent: new Map(),
+    rows: new Map(),
+    waiting: [],
+    isDirty: true,
+    isBlocked: false,
+    lookedAt: undefined,
+  }
   let serial = 0
   return {
     rows: (contract, transactions) =>
@@ -88,8 +97,8 @@ export function createOutbox(context: OutboxContext): Outbox {
 async function roundOf(context: OutboxContext, known: Known): Promise<void> {
   const { store, log } = context
   try {
-    for (const row of await rowsOf(store)) if (isSigned(row)) await settle(context, row, known.sent)
-    if (await signQueued(context, await rowsOf(store), known.sent)) known.isDirty = true
+    await settle(context, (await rowsOf(store, known)).filter(isSigned), known.sent)
+    if (await signQueued(context, await rowsOf(store, known), known.sent)) known.isDirty = true
     known.isBlocked = false
   } catch (error) {
     known.isDirty = true
@@ -99,30 +108,54 @@ async function roundOf(context: OutboxContext, known: Known): Promise<void> {
     if (!known.isBlocked) log.warn(line, 'the chain does not take transactions now')
     known.isBlocked = true
   } finally {
-    known.waiting = (await rowsOf(store)).map(({ value: { contract, createdAt } }) => ({ contract, createdAt }))
+    known.waiting = (await rowsOf(store, known)).map(({ value: { contract, createdAt } }) => ({ contract, createdAt }))
   }
 }
 
 /** In the order in which they were asked for. */
-function rowsOf(store: EngineStore): Promise<readonly Row[]> {
-  return store.due('outbox', FAR, MOST_ROWS)
+async function rowsOf(store: EngineStore, known: Known): Promise<readonly Row[]> {
+  const rows = (await store.due('outbox', FAR, MOST_ROWS)).map((row) => {
+    const before = known.rows.get(row.id)
+    return before?.version === row.version ? before : { id: row.id, version: row.version, value: row.value }
+  })
+  known.rows = new Map(rows.map((row) => [row.id, row]))
+  return rows
 }
 
 function isSigned(row: Row): row is SignedRow {
   return row.value.signed !== undefined
 }
 
-/** What became of a transaction; sent once more, when that may help. */
-async function settle(context: OutboxContext, row: SignedRow, sent: Map<string, number>): Promise<void> {
-  const { account, store, log, metrics, now } = context
-  const { signed, contract } = row.value
-  const outcome = await account.outcome(signed)
-  const line = { contract, transaction: signed.hash }
-  if (outcome === 'pending') {
+/** What became of transactions; sent once more, in the order of their nonces, where that may help. */
+async function settle(context: OutboxContext, rows: readonly SignedRow[], sent: Map<string, number>): Promise<void> {
+  const { account, now } = context
+  // At once, so that what is over is written together.
+  const settled = await Promise.allSettled(
+    rows.map(async (row) => {
+      const outcome = await account.outcome(row.value.signed)
+      if (outcome !== 'pending') await conclude(context, row, outcome, sent)
+      return outcome
+    }),
+  )
+  for (const result of settled) if (result.status === 'rejected') throw result.reason
+  for (const [index, row] of rows.entries()) {
+    const { value: outcome } = settled[index] as PromiseFulfilledResult<TransactionOutcome>
     const at = sent.get(row.id)
-    if (at === undefined || now().getTime() - at > SENT_AGAIN_AFTER_MS) await submit(context, row, sent)
-    return
+    if (outcome === 'pending' && (at === undefined || now().getTime() - at > SENT_AGAIN_AFTER_MS)) {
+      await submit(context, row, sent)
+    }
   }
+}
+
+async function conclude(
+  context: OutboxContext,
+  row: SignedRow,
+  outcome: Exclude<TransactionOutcome, 'pending'>,
+  sent: Map<string, number>,
+): Promise<void> {
+  const { store, log, metrics } = context
+  const { signed, contract } = row.value
+  const line = { contract, transaction: signed.hash }
   metrics.transactions.inc({ outcome })
   sent.delete(row.id)
   if (outcome === 'included') {
@@ -154,7 +187,10 @@ async function submit({ account, log, now }: OutboxContext, row: SignedRow, sent
   }
 }
 
-/** Signs and sends what has no nonce yet, one after another. Gives whether some of it has to wait for the rest. */
+/**
+ * Signs what has no nonce yet, one after another, writes that down, and sends it. Gives whether another was first with a row, so that
+ * all of it is looked at again.
+ */
 async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Map<string, number>): Promise<boolean> {
   const { account, store } = context
   const queued = rows.filter((row) => !isSigned(row))
@@ -162,18 +198,21 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Ma
   const signedNonces = rows.filter(isSigned).map(({ value }) => value.signed.nonce)
   let inFlight = signedNonces.length
   let nonce = Math.max(await account.nextNonce(), ...signedNonces.map((each) => each + 1))
+  const ready: SignedRow[] = []
   for (const row of queued) {
-    if (inFlight >= MOST_IN_FLIGHT) return false
+    if (inFlight >= MOST_IN_FLIGHT) break
     const signed = await signOne(context, row, nonce, inFlight > 0)
-    if (signed === 'later') return false
+    if (signed === 'later') break
     if (signed === 'failed') continue
-    const value = { ...row.value, signed }
-    // Nobody has seen it yet. From here on it is this one, and no other.
-    if ((await store.commit([{ update: 'outbox', id: row.id, version: row.version, value }])) !== undefined) return true
-    await submit(context, { id: row.id, version: row.version + 1, value }, sent)
+    ready.push({ ...row, value: { ...row.value, signed } })
     nonce++
     inFlight++
   }
+  if (ready.length === 0) return false
+  // Nobody has seen them yet. From here on it is these, and no others.
+  const changes = ready.map(({ id, version, value }) => ({ update: 'outbox', id, version, value }) as const)
+  if ((await store.commit(changes)) !== undefined) return true
+  for (const row of ready) await submit(context, { ...row, version: row.version + 1 }, sent)
   return false
 }
 

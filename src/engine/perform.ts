@@ -8,6 +8,7 @@ import type { HttpResponseData } from '../offchain/http-data.ts'
 import { type Committed, commitCall, isWriting, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, Entry } from './contract-entry.ts'
+import type { Fence } from './fence.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
 import { toWire, type WireResponse } from './response.ts'
@@ -35,6 +36,7 @@ export type Performed =
   | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'quota' | 'overloaded' | 'unavailable' }
 
 const MOST_RUNS = 10
+const NEVER_WRITTEN = -1
 
 /** `target` is asked for when the call begins, since it may wait before. */
 export async function perform(
@@ -67,7 +69,7 @@ async function runOnce(
   const { contract, block } = target
   const fence = await context.fences.of(contract.address)
   const seen: Seen = new Map()
-  const outcome = await run(context, target, asked.hook, seen)
+  const outcome = await run(context, target, { hook: asked.hook, fence, seen })
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
   const response = asked.hook.kind === 'http' ? wireOf(context, target, outcome.response) : undefined
@@ -102,7 +104,13 @@ function refusedBy(
   return { kind: 'quota' }
 }
 
-async function run(context: EngineContext, target: CallTarget, hook: Hook, seen: Seen): Promise<Outcome> {
+interface Run {
+  readonly hook: Hook
+  readonly fence: Fence
+  readonly seen: Seen
+}
+
+async function run(context: EngineContext, target: CallTarget, { hook, fence, seen }: Run): Promise<Outcome> {
   const { runtime, chain, engine, limits, metrics, now, log } = context
   const { component, contract, block } = target
   const began = now().getTime()
@@ -117,6 +125,8 @@ async function run(context: EngineContext, target: CallTarget, hook: Hook, seen:
       state: contract.state,
       now: now(),
       deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
+      // What is committed is held against the fence, so that what a worker remembers of it is as good as the database.
+      storageVersion: fence.version ?? NEVER_WRITTEN,
     },
     hostOf(context, target, seen),
   )

@@ -1,0 +1,69 @@
+/**
+ * Values that a worker was given by its engine, for the calls that come after: to ask takes two threads that wake each other. They
+ * are those of one version of all that a contract has stored, and are forgotten with the first call that is told another.
+ */
+import type { Address } from '../offchain/address.ts'
+import type { Answer, Ask, CallMessage } from './messages.ts'
+
+export interface StoredValues {
+  /** `ask`, which for values of this call's contract is asked once for each version. */
+  remembering(
+    call: Pick<CallMessage, 'contract' | 'storageVersion'>,
+    ask: (question: Ask) => Answer,
+  ): (question: Ask) => Answer
+}
+
+interface OfContract {
+  readonly version: number
+  readonly values: Map<string, Uint8Array | undefined>
+}
+
+/** About what a value costs beside its bytes. */
+const OVERHEAD = 256
+
+/** At most so many bytes of them, with their keys; all are forgotten when there would be more. */
+export function storedValues(most: number): StoredValues {
+  const contracts = new Map<Address, OfContract>()
+  let held = 0
+  const current = (contract: Address, version: number): OfContract => {
+    const known = contracts.get(contract)
+    if (known?.version === version) return known
+    const begun = { version, values: new Map<string, Uint8Array | undefined>() }
+    for (const [name, value] of known?.values ?? []) held -= sizeOf(name, value)
+    contracts.set(contract, begun)
+    return begun
+  }
+  const keep = (contract: Address, version: number, name: string, value: Uint8Array | undefined): void => {
+    const size = sizeOf(name, value)
+    if (held + size > most) {
+      contracts.clear()
+      held = 0
+    }
+    if (size > most) return
+    current(contract, version).values.set(name, value)
+    held += size
+  }
+  return {
+    remembering: ({ contract, storageVersion: version }, ask) => {
+      if (version === undefined) return ask
+      return (question) => {
+        if (question.ask !== 'load') return ask(question)
+        const known = contracts.get(contract)
+        const values = known?.version === version ? known.values : undefined
+        const name = nameOf(question.bucket, question.key)
+        if (values?.has(name) === true) return values.get(name)
+        const value = ask(question) as Uint8Array | undefined
+        keep(contract, version, name, value)
+        return value
+      }
+    },
+  }
+}
+
+function sizeOf(name: string, value: Uint8Array | undefined): number {
+  return OVERHEAD + name.length + (value?.length ?? 0)
+}
+
+function nameOf(bucket: Uint8Array, key: Uint8Array): string {
+  return `${bucket.length}:${Buffer.from(bucket).toString('latin1')}${Buffer.from(key).toString('latin1')}`
+}
