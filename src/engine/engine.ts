@@ -80,7 +80,7 @@ async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<
     timers: createTimerBook(store),
     outbox: createOutbox({ ...effects, account, metrics }),
     watcher: createWatcher({ ...effects, engine, config, metrics }),
-    bodies: bodies(limits),
+    bodies: bodies(limits, now),
     signer: await createResponseSigner(identity.privateKey, chain.id, engine, now),
   }
 }

@@ -162,10 +162,13 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Ma
   const signedNonces = rows.filter(isSigned).map(({ value }) => value.signed.nonce)
   let inFlight = signedNonces.length
   let nonce = Math.max(await account.nextNonce(), ...signedNonces.map((each) => each + 1))
-  for (const row of queued) {
+  const later = new Set<Address>()
+  for (const row of inTurn(queued, rows.filter(isSigned))) {
     if (inFlight >= MOST_IN_FLIGHT) return false
+    if (later.has(row.value.contract)) continue
     const signed = await signOne(context, row, nonce, inFlight > 0)
-    if (signed === 'later') return false
+    if (signed === 'later') later.add(row.value.contract)
+    if (signed === 'later') continue
     if (signed === 'failed') continue
     const value = { ...row.value, signed }
     // Nobody has seen it yet. From here on it is this one, and no other.
@@ -175,6 +178,19 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Ma
     inFlight++
   }
   return false
+}
+
+/** One of each contract, then another of each: many of one do not keep the others waiting. Those on their way count. */
+function inTurn(queued: readonly Row[], before: readonly Row[]): readonly Row[] {
+  const ranks = new Map<Address, number>()
+  const rankOf = ({ value: { contract } }: Row): number => {
+    const rank = ranks.get(contract) ?? 0
+    ranks.set(contract, rank + 1)
+    return rank
+  }
+  before.forEach(rankOf)
+  const ranked = queued.map((row) => ({ row, rank: rankOf(row) }))
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ row }) => row)
 }
 
 async function signOne(
