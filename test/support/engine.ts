@@ -193,7 +193,15 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
     run: async (call, host) => {
       runtime.runs++
       const script = scripts.get(call.component.sha256) as Script
-      const effects = { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [], reads: 0 } as Mutable<Effects>
+      const effects = {
+        storage: [],
+        transactions: [],
+        timers: [],
+        spent: [],
+        signers: [],
+        log: [],
+        reads: 0,
+      } as Mutable<Effects>
       const hands = handsOf(call, host, effects, clock)
       try {
         const { hook } = call
@@ -291,6 +299,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
   const keys = [encryptionKey(storageEncryptionKey(config.identity))]
   const store = await encrypted(plain, {
+    refusesClear: true,
     keys,
     collections: engineSecrets,
     random: randomBytes,
