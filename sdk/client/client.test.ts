@@ -94,6 +94,12 @@ describe('a shared secret', () => {
     expect((await sharingStatus(client, id))?.threshold).toBe(2)
   })
 
+  it('is not shared through a contract that lists an engine twice', async () => {
+    client = clientWith({ extract: ({ engines = [] }) => Promise.resolve([...engines, ...engines.slice(0, 1)]) })
+    const error = await caught(prepareUpload(somebody(), { secret, threshold: 2 }))
+    expect([error.code, error.message]).toEqual(['bad-request', expect.stringContaining('lists an engine twice')])
+  })
+
   it('comes back by XOR, where every engine is needed', async () => {
     const prepared = await prepareUpload(owner, { secret, threshold: 3, scheme: 'xor' })
     await upload(owner, prepared)

@@ -170,7 +170,7 @@ async function ask(
 ): Promise<Record<string, unknown> | undefined> {
   try {
     const answer = await engine.post(path, body)
-    if (answer.status === 200) return JSON.parse(answer.body) as Record<string, unknown>
+    if (answer.status === 200) return objectOf(JSON.parse(answer.body))
     faults.set(engine, `it answered ${answer.status} ${answer.body.slice(0, 200)}`)
   } catch (error) {
     faults.set(engine, `it could not be asked: ${error instanceof Error ? error.message : 'no answer'}`)
@@ -178,8 +178,14 @@ async function ask(
   return undefined
 }
 
+function objectOf(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw new Error('its answer is no object')
+  return value as Record<string, unknown>
+}
+
+/** What an engine said may come to a terminal: in printable characters, and not much of it. */
 function listOf(faults: ReadonlyMap<SigningEngine, string>): Fault[] {
-  return [...faults].map(([{ name }, why]) => ({ engine: name, why }))
+  return [...faults].map(([{ name }, why]) => ({ engine: name, why: why.replace(/[^ -~]/g, '?').slice(0, 300) }))
 }
 
 function pointOf(value: unknown): Uint8Array<ArrayBuffer> {

@@ -59,6 +59,9 @@ export async function prepareUpload(
   { secret, threshold, id, scheme = 'shamir' }: NewSecret,
 ): Promise<Upload> {
   const { engines } = await client.engines()
+  // It would get two shares: fewer engines than the threshold says would have the secret.
+  if (new Set(engines.map(({ address }) => address)).size < engines.length)
+    bad('the contract lists an engine twice: share the secret through another')
   const shares = await splitSecret(secret, { scheme, threshold, shares: engines.length, random: client.random })
   const chosen = id ?? BigInt(`0x${bytesToHex(Uint8Array.from(client.random(ID_BYTES)))}`)
   return {

@@ -43,13 +43,7 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
   const signers = new Set<Address>()
   const log = boundedLog(limits.logBytes)
   let reads = 0
-  const put = (entry: Entry): void => {
-    hold(entry.bucket.length + entry.key.length + (entry.value?.length ?? 0))
-    const name = nameOf(entry.bucket, entry.key)
-    // Taken out first: the order is that of the last changes.
-    overlay.delete(name)
-    overlay.set(name, entry)
-  }
+  const put = putInto(overlay, limits, hold)
   return {
     stored: (bucket, key) => overlay.get(nameOf(bucket, key)),
     store: (change) => put({ ...change, own: true }),
@@ -78,6 +72,25 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
   }
 }
 
+function putInto(
+  overlay: Map<string, Entry>,
+  limits: RuntimeLimits,
+  hold: (bytes: number) => void,
+): (entry: Entry) => void {
+  let changes = 0
+  return (entry) => {
+    const name = nameOf(entry.bucket, entry.key)
+    if (entry.own && overlay.get(name)?.own !== true) {
+      below(limits, 'storageChanges', changes)
+      changes += 1
+    }
+    hold(entry.bucket.length + entry.key.length + (entry.value?.length ?? 0))
+    // Taken out first: the order is that of the last changes.
+    overlay.delete(name)
+    overlay.set(name, entry)
+  }
+}
+
 function sending(
   limits: RuntimeLimits,
   hold: (bytes: number) => void,
@@ -87,12 +100,15 @@ function sending(
   return {
     transact: (payload, gas) => {
       below(limits, 'transactions', transactions.length)
+      within(limits, 'transactionBytes', payload)
       hold(payload.length)
       transactions.push({ payload, gas })
     },
     timer: (timer) => {
       if (!timers.delete(timer.id)) below(limits, 'timers', timers.size)
-      hold('payload' in timer ? timer.payload.length : 0)
+      const payload = 'payload' in timer ? timer.payload : NOTHING
+      within(limits, 'timerBytes', payload)
+      hold(payload.length)
       timers.set(timer.id, timer)
     },
     timers: () => [...timers.values()],
@@ -107,8 +123,15 @@ function holdUpTo(most: number): (bytes: number) => void {
   }
 }
 
-function below(limits: RuntimeLimits, limit: 'transactions' | 'timers', count: number): void {
-  if (count >= limits[limit]) overLimit(limit, limits[limit], `too many ${limit} in one call`)
+const NOTHING = new Uint8Array(0)
+const COUNTED = { transactions: 'transactions', timers: 'timers', storageChanges: 'stored values' } as const
+
+function below(limits: RuntimeLimits, limit: keyof typeof COUNTED, count: number): void {
+  if (count >= limits[limit]) overLimit(limit, limits[limit], `too many ${COUNTED[limit]} in one call`)
+}
+
+function within(limits: RuntimeLimits, limit: 'transactionBytes' | 'timerBytes', { length }: Uint8Array): void {
+  if (length > limits[limit]) overLimit(limit, limits[limit], `a payload has ${length} bytes`)
 }
 
 function changesIn(overlay: ReadonlyMap<string, Entry>): StorageChange[] {
@@ -131,6 +154,9 @@ function latin1({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString('latin1')
 }
 
+/** What a line costs in the operator's log beside its text, about: so that empty ones are not for nothing. */
+const LINE_BYTES = 64
+
 /** More than its bytes is cut off and said: a component that says too much is still right in what it does. */
 function boundedLog(most: number): { add: (text: string) => void; lines: () => readonly string[] } {
   const lines: string[] = []
@@ -139,10 +165,10 @@ function boundedLog(most: number): { add: (text: string) => void; lines: () => r
     add: (text) => {
       if (left <= 0) return
       const bytes = Buffer.from(text)
-      // A line costs something even when it is empty.
-      left -= bytes.length + 1
+      const room = left - LINE_BYTES
+      left = room - bytes.length
       if (left > 0) lines.push(text)
-      else lines.push(bytes.subarray(0, bytes.length + left).toString('utf8'), `(cut: limits.logBytes is ${most})`)
+      else lines.push(bytes.subarray(0, Math.max(0, room)).toString('utf8'), `(cut: limits.logBytes is ${most})`)
     },
     lines: () => lines,
   }

@@ -55,6 +55,21 @@ describe('the pool', () => {
     await two.close()
   })
 
+  it('has a contract that spins keep neither all workers nor the front of the queue', async () => {
+    const two = await pool({}, 2)
+    const contract = `00${'66'.repeat(20)}`
+    const spin = () => two.run(call(spins, { ...state, contract, deadlineMs: 800 }), noHost)
+    const flood = Array.from({ length: 10 }, spin)
+    await flood[0]
+    const began = Date.now()
+    for (let calls = 0; calls < 10; calls += 1) {
+      expect((await two.run(call(quick, state), noHost)).kind).toBe('done')
+    }
+    expect(Date.now() - began).toBeLessThan(2_500)
+    expect((await Promise.all(flood)).every(({ kind }) => kind === 'deadline')).toBe(true)
+    await two.close()
+  })
+
   it('counts the time that the engine takes to answer', async () => {
     const host = { ...noHost, readContract: () => new Promise<never>(() => undefined) }
     expect(await runtime.run(call(asks, { ...state, deadlineMs: 300 }), host)).toEqual({ kind: 'deadline' })

@@ -16,6 +16,7 @@ import {
   type Runtime,
   type RuntimeLimits,
 } from './runtime.ts'
+import { createTurns, type Turns } from './turns.ts'
 import { isHook } from './vet.ts'
 
 export interface PoolSettings {
@@ -28,6 +29,8 @@ export interface PoolSettings {
 }
 
 interface Task {
+  /** The contract; of hooks that are looked for, the component itself. */
+  readonly owner: string
   readonly component: string
   readonly program: Prepared['program']
   readonly call: CallMessage | undefined
@@ -46,6 +49,8 @@ interface Slot {
   readonly known: RecentlyUsed<true>
   state: 'starting' | 'idle' | 'busy' | 'gone'
   task: Task | undefined
+  /** When it was given its task. */
+  since: number
   timer: NodeJS.Timeout | undefined
 }
 
@@ -60,6 +65,7 @@ interface Pool {
   readonly data: Omit<WorkerData, 'signal'>
   readonly slots: Set<Slot>
   readonly waiting: Task[]
+  readonly turns: Turns
   closed: boolean
 }
 
@@ -67,7 +73,8 @@ interface Pool {
 export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
-  const pool: Pool = { settings, data, slots: new Set(), waiting: [], closed: false }
+  const turns = createTurns(settings.workers, () => performance.now())
+  const pool: Pool = { settings, data, slots: new Set(), waiting: [], turns, closed: false }
   const programs = preparedPrograms(limits, KEPT_PROGRAMS)
   fill(pool)
   return {
@@ -123,10 +130,11 @@ function outcomeOf(ended: Ended): Outcome {
   }
 }
 
-function enqueue(pool: Pool, task: Omit<Task, 'end' | 'fail'>): Promise<Ended> {
+function enqueue(pool: Pool, task: Omit<Task, 'owner' | 'end' | 'fail'>): Promise<Ended> {
   return new Promise((end, fail) => {
     if (pool.closed) throw new Error('The component runtime is closed.')
-    pool.waiting.push({ ...task, end, fail })
+    const owner = task.call?.contract ?? task.component
+    pool.waiting.push({ ...task, owner, end, fail })
     fill(pool)
     dispatch(pool)
   })
@@ -153,6 +161,7 @@ function start(pool: Pool): Slot {
     known: recentlyUsed(KEPT_BY_WORKER),
     state: 'starting',
     task: undefined,
+    since: 0,
     timer: undefined,
   }
   worker.on('message', (message: Report | Ask) => received(pool, slot, message))
@@ -169,6 +178,7 @@ function received(pool: Pool, slot: Slot, message: Report | Ask): void {
   }
   const { task } = slot
   clearTimeout(slot.timer)
+  tookOf(pool, slot)
   slot.task = undefined
   slot.state = 'idle'
   // One that has nothing to do keeps no process alive.
@@ -205,12 +215,22 @@ async function answerOf(host: Host, question: Ask): Promise<Answer> {
 }
 
 function dispatch(pool: Pool): void {
-  for (let task = pool.waiting[0]; task !== undefined; task = pool.waiting[0]) {
-    const slot = idleFor(pool, task.component)
-    if (slot === undefined) return
-    pool.waiting.shift()
+  while (pool.waiting.length > 0) {
+    const at = pool.turns.next(pool.waiting, ownersIn(pool.slots))
+    const task = pool.waiting[at]
+    const slot = task && idleFor(pool, task.component)
+    if (task === undefined || slot === undefined) return
+    pool.waiting.splice(at, 1)
     give(pool, slot, task)
   }
+}
+
+function* ownersIn(slots: Iterable<Slot>): Generator<string> {
+  for (const { task } of slots) if (task !== undefined) yield task.owner
+}
+
+function tookOf({ turns }: Pool, { task, since }: Slot): void {
+  if (task !== undefined) turns.took(task.owner, performance.now() - since)
 }
 
 /** One that has the component already, where there is one. */
@@ -224,6 +244,7 @@ function give(pool: Pool, slot: Slot, task: Task): void {
   const has = slot.known.get(component) !== undefined
   const forget = has ? undefined : slot.known.add(component, true)
   slot.state = 'busy'
+  slot.since = performance.now()
   slot.task = task
   slot.worker.ref()
   slot.timer = setTimeout(() => remove(pool, slot, { report: 'deadline' }), deadlineMs)
@@ -251,6 +272,7 @@ function remove(pool: Pool, slot: Slot, ended: Ended): void {
   if (slot.state === 'gone') return
   slot.state = 'gone'
   clearTimeout(slot.timer)
+  tookOf(pool, slot)
   pool.slots.delete(slot)
   void slot.worker.terminate()
   slot.task?.end(ended)

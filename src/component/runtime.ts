@@ -31,8 +31,11 @@ export interface RuntimeLimits {
   readonly responseBytes: number
   readonly storageKeyBytes: number
   readonly storageValueBytes: number
+  readonly storageChanges: number
   readonly transactions: number
+  readonly transactionBytes: number
   readonly timers: number
+  readonly timerBytes: number
   readonly randomBytes: number
   readonly outboundRequests: number
 }

@@ -54,7 +54,8 @@ function reportOn({ component, call }: Job): Report {
     return { report: 'done', ...result, effects: hosted.effects.done() }
   } catch (error) {
     const report = error instanceof BadResult ? 'bad-response' : 'trap'
-    return { report, message: sentence(hosted?.ended() ?? error), log: hosted?.effects.logged() ?? [] }
+    const message = sentence(hosted?.ended() ?? error).slice(0, LONGEST_SENTENCE)
+    return { report, message, log: hosted?.effects.logged() ?? [] }
   }
 }
 
@@ -64,6 +65,9 @@ function sectionsOf(program: Loaded, call: CallMessage, hosted: Hosted): Uint8Ar
     ? runModule({ ...program, hook, input }, hosted, limits)
     : program.script.run(call, hosted)
 }
+
+/** In characters. What a script throws may be as long as its memory, and goes to the operator's log. */
+const LONGEST_SENTENCE = 4096
 
 function sentence(error: unknown): string {
   const { message } = error as Error

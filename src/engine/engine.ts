@@ -82,7 +82,7 @@ async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<
     outbox: createOutbox({ ...effects, account, metrics }),
     reads: rememberedReads(effects.chain),
     watcher: createWatcher({ ...effects, engine, config, metrics }),
-    bodies: bodies(limits),
+    bodies: bodies(limits, now),
     signer: await createResponseSigner(identity.privateKey, chain.id, engine, now),
   }
 }

@@ -45,7 +45,7 @@ async function answerOf(context: EngineContext, asked: Exchange): Promise<WireRe
   const entry = entryOf(context, asked.target)
   if (typeof entry === 'string') return entry
   const { request } = asked
-  const body = await context.bodies.read(request)
+  const body = await context.bodies.read(request, entry.address)
   if (typeof body === 'string') return body
   try {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')

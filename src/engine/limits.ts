@@ -29,13 +29,16 @@ const table = {
   outboundRequests: limit(5, 'Requests of a call to other hosts', 0, 1000),
   outboundSeconds: limit(10, 'How long each of these may take', 1, 600),
   outboundBytes: limit(MIB, 'The answer to each of these'),
+  storageChanges: limit(1000, 'Stored values that a call may change', 1, 1_000_000),
   transactions: limit(16, 'Transactions of a call', 0, 1000),
+  transactionBytes: limit(128 * KIB, 'Payload of a transaction'),
   outboxTransactions: limit(1000, 'Transactions of a contract that wait to be included', 1, 100_000),
   randomBytes: limit(64 * KIB, 'Random bytes of a call', 0),
   storageKeyBytes: limit(KIB, 'Bucket and key of a stored value'),
   storageValueBytes: limit(MIB, 'A stored value'),
   storageBytes: limit(256 * MIB, 'All stored values of a contract, with their keys', 0, 1024 * 1024 * MIB),
   timers: limit(32, 'Timers of a contract', 0, 10_000),
+  timerBytes: limit(64 * KIB, 'Payload of a timer', 0),
   concurrent: limit(8, 'Calls of a contract that run at once', 1, 1000),
   queued: limit(64, 'Calls of a contract that wait', 0, 100_000),
   queueSeconds: limit(10, 'How long a call may wait', 1, 600),
@@ -66,9 +69,9 @@ export function limitsOf(settings: Partial<Limits> = {}): Limits {
 /** Those that the runtime holds components to. */
 export function runtimeLimits(limits: Limits): RuntimeLimits {
   const { memoryBytes, moduleBytes, logBytes, responseBytes, storageKeyBytes, storageValueBytes } = limits
-  const { transactions, timers, randomBytes, outboundRequests } = limits
+  const { storageChanges, transactions, transactionBytes, timers, timerBytes, randomBytes, outboundRequests } = limits
   return {
     ...{ memoryBytes, moduleBytes, logBytes, responseBytes, storageKeyBytes, storageValueBytes },
-    ...{ transactions, timers, randomBytes, outboundRequests },
+    ...{ storageChanges, transactions, transactionBytes, timers, timerBytes, randomBytes, outboundRequests },
   }
 }

@@ -47,6 +47,20 @@ describe('the outbox', () => {
     expect(payloads(engine)).toHaveLength(3)
   })
 
+  it('takes contracts in turn, so that many of one, or such as are refused, do not keep another waiting', async () => {
+    const other = `00${'d2'.repeat(20)}`
+    const engine = await started()
+    const { sha256, bytes } = engine.runtime.add('another', sending)
+    engine.files.set(sha256, bytes)
+    engine.chain.set({ address: other, component: { sha256, uri: '' } })
+    await engine.rounds()
+    engine.chain.refuses = (payload) => (Buffer.from(payload).toString() === 'no' ? 'refused' : undefined)
+    for (let calls = 0; calls < 6; calls += 1) await send(engine, 'a,no,a,a,a,a,a')
+    await engine.engine.app.inject({ method: 'POST', url: `/offchain/${other}/mine` })
+    await engine.rounds()
+    expect(payloads(engine).map(([, payload]) => payload)).toContain('mine')
+  })
+
   it('sends the same transaction, and never a second one, when it was killed before it was sent', async () => {
     const engine = await started()
     engine.chain.onSubmit = () => new Promise(() => undefined)

@@ -199,10 +199,13 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Ma
   let inFlight = signedNonces.length
   let nonce = Math.max(await account.nextNonce(), ...signedNonces.map((each) => each + 1))
   const ready: SignedRow[] = []
-  for (const row of queued) {
+  const later = new Set<Address>()
+  for (const row of inTurn(queued, rows.filter(isSigned))) {
     if (inFlight >= MOST_IN_FLIGHT) break
+    if (later.has(row.value.contract)) continue
     const signed = await signOne(context, row, nonce, inFlight > 0)
-    if (signed === 'later') break
+    if (signed === 'later') later.add(row.value.contract)
+    if (signed === 'later') continue
     if (signed === 'failed') continue
     ready.push({ ...row, value: { ...row.value, signed } })
     nonce++
@@ -214,6 +217,19 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Ma
   if ((await store.commit(changes)) !== undefined) return true
   for (const row of ready) await submit(context, { ...row, version: row.version + 1 }, sent)
   return false
+}
+
+/** One of each contract, then another of each: many of one do not keep the others waiting. Those on their way count. */
+function inTurn(queued: readonly Row[], before: readonly Row[]): readonly Row[] {
+  const ranks = new Map<Address, number>()
+  const rankOf = ({ value: { contract } }: Row): number => {
+    const rank = ranks.get(contract) ?? 0
+    ranks.set(contract, rank + 1)
+    return rank
+  }
+  before.forEach(rankOf)
+  const ranked = queued.map((row) => ({ row, rank: rankOf(row) }))
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ row }) => row)
 }
 
 async function signOne(

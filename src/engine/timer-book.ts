@@ -4,8 +4,9 @@ import type { Address } from '../offchain/address.ts'
 import type { Change } from '../store/store.ts'
 import { type EngineCollections, type EngineStore, FAR, type TimerRow } from './collections.ts'
 
-/** How long it is told of a timer what became of it. */
+/** How long it is told of a timer what became of it, and of how many of a contract: those that were over last. */
 const REMEMBERED_MS = 24 * 3_600_000
+const MOST_REMEMBERED = 64
 
 export interface TimerPlan {
   readonly changes: readonly Change<EngineCollections>[]
@@ -85,16 +86,29 @@ function planOf(
   if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
   const untouched = [...known.values()].filter(({ row }) => row.contract === contract && !wanted.has(row.id))
   const after = [...untouched.map(({ row }) => row), ...wanted.values()]
+  const forgotten = wanted.size === 0 ? [] : tooManyOver(after, untouched)
   return {
-    changes: [...wanted.values()].map((row) => changeOf(row, known.get(rowId(contract, row.id)))),
+    changes: [
+      ...[...wanted.values()].map((row) => changeOf(row, known.get(rowId(contract, row.id)))),
+      ...forgotten.map(({ row, version }) => ({ delete: 'timer', id: rowId(contract, row.id), version }) as const),
+    ],
     scheduled: after.filter(({ status }) => status === 'scheduled').length,
     apply: () => {
       for (const row of wanted.values()) {
         const id = rowId(contract, row.id)
         known.set(id, { row, version: (known.get(id)?.version ?? -1) + 1 })
       }
+      for (const { row } of forgotten) known.delete(rowId(contract, row.id))
     },
   }
+}
+
+/** Of timers that are over, those that were so first, where there are more than are remembered. */
+function tooManyOver(after: readonly TimerRow[], untouched: readonly Known[]): readonly Known[] {
+  const excess = after.filter(({ status }) => status !== 'scheduled').length - MOST_REMEMBERED
+  if (excess <= 0) return []
+  const over = untouched.filter(({ row }) => row.status !== 'scheduled')
+  return over.sort((one, other) => one.row.at - other.row.at).slice(0, excess)
 }
 
 /** The last thing that was said of each timer. To cancel one that is not scheduled changes nothing. */

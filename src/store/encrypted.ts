@@ -32,6 +32,8 @@ export interface Encryption<C> {
   readonly now: Date
   /** How long a value may be needed after it was written. A key that was replaced longer ago may be gone. */
   readonly keptMs: number
+  /** There was never a time without a key: what is in the clear was written by somebody else, and is refused. */
+  readonly refusesClear?: boolean
 }
 
 /** Of 32 bytes. */
@@ -108,11 +110,15 @@ interface Written {
 function encryptedStore<C>(
   store: Store<C>,
   current: EncryptionKey,
-  { keys, collections, random }: Encryption<C>,
+  { keys, collections, random, refusesClear = false }: Encryption<C>,
 ): Store<C> {
   const isEncrypted = (collection: string): boolean => collections.some((each) => each === collection)
-  const read = <T>(collection: string, id: string, value: T): T =>
-    isEncrypted(collection) && typeof value === 'string' ? (open(keys, `${collection}\0${id}`, value) as T) : value
+  const read = <T>(collection: string, id: string, value: T): T => {
+    if (!isEncrypted(collection)) return value
+    if (typeof value === 'string') return open(keys, `${collection}\0${id}`, value) as T
+    if (refusesClear) throw new Error(`a value in ${collection} is in the clear: it was not written by this service`)
+    return value
+  }
   const write = (change: Change<C>): Change<C> => {
     const { insert, update, id, value } = change as Written
     const collection = insert ?? update

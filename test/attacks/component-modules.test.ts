@@ -82,7 +82,7 @@ describe('a module that', () => {
       'floods the storage',
       forEver(`(i32.store (i32.const 9) (i32.add (i32.load (i32.const 9)) (i32.const 1))) ${ask(0x20, 14)}`),
       data(`${ONE}b\\00\\00\\00\\04aaaa\\00`),
-      /limits\.memoryBytes/,
+      /limits\.storageChanges is 100/,
     ],
     ['sends too many transactions', forEver(ask(0x10, 33)), data(`${TO}\\00\\00\\00\\00`), /limits\.transactions is 4/],
     ['sends a transaction to another contract', `${ask(0x10, 33)} ${NOTHING}`, {}, /its own contract only/],

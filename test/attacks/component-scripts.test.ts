@@ -47,7 +47,17 @@ describe('a script that', () => {
     [
       'floods the storage',
       'for (let i = 0; ; i++) hosted(0x20, Uint8Array.of(0, 0, 0, 1, 98, 0, 0, 0, 4, i >> 24, i >> 16, i >> 8, i, 0))',
-      /limits\.memoryBytes/,
+      /too many stored values.*limits\.storageChanges is 100/,
+    ],
+    [
+      'keeps in a timer what is no payload',
+      'const b = new Uint8Array(8 + 1025); b.set([0, 0, 0, 1, 0, 0, 4, 1]); hosted(0x60, b)',
+      /1025 bytes; limits\.timerBytes is 1024/,
+    ],
+    [
+      'sends a transaction that no chain takes',
+      'const b = new Uint8Array(33 + 1025); b.set([0, ...new Array(20).fill(0x11), 0, 0, 4, 1]); hosted(0x10, b)',
+      /1025 bytes; limits\.transactionBytes is 1024/,
     ],
     [
       'sends too many transactions',
@@ -147,6 +157,19 @@ describe('a script that', () => {
     )
     expect(logOf(outcome).length).toBeLessThan(LIMITS.logBytes + 100)
     expect(logOf(outcome)).toMatch(/limits\.logBytes/)
+  })
+
+  it('writes empty lines does not have them for nothing', async () => {
+    const outcome = await runtime.run(
+      call(body('for (let i = 0; i < 5000; i++) hosted(0x82, new Uint8Array(4))'), stateChange),
+      noHost,
+    )
+    expect(logOf(outcome).split('\n').length).toBeLessThan(LIMITS.logBytes / 50)
+  })
+
+  it('throws a book has its first page in the log', async () => {
+    const outcome = await runtime.run(call(body('throw new Error("x".repeat(2e6))'), stateChange), noHost)
+    expect(outcome.kind === 'trap' && outcome.message.length).toBeLessThanOrEqual(4096)
   })
 
   it('has texts in UTF-8, and says what is none', async () => {

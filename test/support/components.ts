@@ -14,8 +14,11 @@ export const LIMITS: RuntimeLimits = {
   responseBytes: 64 * 1024,
   storageKeyBytes: 64,
   storageValueBytes: 4096,
+  storageChanges: 100,
   transactions: 4,
+  transactionBytes: 1024,
   timers: 4,
+  timerBytes: 1024,
   randomBytes: 1024,
   outboundRequests: 2,
 }

@@ -299,6 +299,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
   const keys = [encryptionKey(storageEncryptionKey(config.identity))]
   const store = await encrypted(plain, {
+    refusesClear: true,
     keys,
     collections: engineSecrets,
     random: randomBytes,

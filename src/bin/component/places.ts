@@ -33,8 +33,11 @@ export const DEFAULT_LIMITS: RuntimeLimits = {
   responseBytes: 1024 * 1024,
   storageKeyBytes: 1024,
   storageValueBytes: 1024 * 1024,
+  storageChanges: 1000,
   transactions: 16,
+  transactionBytes: 128 * 1024,
   timers: 32,
+  timerBytes: 64 * 1024,
   randomBytes: 64 * 1024,
   outboundRequests: 5,
 }

@@ -22,7 +22,8 @@ export async function openStore({
   }
   try {
     const keys = [encryptionKey(storageEncryptionKey(identity))]
-    return await encrypted(store, { keys, collections: engineSecrets, random, now: now(), keptMs: Infinity })
+    const settings = { collections: engineSecrets, keptMs: Infinity, refusesClear: true }
+    return await encrypted(store, { ...settings, keys, random, now: now() })
   } catch {
     await store.close()
     return { mistake: `identity.keyFile: the database ${databaseName(database)} is of an engine with another key` }

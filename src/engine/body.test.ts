@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+import { PassThrough } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { bodies } from './body.ts'
+
+const [ONE, OTHER] = [`00${'a1'.repeat(20)}`, `00${'b2'.repeat(20)}`]
+const clock = { at: 0 }
+const start = () => bodies({ bodyBytes: 100, bufferedBytes: 400 }, () => new Date(clock.at))
+/** A request of which this much has come, and that has not ended. */
+const request = (bytes: number): IncomingMessage & PassThrough => {
+  const stream = Object.assign(new PassThrough(), { headers: {} })
+  stream.write(Buffer.alloc(bytes))
+  return stream as unknown as IncomingMessage & PassThrough
+}
+const arrived = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
+
+describe('bodies of requests', () => {
+  it('for one contract leave room for those for others', async () => {
+    const held = start()
+    const first = Array.from({ length: 2 }, () => held.read(request(100), ONE))
+    await arrived()
+    expect(await held.read(request(50), ONE)).toBe('overloaded')
+    const other = request(100)
+    other.end()
+    expect(await held.read(other, OTHER)).toMatchObject({ bytes: { length: 100 } })
+    expect(first).toHaveLength(2)
+  })
+
+  it('that stop coming make room for those that come', async () => {
+    const held = start()
+    const slow = Array.from({ length: 4 }, (_, at) => held.read(request(99), at < 2 ? ONE : OTHER))
+    await arrived()
+    clock.at += 1000
+    expect(await held.read(request(100), `00${'c3'.repeat(20)}`)).toBe('overloaded')
+    clock.at += 2000
+    const good = request(100)
+    good.end()
+    expect(await held.read(good, ONE)).toMatchObject({ bytes: { length: 100 } })
+    expect(await Promise.all(slow)).toEqual(['overloaded', 'overloaded', 'overloaded', 'overloaded'])
+    expect(held.held()).toBe(100)
+  })
+})

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { openTestStore } from '../../test/support/store.ts'
+import { type EngineCollections, engineMigrations } from './collections.ts'
+import { createTimerBook } from './timer-book.ts'
+
+const CONTRACT = `00${'a1'.repeat(20)}`
+
+describe('timers that are over', () => {
+  it('are remembered, but never more than some of each contract', async () => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    const book = createTimerBook(store)
+    const now = new Date(1_700_000_000_000)
+    const commit = async (effects: Parameters<typeof book.plan>[1]): Promise<void> => {
+      const plan = book.plan(CONTRACT, effects, now)
+      expect(await store.commit(plan.changes)).toBeUndefined()
+      plan.apply()
+    }
+    const ids = Array.from({ length: 20 }, (_, id) => id)
+    for (let round = 0; round < 10; round += 1) {
+      await commit(ids.map((id) => ({ id: round * 20 + id, delayMs: 1000, payload: new Uint8Array(0) })))
+      await commit(ids.map((id) => ({ id: round * 20 + id, cancel: true })))
+    }
+    expect(book.of(CONTRACT).length).toBeLessThanOrEqual(64)
+    expect(await store.list('timer')).toHaveLength(book.of(CONTRACT).length)
+    expect(book.of(CONTRACT).at(-1)).toEqual({ id: 199, status: 'cancelled' })
+    await store.close()
+  })
+})
