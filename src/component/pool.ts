@@ -1,6 +1,7 @@
 /**
  * The runtime on worker threads: a job goes to a worker that is idle, and one that is not done by its deadline goes with its worker,
- * in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one.
+ * in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one. A contract that keeps all
+ * workers busy has no more of them: for others there are spare ones, which start when they are needed.
  */
 import { Worker } from 'node:worker_threads'
 import { callMessage } from './call-message.ts'
@@ -28,6 +29,8 @@ export interface PoolSettings {
 }
 
 interface Task {
+  /** The contract; of a job without one, the component. */
+  readonly owner: string
   readonly component: string
   readonly program: Prepared['program']
   readonly call: CallMessage | undefined
@@ -36,7 +39,6 @@ interface Task {
   readonly end: (report: Ended) => void
   readonly fail: (error: Error) => void
 }
-
 type Ended = Exclude<Report, { report: 'ready' }> | { readonly report: 'deadline' }
 
 interface Slot {
@@ -53,6 +55,9 @@ const KEPT_PROGRAMS = 64
 const KEPT_BY_WORKER = 16
 /** To find the hooks of a script. */
 const DESCRIBE_MS = 10_000
+/** How long a job waits for others before a spare worker is started for it, and how many workers there are then for each. */
+const PATIENCE_MS = 100
+const WITH_SPARE = 2
 const NO_EFFECTS: Effects = { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [], reads: 0 }
 
 interface Pool {
@@ -61,13 +66,15 @@ interface Pool {
   readonly slots: Set<Slot>
   readonly waiting: Task[]
   closed: boolean
+  /** Until a spare worker is started. */
+  patience: NodeJS.Timeout | undefined
 }
 
 /** Its workers start at once; calls may come before they are there. */
 export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
-  const pool: Pool = { settings, data, slots: new Set(), waiting: [], closed: false }
+  const pool: Pool = { settings, data, slots: new Set(), waiting: [], closed: false, patience: undefined }
   const programs = preparedPrograms(limits, KEPT_PROGRAMS)
   fill(pool)
   return {
@@ -84,7 +91,8 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
       if (prepared.hooks !== undefined && !prepared.hooks.includes(message.hook)) {
         return { kind: 'trap', message: `the component has no ${message.hook}`, log: [] }
       }
-      const task = { component: sha256, program: prepared.program, call: message, host, deadlineMs: call.deadlineMs }
+      const { contract: owner, deadlineMs } = call
+      const task = { owner, component: sha256, program: prepared.program, call: message, host, deadlineMs }
       return outcomeOf(await enqueue(pool, task))
     },
     load: () => {
@@ -98,8 +106,9 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
 async function describe(pool: Pool, component: Component, prepared: Prepared): Promise<ComponentDescription> {
   const { program, hooks } = prepared
   if (hooks !== undefined) return { kind: 'wasm', hooks }
-  const task = { component: component.sha256, program, call: undefined, host: undefined, deadlineMs: DESCRIBE_MS }
-  const ended = await enqueue(pool, task)
+  const { sha256 } = component
+  const task = { owner: sha256, component: sha256, program, call: undefined, host: undefined }
+  const ended = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS })
   if (ended.report !== 'hooks') {
     throw new ComponentError(
       `The script cannot be loaded: ${'message' in ended ? ended.message : 'it does not come to an end'}`,
@@ -147,14 +156,8 @@ function start(pool: Pool): Slot {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 },
   })
-  const slot: Slot = {
-    worker,
-    signal,
-    known: recentlyUsed(KEPT_BY_WORKER),
-    state: 'starting',
-    task: undefined,
-    timer: undefined,
-  }
+  const known = recentlyUsed<true>(KEPT_BY_WORKER)
+  const slot: Slot = { worker, signal, known, state: 'starting', task: undefined, timer: undefined }
   worker.on('message', (message: Report | Ask) => received(pool, slot, message))
   worker.on('error', (error: Error) => lost(pool, slot, error.message))
   worker.on('exit', () => lost(pool, slot, 'it ended by itself'))
@@ -205,12 +208,35 @@ async function answerOf(host: Host, question: Ask): Promise<Answer> {
 }
 
 function dispatch(pool: Pool): void {
-  for (let task = pool.waiting[0]; task !== undefined; task = pool.waiting[0]) {
-    const slot = idleFor(pool, task.component)
-    if (slot === undefined) return
-    pool.waiting.shift()
-    give(pool, slot, task)
+  for (let at = nextTask(pool); at !== -1; at = nextTask(pool)) {
+    const slot = idleFor(pool, pool.waiting[at]?.component ?? '')
+    if (slot === undefined) {
+      pool.patience ??= setTimeout(() => startSpare(pool), PATIENCE_MS).unref()
+      return
+    }
+    const [task] = pool.waiting.splice(at, 1)
+    if (task !== undefined) give(pool, slot, task)
   }
+}
+
+/** The first whose owner does not have all workers that it may have; -1 when there is none. */
+function nextTask({ slots, waiting, settings: { workers } }: Pool): number {
+  if (slots.size <= workers) return waiting.length === 0 ? -1 : 0
+  return waiting.findIndex((task) => mayHaveMore(slots, task, workers))
+}
+
+function mayHaveMore(slots: ReadonlySet<Slot>, { owner }: Task, most: number): boolean {
+  return [...slots].filter(({ task }) => task?.owner === owner).length < most
+}
+
+/** For those who wait though all workers are busy, unless they keep them so themselves. */
+function startSpare(pool: Pool): void {
+  pool.patience = undefined
+  const { slots, waiting, closed, settings } = pool
+  const { workers } = settings
+  const isBusy = [...slots].every(({ state }) => state === 'busy')
+  const isStuck = isBusy && waiting.some((task) => mayHaveMore(slots, task, workers))
+  if (!closed && isStuck && slots.size < workers * WITH_SPARE) slots.add(start(pool))
 }
 
 /** One that has the component already, where there is one. */
@@ -256,10 +282,12 @@ function remove(pool: Pool, slot: Slot, ended: Ended): void {
   slot.task?.end(ended)
   slot.task = undefined
   fill(pool)
+  dispatch(pool)
 }
 
 async function close(pool: Pool): Promise<void> {
   pool.closed = true
+  clearTimeout(pool.patience)
   const ended = { report: 'trap', message: 'the engine is stopping', log: [] } as const
   for (const task of pool.waiting.splice(0)) task.end(ended)
   const slots = [...pool.slots]

@@ -115,7 +115,9 @@ describe.each([
     expect(complete).toBe(true)
     const { secret: whole } = await downloadSecret(owner, { id: 7n, askAll: true })
     expect(Buffer.from(whole)).toEqual(secret)
-    const signed = first().log().filter(({ event }) => event === 'signed_request')
+    const signed = first()
+      .log()
+      .filter(({ event }) => event === 'signed_request')
     expect(signed.length).toBeGreaterThanOrEqual(2)
     for (const { signers } of signed) expect(signers).toEqual([owner.signer.address])
     const logged = world.engines.map((engine) => JSON.stringify(engine.log())).join()
@@ -192,7 +194,11 @@ describe.each([
     const other = new TextEncoder().encode('take 10')
     await expect(signTogether(1n, other, key, asked)).rejects.toThrow('fewer than 2 engines signed')
     await send(at, contract, 'KeyManagement', 'setPolicy', ['1', policy([])])
-    const denied = () => signTogether(1n, MESSAGE, key, asked).then(() => undefined, (error: Error) => error.message)
+    const denied = () =>
+      signTogether(1n, MESSAGE, key, asked).then(
+        () => undefined,
+        (error: Error) => error.message,
+      )
     expect(await eventually(denied)).toContain('answered 401')
   }, 90_000)
 })

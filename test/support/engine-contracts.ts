@@ -27,7 +27,9 @@ export interface Place extends Connection {
   readonly keyFile: string
 }
 
-export async function place(where: { readonly dir: string } | { readonly rpc: string; readonly money: Uint8Array }): Promise<Place> {
+export async function place(
+  where: { readonly dir: string } | { readonly rpc: string; readonly money: Uint8Array },
+): Promise<Place> {
   const keyFile = join(makeDirectory('key'), 'key')
   const key = 'dir' in where ? randomBytes(32).fill(1, 0, 1) : where.money
   writeFileSync(keyFile, Buffer.from(key).toString('hex'), { mode: 0o600 })
@@ -36,14 +38,26 @@ export async function place(where: { readonly dir: string } | { readonly rpc: st
 }
 
 /** A contract of `components/`, with the file of its component. */
-export async function deployed(at: Place, name: string, component: string | undefined, engines: readonly Listed[], uri = ''): Promise<Address> {
+export async function deployed(
+  at: Place,
+  name: string,
+  component: string | undefined,
+  engines: readonly Listed[],
+  uri = '',
+): Promise<Address> {
   const engine = engines.map(({ address, url }) => `${evmAddress(address)}=${url}`)
   const { address } = await deploy(at, name, { engine, component, 'component-uri': uri, args: '[]' })
   return parseAddress(address)
 }
 
 /** A transaction of a method of one of our contracts. */
-export async function send(at: Place, contract: Address, name: string, method: string, args: readonly Json[]): Promise<void> {
+export async function send(
+  at: Place,
+  contract: Address,
+  name: string,
+  method: string,
+  args: readonly Json[],
+): Promise<void> {
   const item = readArtifact(name).abi.find((each) => each.type === 'function' && each.name === method)
   if (item === undefined) throw new Error(`${name} has no ${method}`)
   await transact(at, contract, encodeCall(item, args))
@@ -53,12 +67,22 @@ export async function send(at: Place, contract: Address, name: string, method: s
 export function ownerOf({ chain, key }: Place, contract: Address, fetching: typeof fetch = fetch): SecretSharing {
   const wait = (ms: number): Promise<void> => sleep(ms)
   const now = (): Date => new Date()
-  const client = engineClient({ chain, contract, fetch: fetching, now, random: randomBytes, wait, requireSignature: true })
+  const client = engineClient({
+    chain,
+    contract,
+    fetch: fetching,
+    now,
+    random: randomBytes,
+    wait,
+    requireSignature: true,
+  })
   return { client, signer: keySigner(key(), 'evm'), transactor: accountTransactor(chain, key(), { now, wait }) }
 }
 
 /** A component of a test, bundled to a file; `text` is TypeScript. */
-export async function componentFile(text: string): Promise<{ readonly file: string; readonly sha256: string; readonly bytes: Uint8Array }> {
+export async function componentFile(
+  text: string,
+): Promise<{ readonly file: string; readonly sha256: string; readonly bytes: Uint8Array }> {
   const directory = makeDirectory('component')
   const source = join(directory, 'component.ts')
   writeFileSync(source, text)

@@ -33,7 +33,13 @@ export async function makeEngine(settings: Record<string, unknown>): Promise<Eng
   writeFiles(directory, made)
   const file = join(directory, 'conf', 'server.json')
   const limits = { requestsPerSecond: 100_000, requestBurst: 100_000, ...(settings.limits as object | undefined) }
-  const merged = { ...(JSON.parse(readFileSync(file, 'utf8')) as object), host: '127.0.0.1', port: 0, ...settings, limits }
+  const merged = {
+    ...(JSON.parse(readFileSync(file, 'utf8')) as object),
+    host: '127.0.0.1',
+    port: 0,
+    ...settings,
+    limits,
+  }
   const write = (port: number): void =>
     writeFileSync(file, JSON.stringify({ ...merged, port, baseUrl: undefined }, undefined, 2))
   write(0)
@@ -106,7 +112,10 @@ export async function startEngines(
 }
 
 /** What `GET /engine` says of a contract; undefined when it is not there. */
-export async function contractOf(engine: { readonly url: string }, contract: Address): Promise<ContractStatus | undefined> {
+export async function contractOf(
+  engine: { readonly url: string },
+  contract: Address,
+): Promise<ContractStatus | undefined> {
   const response = await fetch(`${engine.url}/engine`)
   const { contracts } = (await response.json()) as { readonly contracts: readonly ContractStatus[] }
   return contracts.find(({ address }) => address === contract)
@@ -121,7 +130,10 @@ export interface ContractStatus {
 }
 
 /** Polls until it says so. Rejects after so many milliseconds. */
-export async function eventually<T>(ask: () => Promise<T | undefined | false> | T | undefined | false, ms = 15_000): Promise<T> {
+export async function eventually<T>(
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  ms = 15_000,
+): Promise<T> {
   const end = Date.now() + ms
   for (;;) {
     const found = await ask()

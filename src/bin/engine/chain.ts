@@ -49,9 +49,7 @@ async function openPartisia(
 }
 
 function cannotSay(setting: string, error: unknown): never {
-  throw new Error(
-    `${setting}: ${(error as Error).message}; or write chain.chainId, and the engine starts without it`,
-  )
+  throw new Error(`${setting}: ${(error as Error).message}; or write chain.chainId, and the engine starts without it`)
 }
 
 async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): Promise<JsonRpc> {
