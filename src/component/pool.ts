@@ -1,6 +1,7 @@
 /**
  * The runtime on worker threads: a job goes to a worker that is idle, and one that is not done by its deadline goes with its worker,
- * in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one.
+ * in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one. A contract that keeps all
+ * workers busy has no more of them: for others there are spare ones, which start when they are needed.
  */
 import { Worker } from 'node:worker_threads'
 import { callMessage } from './call-message.ts'
@@ -39,7 +40,6 @@ interface Task {
   readonly end: (report: Ended) => void
   readonly fail: (error: Error) => void
 }
-
 type Ended = Exclude<Report, { report: 'ready' }> | { readonly report: 'deadline' }
 
 interface Slot {
@@ -58,6 +58,9 @@ const KEPT_PROGRAMS = 64
 const KEPT_BY_WORKER = 16
 /** To find the hooks of a script. */
 const DESCRIBE_MS = 10_000
+/** How long a job waits for others before a spare worker is started for it, and how many workers there are then for each. */
+const PATIENCE_MS = 100
+const WITH_SPARE = 2
 const NO_EFFECTS: Effects = { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [], reads: 0 }
 
 interface Pool {
@@ -67,6 +70,8 @@ interface Pool {
   readonly waiting: Task[]
   readonly turns: Turns
   closed: boolean
+  /** Until a spare worker is started. */
+  patience: NodeJS.Timeout | undefined
 }
 
 /** Its workers start at once; calls may come before they are there. */
@@ -74,7 +79,7 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
   const turns = createTurns(settings.workers, () => performance.now())
-  const pool: Pool = { settings, data, slots: new Set(), waiting: [], turns, closed: false }
+  const pool: Pool = { settings, data, slots: new Set(), waiting: [], turns, closed: false, patience: undefined }
   const programs = preparedPrograms(limits, KEPT_PROGRAMS)
   fill(pool)
   return {
@@ -91,7 +96,8 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
       if (prepared.hooks !== undefined && !prepared.hooks.includes(message.hook)) {
         return { kind: 'trap', message: `the component has no ${message.hook}`, log: [] }
       }
-      const task = { component: sha256, program: prepared.program, call: message, host, deadlineMs: call.deadlineMs }
+      const { contract: owner, deadlineMs } = call
+      const task = { owner, component: sha256, program: prepared.program, call: message, host, deadlineMs }
       return outcomeOf(await enqueue(pool, task))
     },
     load: () => {
@@ -105,8 +111,9 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
 async function describe(pool: Pool, component: Component, prepared: Prepared): Promise<ComponentDescription> {
   const { program, hooks } = prepared
   if (hooks !== undefined) return { kind: 'wasm', hooks }
-  const task = { component: component.sha256, program, call: undefined, host: undefined, deadlineMs: DESCRIBE_MS }
-  const ended = await enqueue(pool, task)
+  const { sha256 } = component
+  const task = { owner: sha256, component: sha256, program, call: undefined, host: undefined }
+  const ended = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS })
   if (ended.report !== 'hooks') {
     throw new ComponentError(
       `The script cannot be loaded: ${'message' in ended ? ended.message : 'it does not come to an end'}`,
@@ -215,13 +222,14 @@ async function answerOf(host: Host, question: Ask): Promise<Answer> {
 }
 
 function dispatch(pool: Pool): void {
-  while (pool.waiting.length > 0) {
-    const at = pool.turns.next(pool.waiting, ownersIn(pool.slots))
-    const task = pool.waiting[at]
-    const slot = task && idleFor(pool, task.component)
-    if (task === undefined || slot === undefined) return
-    pool.waiting.splice(at, 1)
-    give(pool, slot, task)
+  for (let at = nextTask(pool); at !== -1; at = nextTask(pool)) {
+    const slot = idleFor(pool, pool.waiting[at]?.component ?? '')
+    if (slot === undefined) {
+      pool.patience ??= setTimeout(() => startSpare(pool), PATIENCE_MS).unref()
+      return
+    }
+    const [task] = pool.waiting.splice(at, 1)
+    if (task !== undefined) give(pool, slot, task)
   }
 }
 
@@ -231,6 +239,27 @@ function* ownersIn(slots: Iterable<Slot>): Generator<string> {
 
 function tookOf({ turns }: Pool, { task, since }: Slot): void {
   if (task !== undefined) turns.took(task.owner, performance.now() - since)
+}
+
+/** The one whose turn it is; spare workers are not for those who have all the others. -1 when there is none. */
+function nextTask({ slots, waiting, turns, settings: { workers } }: Pool): number {
+  const at = turns.next(waiting, ownersIn(slots))
+  const task = waiting[at]
+  return task !== undefined && (slots.size <= workers || mayHaveMore(slots, task, workers)) ? at : -1
+}
+
+function mayHaveMore(slots: ReadonlySet<Slot>, { owner }: Task, most: number): boolean {
+  return [...slots].filter(({ task }) => task?.owner === owner).length < most
+}
+
+/** For those who wait though all workers are busy, unless they keep them so themselves. */
+function startSpare(pool: Pool): void {
+  pool.patience = undefined
+  const { slots, waiting, closed, settings } = pool
+  const { workers } = settings
+  const isBusy = [...slots].every(({ state }) => state === 'busy')
+  const isStuck = isBusy && waiting.some((task) => mayHaveMore(slots, task, workers))
+  if (!closed && isStuck && slots.size < workers * WITH_SPARE) slots.add(start(pool))
 }
 
 /** One that has the component already, where there is one. */
@@ -278,10 +307,12 @@ function remove(pool: Pool, slot: Slot, ended: Ended): void {
   slot.task?.end(ended)
   slot.task = undefined
   fill(pool)
+  dispatch(pool)
 }
 
 async function close(pool: Pool): Promise<void> {
   pool.closed = true
+  clearTimeout(pool.patience)
   const ended = { report: 'trap', message: 'the engine is stopping', log: [] } as const
   for (const task of pool.waiting.splice(0)) task.end(ended)
   const slots = [...pool.slots]

@@ -1,0 +1,157 @@
+/** Engines as processes of their own: the built command, each with a key, a database and a port. Ended by their pid alone. */
+import type { ChildProcess } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeEngineFiles } from '../../src/bin/engine/init.ts'
+import { writeFiles } from '../../src/bin/init/files.ts'
+import { readIdentity } from '../../src/engine/identity.ts'
+import type { Address } from '../../src/offchain/address.ts'
+import { type Ended, run } from './process.ts'
+
+export interface EngineProcess {
+  readonly directory: string
+  readonly address: Address
+  readonly key: Uint8Array
+  /** Of the last start; the port stays the same. */
+  readonly url: string
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  /** The lines that it logged since it was started last. */
+  log(): readonly Readonly<Record<string, unknown>>[]
+  /** Resolves when it listens. */
+  start(): Promise<void>
+  kill(signal?: NodeJS.Signals): Promise<Ended>
+  /** Ends it, and takes its files away. */
+  remove(): Promise<void>
+}
+
+/** In a directory of its own, not started; `settings` are over those of `vouchsafe init engine`. */
+export async function makeEngine(settings: Record<string, unknown>): Promise<EngineProcess> {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-engine-'))
+  const { made, address } = await makeEngineFiles('http://127.0.0.1:8400', 'data/chain')
+  writeFiles(directory, made)
+  const file = join(directory, 'conf', 'server.json')
+  const limits = { requestsPerSecond: 100_000, requestBurst: 100_000, ...(settings.limits as object | undefined) }
+  const merged = {
+    ...(JSON.parse(readFileSync(file, 'utf8')) as object),
+    host: '127.0.0.1',
+    port: 0,
+    ...settings,
+    limits,
+  }
+  const write = (port: number): void =>
+    writeFileSync(file, JSON.stringify({ ...merged, port, baseUrl: undefined }, undefined, 2))
+  write(0)
+  const { privateKey } = readIdentity(readFileSync(join(directory, 'conf', 'engine.key'), 'utf8'))
+  let running: Started | undefined
+  const now = (): Started => {
+    if (running === undefined) throw new Error('the engine was not started')
+    return running
+  }
+  const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<Ended> => {
+    now().child.kill(signal)
+    return now().ended
+  }
+  return {
+    ...{ directory, address, key: privateKey, kill },
+    get url() {
+      return `${'tls' in settings ? 'https' : 'http'}://127.0.0.1:${now().port}`
+    },
+    get child() {
+      return now().child
+    },
+    get ended() {
+      return now().ended
+    },
+    log: () => now().lines,
+    start: async () => {
+      running = await started(directory)
+      write(running.port)
+    },
+    remove: async () => {
+      if (running !== undefined) await kill()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+interface Started {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  readonly port: number
+  readonly lines: Readonly<Record<string, unknown>>[]
+}
+
+function started(directory: string): Promise<Started> {
+  const { child, ended } = run(['engine'], directory)
+  const lines: Readonly<Record<string, unknown>>[] = []
+  let rest = ''
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', (chunk: string) => {
+      const parts = (rest + chunk).split('\n')
+      rest = parts.pop() ?? ''
+      for (const part of parts) {
+        const line = JSON.parse(part) as Readonly<Record<string, unknown>>
+        lines.push(line)
+        if (line.event === 'listening') resolve({ child, ended, lines, port: Number(line.port) })
+      }
+    })
+    void ended.then(({ status, stderr }) => reject(new Error(`the engine ended with ${status}: ${stderr}`)))
+  })
+}
+
+/** So many, started one beside the other. */
+export async function startEngines(
+  count: number,
+  settings: Record<string, unknown>,
+): Promise<readonly EngineProcess[]> {
+  const engines = await Promise.all(Array.from({ length: count }, () => makeEngine(settings)))
+  await Promise.all(engines.map((engine) => engine.start()))
+  return engines
+}
+
+/** What `GET /engine` says of a contract; undefined when it is not there. */
+export async function contractOf(
+  engine: { readonly url: string },
+  contract: Address,
+): Promise<ContractStatus | undefined> {
+  const response = await fetch(`${engine.url}/engine`)
+  const { contracts } = (await response.json()) as { readonly contracts: readonly ContractStatus[] }
+  return contracts.find(({ address }) => address === contract)
+}
+
+export interface ContractStatus {
+  readonly address: Address
+  readonly state: string
+  readonly component: string | null
+  readonly why?: string
+  readonly state_change: string
+}
+
+/** Polls until it says so. Rejects after so many milliseconds. */
+export async function eventually<T>(
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  ms = 15_000,
+): Promise<T> {
+  const end = Date.now() + ms
+  for (;;) {
+    const found = await ask()
+    if (found !== undefined && found !== false) return found
+    if (Date.now() > end) throw new Error('it did not come about in time')
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}
+
+export async function served(engines: readonly { readonly url: string }[], contract: Address): Promise<void> {
+  for (const engine of engines) {
+    await eventually(async () => (await contractOf(engine, contract))?.state === 'served')
+  }
+}
+
+/** A directory below the system's, gone by {@link rmSync} of whoever made it. */
+export function makeDirectory(name: string): string {
+  const directory = join(mkdtempSync(join(tmpdir(), 'vouchsafe-engine-')), name)
+  mkdirSync(directory)
+  return directory
+}
