@@ -18,8 +18,8 @@ const FREE = join(import.meta.dirname, 'hardhat.config.cjs')
 export const hardhatNode: TestChain = {
   name: 'hardhat node',
   start: async () => {
-    const { url, stop } = await startHardhat(undefined, FREE)
-    return { rpc: httpJsonRpc(url, createOutbound()), stop }
+    const hardhat = await startHardhat(undefined, FREE)
+    return { rpc: httpJsonRpc(hardhat.url, createOutbound()), stop: () => hardhat.stop() }
   },
 }
 
