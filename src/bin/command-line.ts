@@ -13,7 +13,7 @@ const USAGES: Readonly<Record<CommandName, string>> = {
   issuer: '  vouchsafe issuer   [--config FILE]          issue credentials to wallets',
   verifier: '  vouchsafe verifier [--config FILE]          verify what wallets present',
   engine: '  vouchsafe engine   [--config FILE]          run off-chain components of smart contracts',
-  demo: `  vouchsafe demo [--once] [--home DIR] [--port-base PORT]
+  demo: `  vouchsafe demo [--once] [--part credential|secret] [--home DIR] [--port-base PORT]
                                               a credential and a shared secret, with all services, on this machine`,
   init: `  vouchsafe init issuer|verifier|engine [--dir DIR] [--base-url URL]
                                               write keys and a configuration`,

@@ -71,14 +71,14 @@ describe('vouchsafe demo --once', () => {
     await new Promise<void>((resolve) => server.listen(0, resolve))
     onTestFinished(() => void server.close())
     const { port } = server.address() as { port: number }
-    const { status, stdout } = await vouchsafe(['demo', '--once', '--port-base', String(port)])
+    const { status, stdout } = await vouchsafe(['demo', '--once', '--part', 'credential', '--port-base', String(port)])
     expect(status).toBe(0)
     expect(stdout).toMatch(new RegExp(`issuer +http://[^ ]+ \\(port ${port} is taken\\)`))
   })
 
   it('keeps a home, and uses it again', async () => {
     const home = join(temporaryDirectory(), 'home')
-    const first = await demo('--once', '--home', home)
+    const first = await demo('--once', '--part', 'credential', '--home', home)
     expect(first).toMatchObject({ status: 0, left: [] })
     const files = filesBelow(home)
     expect(files).toEqual(
@@ -92,19 +92,19 @@ describe('vouchsafe demo --once', () => {
     const open = files.filter((file) => (statSync(join(home, file)).mode & 0o077) !== 0)
     expect(open).toEqual([])
     const key = readFileSync(join(home, 'issuer/conf/issuer.key'), 'utf8')
-    expect((await demo('--once', '--home', home)).status).toBe(0)
+    expect((await demo('--once', '--part', 'credential', '--home', home)).status).toBe(0)
     expect(readFileSync(join(home, 'issuer/conf/issuer.key'), 'utf8')).toBe(key)
     expect(readdirSync(join(home, 'wallet/credentials'))).toHaveLength(2)
   })
 
   it('ends with 1, and says which step and why, when the verifier trusts another issuer', async () => {
     const [home, other] = [temporaryDirectory(), temporaryDirectory()]
-    expect((await demo('--once', '--home', home)).status).toBe(0)
+    expect((await demo('--once', '--part', 'credential', '--home', home)).status).toBe(0)
     await vouchsafe(['init', 'issuer'], { cwd: other })
     const anchors = join(home, 'verifier/conf/trust-anchors')
     const [anchor = ''] = readdirSync(anchors)
     writeFileSync(join(anchors, anchor), readFileSync(join(other, 'conf/issuer.pem')))
-    const { status, stdout, stderr } = await demo('--once', '--home', home)
+    const { status, stdout, stderr } = await demo('--once', '--part', 'credential', '--home', home)
     expect(status).toBe(1)
     expect(stdout).toContain('status: VERIFICATION_FAILED')
     expect(stdout).toMatch(/failed +Does the issuer certificate lead to a trust anchor\?/)
@@ -115,20 +115,20 @@ describe('vouchsafe demo --once', () => {
 
   it('ends with 1 and every mistake when a configuration in its home is broken', async () => {
     const home = temporaryDirectory()
-    await demo('--once', '--home', home)
+    await demo('--once', '--part', 'credential', '--home', home)
     const file = join(home, 'verifier/conf/server.json')
     writeFileSync(
       file,
       JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), prot: 1, issuerTrustAnchors: 'x' }),
     )
-    const { status, stderr } = await demo('--once', '--home', home)
+    const { status, stderr } = await demo('--once', '--part', 'credential', '--home', home)
     expect(status).toBe(1)
     expect(stderr).toContain(`${file} cannot be used`)
     expect(stderr).toContain('prot: unknown')
     expect(stderr).toContain('issuerTrustAnchors: ')
   })
 
-  it.each([[['--port-base', '65534']], [['--port-base', 'x']], [['--twice']]])(
+  it.each([[['--port-base', '65534']], [['--port-base', 'x']], [['--part', 'none']], [['--twice']]])(
     'refuses %j and starts nothing',
     async (args) => {
       const { status, stdout, left } = await demo(...args)
@@ -193,7 +193,7 @@ describe('vouchsafe demo', () => {
 describe('vouchsafe demo | head -1', () => {
   it('leaves nothing behind when nobody reads it any more', async () => {
     const temporary = temporaryDirectory()
-    const args = [BUNDLE, 'demo', '--once', '--port-base', String(await freePort())]
+    const args = [BUNDLE, 'demo', '--once', '--part', 'credential', '--port-base', String(await freePort())]
     const child = spawn(process.execPath, args, {
       env: { ...process.env, TMPDIR: temporary },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -28,8 +28,12 @@ const CLOSE_LIMIT_MS = 3000
 /** What a shell makes of SIGINT. */
 const INTERRUPTED = 130
 
+type Part = 'credential' | 'secret'
+
 interface Options {
   readonly once: boolean
+  /** Both when absent. */
+  readonly part: Part | undefined
   readonly home: string
   /** The home is made for this run, and removed at its end. */
   readonly isTemporary: boolean
@@ -52,14 +56,11 @@ export async function runDemo(args: string[]): Promise<void> {
   if (options.isTemporary) process.once('exit', () => rmSync(options.home, { recursive: true, force: true }))
   const narrator = createNarrator(write)
   try {
-    const cast = await start(options, narrator, services)
-    const declared = await walk(cast)
-    write(`\n${paint('green', 'The credential was issued, presented and verified.')}\n`)
-    await keepSecret(options, narrator)
+    const scene = options.part === 'secret' ? undefined : await showCredential(options, narrator, services)
+    if (options.part !== 'credential') await keepSecret(options, narrator)
     progress.walked = true
-    write(`\n${paint('green', 'The secret was shared, recovered without one engine, and the liar was named.')}\n`)
-    if (!options.once) {
-      await stay(cast, declared, options)
+    if (scene !== undefined && !options.once) {
+      await stay(scene.cast, scene.declared, options)
       return
     }
   } catch (error) {
@@ -75,6 +76,7 @@ function readOptions(args: string[]): Options {
     args,
     options: {
       once: { type: 'boolean', default: false },
+      part: { type: 'string' },
       home: { type: 'string' },
       'port-base': { type: 'string', default: String(PORT_BASE) },
     },
@@ -85,16 +87,35 @@ function readOptions(args: string[]): Options {
       `--port-base: ${values['port-base']} is no port; the issuer takes it, the verifier the next but one, the engines from ${ENGINE_OFFSET} above`,
     )
   }
+  if (values.part !== undefined && !isPart(values.part))
+    throw new Error(`--part ${values.part}: say credential or secret`)
   const isTemporary = values.home === undefined
   const home = isTemporary ? mkdtempSync(join(tmpdir(), 'vouchsafe-demo-')) : resolve(values.home ?? '')
-  return { once: values.once, home, isTemporary, portBase }
+  return { once: values.once, part: values.part, home, isTemporary, portBase }
+}
+
+function isPart(word: string): word is Part {
+  return word === 'credential' || word === 'secret'
+}
+
+async function showCredential(
+  options: Options,
+  narrator: Narrator,
+  services: DemoService[],
+): Promise<{ readonly cast: Cast; readonly declared: Declared }> {
+  const cast = await start(options, narrator, services)
+  const declared = await walk(cast)
+  write(`\n${paint('green', 'The credential was issued, presented and verified.')}\n`)
+  return { cast, declared }
 }
 
 /** Engines have nothing to go on with: each time they and their chain are new. */
 async function keepSecret({ home, portBase }: Options, narrator: Narrator): Promise<void> {
+  makeDirectory(home, 0o700)
   const place = mkdtempSync(join(home, 'engines-'))
   try {
     await (await import('../engine/commands.ts')).keepSecret(place, portBase + ENGINE_OFFSET, narrator)
+    write(`\n${paint('green', 'The secret was shared, recovered without one engine, and the liar was named.')}\n`)
   } finally {
     rmSync(place, { recursive: true, force: true })
   }

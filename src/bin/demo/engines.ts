@@ -41,7 +41,8 @@ export async function makeEngine(name: string, home: string, chain: string, want
     const log = openSync(join(directory, 'engine.log'), 'a', 0o600)
     running = spawn(process.execPath, [process.argv[1] ?? '', 'engine'], {
       cwd: directory,
-      stdio: ['ignore', 'pipe', log],
+      // The channel is for nothing but its end: an engine of the demo ends with the demo, however that ends.
+      stdio: ['ignore', 'pipe', log, 'ipc'],
     })
     await listening(running, `engine ${name}`)
   }

@@ -68,6 +68,8 @@ async function serve(configFile: string, log: Logger, renewal: Hangup): Promise<
   }
   log.info({ event: 'listening', port: addressPort(engine.app), address: engine.address }, 'accepting connections')
   stopOnSignal(engine, closeQuiet, log)
+  // Who started it with a channel, as the demo does, wants it no longer than itself.
+  if (process.connected) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   renewal.act(() => renew(engine, { read, fixed: (again) => identityMistakes(config, again), log }))
 }
 
