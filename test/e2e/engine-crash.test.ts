@@ -67,9 +67,7 @@ it(
     const proxy = await node(dir)
     const engine = await makeEngine({
       chain: { type: 'evm', rpcUrl: proxy.url, confirmations: 0 },
-      contractFilter: [
-        evmAddress(nextOf(registry, at, await at.node.transactionCount(at.chain.account(at.key()).address, 'latest'))),
-      ],
+      contractFilter: [await nextContract(at)],
       pollMilliseconds: 50,
     })
     engines.push(engine)
