@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keySigner } from '../../sdk/client/signers.ts'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, component, LIMITS, noHost, pool, script } from '../../test/support/components.ts'
 import { binaryOf, readsStorage } from '../../test/support/wat.ts'
@@ -33,6 +34,29 @@ describe('the pool', () => {
     const outcome = await runtime.run(call(await make()), host)
     expect(bodyOf(outcome)).toBe('hello')
     expect(outcome).toMatchObject({ kind: 'done', response: { status: 200 }, effects: { reads: 1, storage: [] } })
+  })
+
+  it.each(['secp256k1', 'offchain-v2'] as const)('says who signed: %s', async (profile) => {
+    const key = new Uint8Array(32).fill(9)
+    const signer = keySigner(key, 'evm', profile)
+    const asks = script(`off_chain_on_http_request(input) {
+      const found = hosted(0x80, Uint8Array.of(0, 0, 0, 1, ${Buffer.from(signer.address, 'hex').join()}))
+      return Uint8Array.of(0x22, 0, 0, 0, 12, 0, 0, 0, found ? 200 : 201, 0, 0, 0, 0, 0, 0, 0, 0)
+    }`)
+    const made = call(asks)
+    const request = { method: 'PUT', uri: '/', headers: [], body: Buffer.from('x') }
+    const moment = { now: made.now, random: (length: number) => new Uint8Array(length).fill(1) }
+    const authorization = await signer.authorize(request, made, moment)
+    const outcomes = await Promise.all(
+      [authorization, `${authorization.slice(0, -1)}x`].map((value) => {
+        const headers = [{ name: 'authorization', values: [value] }]
+        return runtime.run({ ...made, hook: { kind: 'http', request: { ...request, headers } } }, noHost)
+      }),
+    )
+    expect(outcomes).toMatchObject([
+      { response: { status: 200 }, effects: { signers: [signer.address] } },
+      { response: { status: 201 }, effects: { signers: [] } },
+    ])
   })
 
   const state = { hook: { kind: 'state-change' } } as const

@@ -77,7 +77,7 @@ function secure(
 it(
   'an engine speaks TLS by itself, and takes a new certificate with SIGHUP',
   async () => {
-    const engine = await made({ tls: { keyFile: 'tls.key', certificateFile: 'tls.pem' } })
+    const engine = await made({ tls: { keyFile: 'tls.key', certificateFiles: ['tls.pem'] } })
     const write = ({ key, cert }: { readonly key: string; readonly cert: string }): void => {
       writeFileSync(join(engine.directory, 'tls.key'), key, { mode: 0o600 })
       writeFileSync(join(engine.directory, 'tls.pem'), cert)

@@ -1,0 +1,230 @@
+/** An engine whose chain fails it, or that is killed in the middle of a call: nothing half-done, nothing lost, nothing twice. */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { evmAddress } from '../../src/offchain/address.ts'
+import { componentFile, deployed, keepComponent, type Place, place } from '../support/engine-contracts.ts'
+import { FAULTY } from '../support/engine-faulty.ts'
+import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { HARDHAT_KEY, startHardhat } from '../support/hardhat.ts'
+import { buildCommand } from '../support/process.ts'
+
+const STARTS_MS = 90_000
+let file: string
+const engines: EngineProcess[] = []
+beforeAll(async () => {
+  buildCommand()
+  ;({ file } = await componentFile(FAULTY))
+}, STARTS_MS)
+afterAll(() => Promise.all(engines.map((engine) => engine.remove())))
+
+async function started(settings: Record<string, unknown>): Promise<EngineProcess> {
+  const engine = await makeEngine(settings)
+  engines.push(engine)
+  await engine.start()
+  return engine
+}
+
+/** A node of a local chain. `gate` may hold a question back. */
+async function node(dir: string) {
+  const rpc = await localJsonRpc(blockFiles(dir), () => new Date())
+  const self = { url: '', gate: (_method: string): Promise<void> => Promise.resolve(), close: () => server.close() }
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        id: number
+        method: string
+        params: never[]
+      }
+      await self.gate(method)
+      const answer = await rpc(method, params).then(
+        (result) => ({ result }),
+        (error: Error & { code?: number }) => ({ error: { code: error.code ?? -32000, message: error.message } }),
+      )
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+    })()
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+  self.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return self
+}
+
+const POSTED = `0x${'baf9b369'}${'20'.padStart(64, '0')}${'1'.padStart(64, '0')}ab${'0'.repeat(62)}`
+const nonceOf = async (at: Place, { address }: EngineProcess): Promise<number> =>
+  Number(await at.rpc('eth_getTransactionCount', [evmAddress(address), 'latest']))
+
+it(
+  'killed between the commit of a call and the submission of its transaction: the chain has it exactly once',
+  async () => {
+    const dir = makeDirectory('chain')
+    const at = await place({ dir })
+    const proxy = await node(dir)
+    const engine = await makeEngine({
+      chain: { type: 'evm', rpcUrl: proxy.url, confirmations: 0 },
+      contractFilter: [await nextContract(at)],
+      pollMilliseconds: 50,
+    })
+    engines.push(engine)
+    keepComponent(engine, readFileSync(file))
+    await engine.start()
+    const contract = await deployed(at, 'Component', file, [engine])
+    await served([engine], contract)
+    for (const stage of ['eth_estimateGas', 'eth_sendRawTransaction']) {
+      const before = await nonceOf(at, engine)
+      let reached: () => void = () => undefined
+      const isThere = new Promise<void>((resolve) => {
+        reached = resolve
+      })
+      proxy.gate = (method) => {
+        if (method !== stage) return Promise.resolve()
+        reached()
+        return new Promise(() => undefined)
+      }
+      const answer = await fetch(`${engine.url}/offchain/${contract}/post`, {
+        method: 'POST',
+        body: Buffer.from(POSTED.slice(2), 'hex'),
+      })
+      expect(answer.status).toBe(202)
+      await isThere
+      await engine.kill()
+      expect(await nonceOf(at, engine)).toBe(before)
+      proxy.gate = () => Promise.resolve()
+      await engine.start()
+      await eventually(async () => (await nonceOf(at, engine)) === before + 1)
+      await eventually(() => engine.log().some(({ event }) => event === 'transaction_included'))
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      expect(await nonceOf(at, engine)).toBe(before + 1)
+    }
+    proxy.close()
+  },
+  STARTS_MS,
+)
+
+/** CREATE: Keccak-256 of the RLP of sender and nonce. */
+async function nextContract({ chain, key }: Place): Promise<string> {
+  const account = chain.account(key())
+  const nonce = await account.nextNonce()
+  const sender = Buffer.from(account.address.slice(2), 'hex')
+  const rlp = Buffer.concat([Buffer.from([0xd6, 0x94]), sender, Buffer.from([nonce === 0 ? 0x80 : nonce])])
+  return `0x${Buffer.from(keccak_256(rlp)).subarray(12).toString('hex')}`
+}
+
+it(
+  'killed half-way through a PUT: nothing of it is there, and what was acknowledged before is',
+  async () => {
+    const hold = createServer()
+    await new Promise((resolve) => hold.listen(0, '127.0.0.1', () => resolve(undefined)))
+    const { port } = hold.address() as AddressInfo
+    const dir = makeDirectory('chain')
+    const at = await place({ dir })
+    const allow = [`127.0.0.1:${port}`]
+    const engine = await started({
+      chain: { type: 'local', directory: dir },
+      outbound: { allow, allowPrivateAddresses: true },
+    })
+    const contract = await deployed(at, 'Component', file, [engine])
+    await served([engine], contract)
+    const count = async (): Promise<number> => {
+      const response = await fetch(`${engine.url}/offchain/${contract}/count`, { method: 'PUT' })
+      return response.status === 201 ? ((await response.json()) as { n: number }).n : 0
+    }
+    for (let round = 0; round < 3; round++) {
+      const asked = new Promise((resolve) => hold.once('request', resolve))
+      // Those before it were answered one by one; those behind it wait for it.
+      let acknowledged = 0
+      for (let n = 0; n < 5; n++) acknowledged = Math.max(acknowledged, await count())
+      const held = fetch(`${engine.url}/offchain/${contract}/hold?url=http://127.0.0.1:${port}/`, { method: 'PUT' })
+      await asked
+      const behind = count()
+      const both = Promise.allSettled([held, behind])
+      await engine.kill()
+      for (const { status } of await both) expect(status).toBe('rejected')
+      await engine.start()
+      await served([engine], contract)
+      expect(await (await fetch(`${engine.url}/offchain/${contract}/left`)).json()).toEqual([])
+      expect(await count()).toBe(acknowledged + 1)
+    }
+    hold.close()
+    hold.closeAllConnections()
+  },
+  STARTS_MS,
+)
+
+it(
+  'killed while many write: no number that was acknowledged is lost, and none is given twice',
+  async () => {
+    const dir = makeDirectory('chain')
+    const at = await place({ dir })
+    const engine = await started({ chain: { type: 'local', directory: dir } })
+    const contract = await deployed(at, 'Component', file, [engine])
+    await served([engine], contract)
+    const seen: number[] = []
+    const write = async (): Promise<void> => {
+      for (;;) {
+        const response = await fetch(`${engine.url}/offchain/${contract}/count`, { method: 'PUT' })
+        if (response.status === 201) seen.push(((await response.json()) as { n: number }).n)
+      }
+    }
+    const writers = Promise.allSettled(Array.from({ length: 8 }, write))
+    await eventually(() => seen.length > 50)
+    await engine.kill()
+    await writers
+    await engine.start()
+    await served([engine], contract)
+    const after = await fetch(`${engine.url}/offchain/${contract}/count`, { method: 'PUT' })
+    const { n } = (await after.json()) as { n: number }
+    expect(n).toBeGreaterThan(Math.max(...seen))
+    // Each writer may have been committed without hearing of it.
+    expect(n).toBeLessThanOrEqual(Math.max(...seen) + 9)
+    expect(new Set(seen).size).toBe(seen.length)
+  },
+  STARTS_MS,
+)
+
+it(
+  'a chain that is reorganised, dies, is stale, and comes back',
+  async () => {
+    let hardhat = await startHardhat()
+    const at = await place({ rpc: hardhat.url, money: HARDHAT_KEY })
+    const contractFilter = [await nextContract(at)]
+    const engine = await makeEngine({
+      chain: { type: 'evm', rpcUrl: hardhat.url, confirmations: 0, chainId: '31337' },
+      ...{ contractFilter, pollMilliseconds: 50, staleSeconds: 1 },
+    })
+    engines.push(engine)
+    keepComponent(engine, readFileSync(file))
+    await engine.start()
+    const before = await at.rpc('evm_snapshot', [])
+    const contract = await deployed(at, 'Component', file, [engine])
+    await served([engine], contract)
+    const said = async (): Promise<string> => {
+      const response = await fetch(`${engine.url}/offchain/${contract}/x`)
+      return response.headers.get('x-engine-error') ?? (await response.text())
+    }
+    const until = (text: string) => eventually(async () => (await said()) === text, 20_000)
+    await until('/x')
+    await at.rpc('evm_revert', [before])
+    await at.rpc('hardhat_mine', ['0x5'])
+    await until('unknown-contract')
+    expect(engine.log().some(({ event }) => event === 'reorganised')).toBe(true)
+    expect(await deployed(at, 'Component', file, [engine])).toBe(contract)
+    await until('/x')
+    await hardhat.stop()
+    await until('stale-chain')
+    expect((await fetch(`${engine.url}/health/ready`)).status).toBe(503)
+    expect((await fetch(`${engine.url}/health/live`)).status).toBe(200)
+    // Of another history, at the same place.
+    hardhat = await startHardhat(hardhat.port)
+    await until('unknown-contract')
+    expect(await deployed(at, 'Component', file, [engine])).toBe(contract)
+    await until('/x')
+    await hardhat.stop()
+  },
+  STARTS_MS,
+)
