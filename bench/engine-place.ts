@@ -97,7 +97,7 @@ async function register(send: Send, contracts: readonly Address[], count: number
     const [id, share] = [BigInt(at + 1), randomBytes(32).toString('hex')]
     const digest = new Uint8Array(createHash('sha256').update(share).digest())
     const input = { id, threshold: 1n, commitments: [digest] }
-    await send(contract, registerSharing?.encodeInput(input as never) ?? new Uint8Array())
+    await send(contract, registerSharing?.encodeInput(input) ?? new Uint8Array())
     made.push({ contract, id, share })
   }
   return made

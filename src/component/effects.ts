@@ -59,16 +59,10 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
     log: log.add,
     hold,
     logged: log.lines,
-    done: () =>
-      orNone({
-        storage: changesIn(overlay),
-        transactions,
-        timers: [...timers.values()],
-        spent,
-        signers: [...signers],
-        log: log.lines(),
-        reads,
-      }),
+    done: () => {
+      const told = { spent, signers: [...signers], log: log.lines(), reads }
+      return orNone({ storage: changesIn(overlay), transactions, timers: [...timers.values()], ...told })
+    },
   }
 }
 

@@ -4,8 +4,9 @@
  * workers busy has no more of them: for others there are spare ones, which start when they are needed.
  */
 import { Worker } from 'node:worker_threads'
+import { answerOf } from './answer.ts'
 import { callMessage } from './call-message.ts'
-import type { Answer, Ask, CallMessage, Job, Report, WorkerData } from './messages.ts'
+import type { Ask, CallMessage, Job, Report, WorkerData } from './messages.ts'
 import { compileQuickJs, type Prepared, preparedPrograms, type RecentlyUsed, recentlyUsed } from './programs.ts'
 import {
   type Component,
@@ -204,23 +205,6 @@ async function answer(slot: Slot, question: Ask): Promise<void> {
   Atomics.notify(slot.signal, 0)
 }
 
-async function answerOf(host: Host, question: Ask): Promise<Answer> {
-  switch (question.ask) {
-    case 'load':
-      return host.load(question.bucket, question.key)
-    case 'contract':
-      return host.readContract(question.input)
-    case 'send':
-      return host.send(question.request)
-    case 'configuration':
-      return host.configuration(question.key)
-    case 'timers':
-      return host.timers()
-    case 'spent':
-      return host.spent(question.id)
-  }
-}
-
 function dispatch(pool: Pool): void {
   for (let at = nextTask(pool); at !== -1; at = nextTask(pool)) {
     const slot = idleFor(pool, pool.waiting[at]?.component ?? '')
@@ -233,6 +217,10 @@ function dispatch(pool: Pool): void {
   }
 }
 
+function nextTask({ turns, waiting, slots }: Pool): number {
+  return turns.next(waiting, ownersIn(slots))
+}
+
 function* ownersIn(slots: Iterable<Slot>): Generator<string> {
   for (const { task } of slots) if (task !== undefined) yield task.owner
 }
@@ -241,25 +229,12 @@ function tookOf({ turns }: Pool, { task, since }: Slot): void {
   if (task !== undefined) turns.took(task.owner, performance.now() - since)
 }
 
-/** The one whose turn it is; spare workers are not for those who have all the others. -1 when there is none. */
-function nextTask({ slots, waiting, turns, settings: { workers } }: Pool): number {
-  const at = turns.next(waiting, ownersIn(slots))
-  const task = waiting[at]
-  return task !== undefined && (slots.size <= workers || mayHaveMore(slots, task, workers)) ? at : -1
-}
-
-function mayHaveMore(slots: ReadonlySet<Slot>, { owner }: Task, most: number): boolean {
-  return [...slots].filter(({ task }) => task?.owner === owner).length < most
-}
-
 /** For those who wait though all workers are busy, unless they keep them so themselves. */
 function startSpare(pool: Pool): void {
   pool.patience = undefined
-  const { slots, waiting, closed, settings } = pool
-  const { workers } = settings
-  const isBusy = [...slots].every(({ state }) => state === 'busy')
-  const isStuck = isBusy && waiting.some((task) => mayHaveMore(slots, task, workers))
-  if (!closed && isStuck && slots.size < workers * WITH_SPARE) slots.add(start(pool))
+  const { slots, closed, settings } = pool
+  const isStuck = [...slots].every(({ state }) => state === 'busy') && nextTask(pool) !== -1
+  if (!closed && isStuck && slots.size < settings.workers * WITH_SPARE) slots.add(start(pool))
 }
 
 /** One that has the component already, where there is one. */

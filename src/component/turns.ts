@@ -2,8 +2,9 @@
 
 export interface Turns {
   /**
-   * The place in line of the next: the first of the owner that has the fewest workers. An owner whose calls were slow is not given the
-   * last worker, as long as there are two: then others always find one that is free soon. -1 where all that wait are such.
+   * The place in line of the next: the first of the owner that has the fewest workers. Nobody gets more than there are without spare
+   * ones, and an owner whose calls were slow not the last of these, as long as there are two: then others always find one that is free
+   * soon. -1 where all that wait are such.
    */
   readonly next: (waiting: readonly Owned[], running: Iterable<string>) => number
   /** How long a call held its worker. */
@@ -23,17 +24,15 @@ export function createTurns(workers: number, now: () => number): Turns {
   const slow = new Map<string, number>()
   return {
     next: (waiting, running) => {
-      // The most common by far.
-      if (waiting.length === 1 && slow.size === 0) return 0
       const having = countOf(running)
       const at = now()
-      const isLast = (owner: string, count: number): boolean =>
-        count > 0 && count >= workers - 1 && (slow.get(owner) ?? 0) > at
+      const hasEnough = (owner: string, count: number): boolean =>
+        count >= workers || (count > 0 && count >= workers - 1 && (slow.get(owner) ?? 0) > at)
       let best = -1
       let least = Number.POSITIVE_INFINITY
       for (const [place, { owner }] of waiting.entries()) {
         const count = having.get(owner) ?? 0
-        if (count >= least || isLast(owner, count)) continue
+        if (count >= least || hasEnough(owner, count)) continue
         best = place
         least = count
         if (least === 0) break

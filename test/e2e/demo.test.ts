@@ -139,7 +139,7 @@ describe('vouchsafe demo --once', () => {
 
 describe('vouchsafe demo', () => {
   it('stays with links that a wallet can use, tells what became of them, and cleans up at Ctrl-C', async () => {
-    const running = await start()
+    const running = await start('--part', 'credential')
     await running.says('Press Ctrl-C')
     const { fetch } = globalThis
     const wallet: WalletContext = { fetch, now: () => new Date(), random: randomBytes, store: memory() }
@@ -155,7 +155,7 @@ describe('vouchsafe demo', () => {
   })
 
   it('shows calls that work as they stand there', async () => {
-    const running = await start()
+    const running = await start('--part', 'credential')
     await running.says('Press Ctrl-C')
     const [, byHand = ''] = running.output().split('Or by hand, in another terminal')
     const script = byHand
@@ -173,7 +173,7 @@ describe('vouchsafe demo', () => {
   })
 
   it('leaves no engine behind when it is stopped while they run', async () => {
-    const running = await start()
+    const running = await start('--part', 'secret')
     await running.says('Engine C was killed')
     const urls = [...running.output().matchAll(/[ABC]\s+(http:\/\/127\.0\.0\.1:\d+)/g)].map(([, url = '']) => url)
     expect(urls).toHaveLength(3)
@@ -183,7 +183,7 @@ describe('vouchsafe demo', () => {
   })
 
   it('leaves nothing behind when it is stopped in the middle', async () => {
-    const running = await start()
+    const running = await start('--part', 'credential')
     await running.says('issuer')
     expect(await running.stop('SIGINT')).toBe(130)
     expect(readdirSync(running.temporary)).toEqual([])
@@ -215,10 +215,10 @@ interface Running {
   stop(signal: 'SIGINT' | 'SIGTERM'): Promise<number | null>
 }
 
-async function start(): Promise<Running> {
+async function start(...words: string[]): Promise<Running> {
   const temporary = temporaryDirectory()
   const port = await freePort()
-  const child = spawn(process.execPath, [BUNDLE, 'demo', '--port-base', String(port)], {
+  const child = spawn(process.execPath, [BUNDLE, 'demo', '--port-base', String(port), ...words], {
     env: { ...process.env, TMPDIR: temporary },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -197,7 +197,7 @@ describe.each([
     const denied = () =>
       signTogether(1n, MESSAGE, key, asked).then(
         () => undefined,
-        (error: Error) => error.message,
+        (error: unknown) => (error as Error).message,
       )
     expect(await eventually(denied)).toContain('answered 401')
   }, 90_000)

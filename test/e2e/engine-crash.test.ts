@@ -32,7 +32,12 @@ async function started(settings: Record<string, unknown>): Promise<EngineProcess
 /** A node of a local chain. `gate` may hold a question back. */
 async function node(dir: string) {
   const rpc = await localJsonRpc(blockFiles(dir), () => new Date())
-  const self = { url: '', gate: (_method: string): Promise<void> => Promise.resolve(), close: () => server.close() }
+  const self = {
+    url: '',
+    gate: (method: string): Promise<void> =>
+      method === '' ? Promise.reject(new Error('no method')) : Promise.resolve(),
+    close: () => server.close(),
+  }
   const server = createServer((request, response) => {
     void (async () => {
       const chunks: Buffer[] = []
@@ -45,7 +50,7 @@ async function node(dir: string) {
       await self.gate(method)
       const answer = await rpc(method, params).then(
         (result) => ({ result }),
-        (error: Error & { code?: number }) => ({ error: { code: error.code ?? -32000, message: error.message } }),
+        (error: unknown) => ({ error: { code: -32000, message: (error as Error).message } }),
       )
       response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
     })()
@@ -55,7 +60,7 @@ async function node(dir: string) {
   return self
 }
 
-const POSTED = `0x${'baf9b369'}${'20'.padStart(64, '0')}${'1'.padStart(64, '0')}ab${'0'.repeat(62)}`
+const POSTED = `0xbaf9b369${'20'.padStart(64, '0')}${'1'.padStart(64, '0')}ab${'0'.repeat(62)}`
 const nonceOf = async (at: Place, { address }: EngineProcess): Promise<number> =>
   Number(await at.rpc('eth_getTransactionCount', [evmAddress(address), 'latest']))
 

@@ -62,12 +62,14 @@ function secure(
 ): Promise<{ readonly status: number | undefined; readonly body: string; readonly shown: string }> {
   return new Promise((resolve, reject) => {
     request(url, { agent: false, ...options }, (response) => {
-      const { subject } = (response.socket as import('node:tls').TLSSocket).getPeerCertificate()
+      const { subject } = (
+        response.socket as unknown as { getPeerCertificate(): { subject: { CN: string } } }
+      ).getPeerCertificate()
       let body = ''
       response.setEncoding('utf8').on('data', (part: string) => {
         body += part
       })
-      response.on('end', () => resolve({ status: response.statusCode, body, shown: String(subject.CN) }))
+      response.on('end', () => resolve({ status: response.statusCode, body, shown: subject.CN }))
     })
       .once('error', reject)
       .end()

@@ -1,0 +1,20 @@
+/** What a component asks in the middle of its call, put to the engine. */
+import type { Answer, Ask } from './messages.ts'
+import type { Host } from './runtime.ts'
+
+export async function answerOf(host: Host, question: Ask): Promise<Answer> {
+  switch (question.ask) {
+    case 'load':
+      return host.load(question.bucket, question.key)
+    case 'contract':
+      return host.readContract(question.input)
+    case 'send':
+      return host.send(question.request)
+    case 'configuration':
+      return host.configuration(question.key)
+    case 'timers':
+      return host.timers()
+    case 'spent':
+      return host.spent(question.id)
+  }
+}
