@@ -5,6 +5,7 @@
  */
 import type { FrostPublic, NonceCommitments } from '@noble/curves/abstract/frost.js'
 import { ed25519, ed25519_FROST as frost } from '@noble/curves/ed25519.js'
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { readRound1 } from '../../components/key-management/packages.ts'
 
 /** One engine: its place in the contract's list, and how to send it a request that its component takes for the caller's. */
@@ -44,7 +45,7 @@ export function keyPackage(round1: readonly Uint8Array[], threshold: number, pub
   const shareAt = (at: bigint): Uint8Array<ArrayBuffer> =>
     new Uint8Array(sums.reduceRight((sum, point) => sum.multiplyUnsafe(at).add(point), Point.ZERO).toBytes())
   const commitments = sums.map((point) => new Uint8Array(point.toBytes()))
-  if (Buffer.compare(commitments[0] ?? new Uint8Array(), publicKey) !== 0) {
+  if (bytesToHex(commitments[0] ?? new Uint8Array()) !== bytesToHex(publicKey)) {
     throw new Error('what the engines published does not give the public key of the contract')
   }
   const verifyingShares = Object.fromEntries(
@@ -129,10 +130,10 @@ async function attempt(
   const list = signers.map(({ commitments }) => commitments)
   const text = list.map(({ identifier, hiding, binding }) => ({
     identifier,
-    hiding: hex(hiding),
-    binding: hex(binding),
+    hiding: bytesToHex(hiding),
+    binding: bytesToHex(binding),
   }))
-  const body = JSON.stringify({ message: hex(message), commitments: text })
+  const body = JSON.stringify({ message: bytesToHex(message), commitments: text })
   const signed = new Uint8Array(message)
   const shares: Record<string, Uint8Array<ArrayBuffer>> = {}
   await Promise.all(
@@ -196,11 +197,7 @@ function pointOf(value: unknown): Uint8Array<ArrayBuffer> {
 
 function bytesOf(value: unknown): Uint8Array<ArrayBuffer> {
   if (typeof value !== 'string' || !/^[0-9a-f]{64}$/.test(value)) throw new Error('that is not 32 bytes in hexadecimal')
-  return new Uint8Array(Buffer.from(value, 'hex'))
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex')
+  return new Uint8Array(hexToBytes(value))
 }
 
 /** Of FROST: the place in the contract's list, counted from 1. */

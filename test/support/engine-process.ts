@@ -101,16 +101,6 @@ function started(directory: string): Promise<Started> {
   })
 }
 
-/** So many, started one beside the other. */
-export async function startEngines(
-  count: number,
-  settings: Record<string, unknown>,
-): Promise<readonly EngineProcess[]> {
-  const engines = await Promise.all(Array.from({ length: count }, () => makeEngine(settings)))
-  await Promise.all(engines.map((engine) => engine.start()))
-  return engines
-}
-
 /** What `GET /engine` says of a contract; undefined when it is not there. */
 export async function contractOf(
   engine: { readonly url: string },

@@ -1,0 +1,33 @@
+/** The engines of a key management contract, as whoever signs with them asks them. */
+import type { EngineClient } from './engine-client.ts'
+import type { SigningEngine } from './key-management.ts'
+import { askUntil } from './retries.ts'
+import { PATIENCE_MS } from './secret-sharing.ts'
+import type { RequestSigner } from './signers.ts'
+
+export interface Signing {
+  readonly client: EngineClient
+  /** One of those that the key's policy allows. */
+  readonly signer: RequestSigner
+  /** For how long engines may be behind the chain, or busy, before they are given up; half a minute unless given. */
+  readonly patienceMs?: number
+}
+
+/** In the order of the contract. Each is asked again while it may only be behind the newest block, in which the key may have become active. */
+export async function signingEngines({
+  client,
+  signer,
+  patienceMs = PATIENCE_MS,
+}: Signing): Promise<readonly SigningEngine[]> {
+  const [{ number: block }, { engines }] = await Promise.all([client.chain.head(), client.engines()])
+  return engines.map((engine, index) => ({
+    index,
+    name: engine.endpoint === '' ? engine.address : engine.endpoint,
+    post: async (path, text) => {
+      const headers = { 'content-type': 'application/json' }
+      const request = { method: 'POST', path, headers, body: new TextEncoder().encode(text), signer }
+      const { status, body } = await askUntil(client, engine, request, { block, patienceMs })
+      return { status, body: new TextDecoder().decode(body) }
+    },
+  }))
+}
