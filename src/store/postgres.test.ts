@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freshUrl, postgresOf, serverUrl } from '../../test/support/store.ts'
 import { openPostgres } from './postgres.ts'
@@ -103,21 +104,26 @@ describe('PostgreSQL with others on it', () => {
   })
 
   it('goes on after its connections were ended, also while it used them', async () => {
-    const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'vouchsafe'
-      and datname = current_database() and pid <> pg_backend_pid() and query like '%thing%'`
-    await Promise.all(Array.from({ length: 10 }, (_, n) => store.commit([insert(`idle ${n}`, n)])))
+    // A user of its own, so that nobody else's connections are ended.
+    const user = `ended_${randomBytes(8).toString('hex')}`
+    await administer(`create role ${user} superuser login password '${user}'`)
+    const own = Object.assign(new URL(url), { username: user, password: user }).href
+    const ended = await openPostgres<Things>(postgresOf(own, { connectTimeoutSeconds: 2 }), migrations)
+    const end = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${user}'`
+    await Promise.all(Array.from({ length: 10 }, (_, n) => ended.commit([insert(`idle ${n}`, n)])))
     await other(url, (run) => run(end))
-    await expect.poll(() => store.get('thing', 'a').catch(() => 'lost')).toMatchObject({ version: 0 })
-    expect(await store.commit([insert('after', 1)])).toBe(undefined)
+    await expect.poll(() => ended.get('thing', 'a').catch(() => 'lost')).toMatchObject({ version: 0 })
+    expect(await ended.commit([insert('after', 1)])).toBe(undefined)
     const error = await whileLocked(async () => {
-      const failing = failure(store.commit([insert('lost', 1), next(1)]))
+      const failing = failure(ended.commit([insert('lost', 1), next(1)]))
       await expect.poll(() => other(url, async (run) => Number((await run(LOCKED_OUT)).rows[0]?.waiting))).not.toBe(0)
       await other(url, (run) => run(end))
       return failing
     }, undefined)
     expect(error.message).toMatch(/^PostgreSQL: .*terminat/)
-    expect(await store.commit([insert('later', 1)])).toBe(undefined)
-    expect(await store.get('thing', 'lost')).toBe(undefined)
+    expect(await ended.commit([insert('later', 1)])).toBe(undefined)
+    expect(await ended.get('thing', 'lost')).toBe(undefined)
+    await ended.close()
   })
 
   it('tells nothing of a value in an error', async () => {

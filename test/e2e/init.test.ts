@@ -129,7 +129,9 @@ describe('vouchsafe COMMAND --help', () => {
     const { status, stderr } = await vouchsafe(['issuer', '--confg', 'x'])
     expect(status).toBe(2)
     expect(stderr).toMatch(/^Unknown option '--confg'\n\nUsage:\n {2}vouchsafe issuer +\[--config FILE\]/)
-    expect((await vouchsafe(['demo', '--onec'])).stderr).toContain('[--once] [--home DIR] [--port-base PORT]')
+    expect((await vouchsafe(['demo', '--onec'])).stderr).toContain(
+      '[--once] [--part credential|secret] [--home DIR] [--port-base PORT]',
+    )
     const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
     const { version } = JSON.parse(text) as { version: string }
     expect((await vouchsafe(['--version'])).stdout).toBe(`${version}\n`)
