@@ -230,7 +230,11 @@ export const peers: Section = {
       id: 'peers-22',
       asks: 'Shares that are wrong, mixed or replayed are put together to garbage',
       source: 'A. Shamir, How to Share a Secret',
-      notOffered: 'nothing is kept in shares',
+      tests: [
+        ['sdk/client/client.test.ts', 'that does this is named, and not needed: %s'],
+        ['sdk/client/shares.test.ts', 'comes back from every set that is large enough, and from none that is not'],
+        ['test/attacks/offchain-authentication.test.ts', 'is not when it $attack'],
+      ],
     },
   ],
 }
