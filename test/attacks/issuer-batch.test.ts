@@ -143,7 +143,8 @@ describe('a batch', () => {
       answered += 1
     }
     await isDone
-    expect(answered).toBeGreaterThan(20)
+    // How many depends on the machine; all in one turn would let in one or two.
+    expect(answered).toBeGreaterThan(5)
     expect((await batch).status).toBe(200)
   })
 

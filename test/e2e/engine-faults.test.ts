@@ -156,7 +156,8 @@ describe('a caller that', () => {
       expect(answer).toContain('x-engine-error: body-too-large')
       // It is let go after a moment.
       expect(sent).toBeLessThan(2000)
-      expect(most).toBeLessThan(64 * MIB)
+      // What was read and let go is collected when Node sees fit; gigabytes come in meanwhile.
+      expect(most).toBeLessThan(160 * MIB)
     },
     30_000,
   )
