@@ -36,14 +36,10 @@ export interface Upload {
 }
 
 /** `recovery`: whether the engine finds the native library. */
-export async function startEngineProcess(
-  place: EnginePlace,
-  recovery: 'native' | 'pure',
-  flags: readonly string[] = [],
-): Promise<Running> {
+export async function startEngineProcess(place: EnginePlace, recovery: 'native' | 'pure'): Promise<Running> {
   for (const suffix of ['', '-wal', '-shm'])
     rmSync(join(place.directory, 'data', `engine.db${suffix}`), { force: true })
-  const args = [...flags, join(place.directory, recovery, 'dist', 'vouchsafe.cjs'), 'engine', '--config', 'server.json']
+  const args = [join(place.directory, recovery, 'dist', 'vouchsafe.cjs'), 'engine', '--config', 'server.json']
   return start({ args, directory: place.directory, logFile: join(place.directory, 'engine.log') })
 }
 

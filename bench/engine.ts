@@ -108,11 +108,7 @@ function kindsOf(place: EnginePlace): Kind[] {
 }
 
 async function measureKind(kind: Kind, place: EnginePlace, options: EngineOptions): Promise<Result> {
-  const engine = await startEngineProcess(
-    place,
-    kind.recovery,
-    (process.env.ENGINE_FLAGS ?? '').split(' ').filter((flag) => flag !== ''),
-  )
+  const engine = await startEngineProcess(place, kind.recovery)
   const program = fileURLToPath(import.meta.url)
   const floor = await start({
     args: [program, 'engine-floor'],
