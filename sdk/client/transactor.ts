@@ -21,6 +21,11 @@ export interface Patience {
 
 const PATIENCE_MS = 120_000
 const POLL_MS = 200
+const WHY_NOT = {
+  failed: 'was refused by the contract',
+  exhausted: 'ran out of its gas: the state of the contract had changed; send it again',
+  lost: 'was replaced by another one',
+} as const
 
 export function accountTransactor(chain: Pick<Chain, 'account'>, key: Uint8Array, patience: Patience): Transactor {
   const account = chain.account(key)
@@ -31,8 +36,7 @@ export function accountTransactor(chain: Pick<Chain, 'account'>, key: Uint8Array
       await account.submit(transaction)
       await eventually(patience, async () => {
         const outcome = await account.outcome(transaction)
-        if (outcome === 'failed' || outcome === 'lost')
-          refused(`the transaction was ${outcome === 'lost' ? 'replaced by another one' : 'refused by the contract'}`)
+        if (outcome !== 'pending' && outcome !== 'included') refused(`the transaction ${WHY_NOT[outcome]}`)
         return outcome === 'included'
       })
     },

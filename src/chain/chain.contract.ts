@@ -161,11 +161,22 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
     })
 
     it('says that a transaction failed when the contract refused it in its block', async () => {
+      const owned = await deployedComponent(under)
+      const nonce = await account.nextNonce()
+      const away = await account.sign(owned, call('transferOwnership(address)', evmAddress(ENGINE_1)), 0n, nonce)
+      const tooLate = await account.sign(owned, call('transferOwnership(address)', evmAddress(owned)), 0n, nonce + 1)
+      await account.submit(away)
+      await account.submit(tooLate)
+      expect(await account.outcome(away)).toBe('included')
+      expect(await account.outcome(tooLate)).toBe('failed')
+    })
+
+    it('says that a transaction ran out of its gas', async () => {
       const change = call('transferOwnership(address)', evmAddress(account.address))
-      // Too little gas to get through, and enough to be in a block.
+      // Too little to get through, and enough to be in a block.
       const transaction = await account.sign(contract, change, 24_000n, await account.nextNonce())
       await account.submit(transaction)
-      expect(await account.outcome(transaction)).toBe('failed')
+      expect(await account.outcome(transaction)).toBe('exhausted')
     })
 
     it('waits for the confirmations that it was told', async () => {

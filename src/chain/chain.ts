@@ -35,8 +35,11 @@ export interface SignedTransaction {
   readonly raw: string
 }
 
-/** `lost`: the nonce was used by another transaction, so that this one can never be included. */
-export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'lost'
+/**
+ * `exhausted`: it failed because it ran out of its gas: more, by a later state of the contract, may be enough. `lost`: the nonce was
+ * used by another transaction, so that this one can never be included.
+ */
+export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'exhausted' | 'lost'
 
 export interface Chain {
   /** Decimal chain id of an EVM; the name of the network on Partisia. */

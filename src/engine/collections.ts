@@ -13,6 +13,8 @@ export interface OutboxRow {
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly signed?: { readonly hash: string; readonly nonce: number; readonly raw: string }
+  /** How often it was included and ran out of the gas that it was estimated to need. */
+  readonly exhausted?: number
 }
 
 export interface FailedTransaction {

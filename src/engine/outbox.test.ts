@@ -14,7 +14,10 @@ const kept = async (made: Promise<TestEngine>): Promise<TestEngine> => {
 const sending: Script = {
   http: (hands) => {
     const { hook } = hands.call
-    for (const word of hook.kind === 'http' ? hook.request.uri.slice(1).split(',') : []) hands.transact(word)
+    for (const word of hook.kind === 'http' ? hook.request.uri.slice(1).split(',') : []) {
+      const [payload = '', gas = '0'] = word.split(':')
+      hands.transact(payload, BigInt(gas))
+    }
     return Promise.resolve({})
   },
 }
@@ -136,6 +139,29 @@ describe('the outbox', () => {
     expect(engine.chain.submitted).toHaveLength(1)
     const metrics = await engine.engine.metrics.registry.metrics()
     expect(metrics).toContain('vouchsafe_engine_transactions_total{outcome="failed"} 2')
+  })
+
+  it('signs anew what ran out of the gas that it seemed to need, for others came first; not for ever, and not what its component gave', async () => {
+    const engine = await started()
+    const runOut = async (): Promise<void> => {
+      for (const { hash } of engine.chain.submitted) engine.chain.outcomes.set(hash, 'exhausted')
+      engine.chain.nonce += 1
+      engine.chain.mine()
+      await engine.rounds()
+    }
+    await send(engine, 'a')
+    await engine.rounds()
+    await runOut()
+    await runOut()
+    expect(payloads(engine).map(([, payload]) => payload)).toEqual(['a', 'a', 'a'])
+    expect(await engine.store.list('failed_transaction')).toEqual([])
+    await runOut()
+    expect(await engine.store.list('failed_transaction')).toHaveLength(1)
+    await send(engine, 'b:30000')
+    await engine.rounds()
+    await runOut()
+    expect(payloads(engine).map(([, payload]) => payload)).toEqual(['a', 'a', 'a', 'b'])
+    expect(await engine.store.list('failed_transaction')).toHaveLength(2)
   })
 
   it('does not judge a transaction while another that it may depend on is on its way', async () => {

@@ -33,6 +33,11 @@ export interface OutboxContext {
 }
 
 type Row = DueRow<OutboxRow>
+
+const SIGNED_AGAIN = {
+  exhausted: 'the contract needed more gas than it seemed to; it is signed again',
+  lost: 'its nonce was used by another transaction; it is signed again',
+} as const
 type SignedRow = Row & { readonly value: { readonly signed: SignedTransaction } }
 
 /** Signed and not yet included. */
@@ -40,6 +45,8 @@ const MOST_IN_FLIGHT = 16
 const SENT_AGAIN_AFTER_MS = 30_000
 const FAILURE_KEPT_MS = 30 * 86_400_000
 const MOST_ROWS = 10_000
+/** A transaction that runs out of its estimated gas so often is given up. */
+const MOST_EXHAUSTED = 3
 
 /** What a round knows of the ones before it. */
 interface Known {
@@ -164,10 +171,16 @@ async function conclude(
   } else if (outcome === 'failed') {
     await recordFailure(context, row, 'the contract refused it', signed.hash)
   } else {
-    const { payload, gas, createdAt } = row.value
-    const value = { contract, payload, gas, createdAt }
+    const { payload, gas, createdAt, exhausted = 0 } = row.value
+    const times = outcome === 'exhausted' ? exhausted + 1 : exhausted
+    // What the component itself gave is not for us to raise.
+    if (outcome === 'exhausted' && (gas !== '0' || times === MOST_EXHAUSTED)) {
+      await recordFailure(context, row, 'it ran out of its gas', signed.hash)
+      return
+    }
+    const value = { contract, payload, gas, createdAt, exhausted: times }
     await store.commit([{ update: 'outbox', id: row.id, version: row.version, value }])
-    log.warn({ event: 'transaction_lost', ...line }, 'its nonce was used by another transaction; it is signed again')
+    log.warn({ event: `transaction_${outcome}`, ...line }, SIGNED_AGAIN[outcome])
   }
 }
 

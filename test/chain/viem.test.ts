@@ -46,7 +46,7 @@ describe('transactions, as viem reads them', () => {
       ...fees,
       chainId: 31_337,
       nonce: 7,
-      gas: 26_250n,
+      gas: 76_250n,
       to: evmAddress(TO),
       data: '0xdeadbeef',
     })

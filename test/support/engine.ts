@@ -148,7 +148,7 @@ export interface Hands {
   readonly host: Host
   get(key: string): Promise<string | undefined>
   set(key: string, value: string | undefined): void
-  transact(payload: string): void
+  transact(payload: string, gas?: bigint): void
   timer(id: number, delayMs: number, payload?: string): void
   cancel(id: number): void
   /** As operation 0x80 does: whether the request with that id is accepted. */
@@ -243,7 +243,7 @@ function handsOf(call: Call, host: Host, effects: Mutable<Effects>, clock: { rea
       }
       effects.storage.push(change)
     },
-    transact: (payload) => effects.transactions.push({ payload: Buffer.from(payload), gas: 0n }),
+    transact: (payload, gas = 0n) => effects.transactions.push({ payload: Buffer.from(payload), gas }),
     timer: (id, delayMs, payload = '') => effects.timers.push({ id, delayMs, payload: Buffer.from(payload) }),
     cancel: (id) => effects.timers.push({ id, cancel: true }),
     authenticate: async (id, unlessRefused = false) => {

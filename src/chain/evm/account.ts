@@ -59,9 +59,9 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready }: Acco
   }
 }
 
-/** The state may be another when it is included. */
+/** The state may be another when it is included: others may have come first, and two words that were empty cost 40,000. What is not used costs nothing. */
 function withMargin(gas: bigint): bigint {
-  return gas + gas / 4n
+  return gas + gas / 4n + 50_000n
 }
 
 type Fees =
@@ -104,17 +104,23 @@ interface Seen {
 
 async function outcomeOf(
   { node, address, head }: Seen,
-  { hash, nonce }: SignedTransaction,
+  { hash, nonce, raw }: SignedTransaction,
 ): Promise<TransactionOutcome> {
   const included = async (): Promise<TransactionOutcome | undefined> => {
     const receipt = await node.receipt(hash)
     if (receipt === undefined) return undefined
     if (receipt.block > head) return 'pending'
-    return receipt.succeeded ? 'included' : 'failed'
+    if (receipt.succeeded) return 'included'
+    return isExhausted(receipt.gasUsed, Transaction.fromHex(raw).raw.gasLimit) ? 'exhausted' : 'failed'
   }
   const first = await included()
   if (first !== undefined) return first
   if ((await node.transactionCount(address, head)) <= nonce) return 'pending'
   // Its nonce is used; it may have been included between the two questions.
   return (await included()) ?? 'lost'
+}
+
+/** A call within a call is given all but a 64th of what is left (EIP-150), so that the outer one does not use up all when the inner one does. */
+function isExhausted(gasUsed: bigint, gasLimit: bigint): boolean {
+  return gasUsed >= gasLimit - gasLimit / 16n
 }

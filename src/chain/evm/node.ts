@@ -28,6 +28,7 @@ export interface NodeBlock {
 export interface Receipt {
   readonly block: number
   readonly succeeded: boolean
+  readonly gasUsed: bigint
   /** Of the contract that the transaction created. */
   readonly created: Address | undefined
 }
@@ -117,6 +118,7 @@ function readReceipt(receipt: JsonObject): Receipt | undefined {
   return {
     block: readNumber(own(receipt, 'blockNumber')),
     succeeded: readQuantity(own(receipt, 'status')) === 1n,
+    gasUsed: readQuantity(own(receipt, 'gasUsed')),
     created: created === undefined ? undefined : readAddress(created),
   }
 }
