@@ -8,10 +8,10 @@ import { createContract, deployContract, type ParsedABI } from 'micro-eth-signer
 import { artifacts } from '../components/artifacts/index.ts'
 import { hex, type Party, party } from '../components/test/evm.ts'
 import { blockFiles, storeComponent } from '../src/bin/chain/block-files.ts'
-import { readComponent } from '../src/bin/component/bundle.ts'
 import type { JsonRpc } from '../src/chain/json-rpc.ts'
 import { localJsonRpc } from '../src/chain/local/local.ts'
 import { type Address, parseAddress } from '../src/offchain/address.ts'
+import { readComponent } from '../src/toolchain/bundle.ts'
 import { binaryOf, moduleText } from '../test/support/wat.ts'
 import { type Running, start } from './processes.ts'
 

@@ -7,9 +7,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readComponent } from '../src/bin/component/bundle.ts'
-import { DEFAULT_LIMITS, startRuntime } from '../src/bin/component/places.ts'
+import { DEFAULT_LIMITS } from '../src/component/limits.ts'
 import type { Call, Component, Host, Runtime } from '../src/component/runtime.ts'
+import { readComponent } from '../src/toolchain/bundle.ts'
+import { startRuntime } from '../src/toolchain/places.ts'
 import { binaryOf, readsStorage } from '../test/support/wat.ts'
 
 const directory = mkdtempSync(join(process.cwd(), 'node_modules', '.bench-'))

@@ -50,4 +50,4 @@ await build({
 await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
 await buildWorker(join(root, 'dist'))
 await buildSdk(join(root, 'dist', 'sdk'))
-await buildComponents(join(root, 'dist', 'components'))
+buildComponents()

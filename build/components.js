@@ -4,32 +4,11 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { build } from 'esbuild'
 
 const root = join(import.meta.dirname, '..')
+const command = join(root, 'dist', 'vouchsafe.cjs')
 const components = join(root, 'components')
 const asc = join(root, 'test/contracts/node_modules/assemblyscript/bin/asc.js')
-
-/** The script of a component, as `vouchsafe component build` makes it. */
-export async function bundleComponent(name) {
-  const { outputFiles } = await build({
-    absWorkingDir: join(components, name),
-    entryPoints: ['component.ts'],
-    bundle: true,
-    write: false,
-    format: 'iife',
-    platform: 'neutral',
-    mainFields: ['module', 'main'],
-    target: 'es2023',
-    minifyWhitespace: true,
-    minifySyntax: true,
-    charset: 'utf8',
-    legalComments: 'none',
-    logLevel: 'error',
-    alias: { 'vouchsafe/component': join(root, 'sdk/component/index.ts') },
-  })
-  return outputFiles[0].contents
-}
 
 /** The module of a component. Throws what the compiler says. */
 export function compileAssembly(name) {
@@ -52,12 +31,18 @@ export function compileAssembly(name) {
   }
 }
 
-/** `<name>.js` of each, and `<name>.wasm` where the compiler is installed, into a directory. */
-export async function buildComponents(directory) {
+/**
+ * `<name>.js` of each, and `<name>.wasm` where the compiler is installed, into `dist/components`. The command makes the scripts, as it
+ * does for any author: the same sources have the same bytes, and so the same hash.
+ */
+export function buildComponents() {
+  const directory = join(root, 'dist', 'components')
   mkdirSync(directory, { recursive: true })
   for (const name of readdirSync(components)) {
-    if (existsSync(join(components, name, 'component.ts'))) {
-      writeFileSync(join(directory, `${name}.js`), await bundleComponent(name))
+    const source = join(components, name, 'component.ts')
+    if (existsSync(source)) {
+      const args = ['component', 'build', source, '--out', join(directory, `${name}.js`)]
+      execFileSync(process.execPath, [command, ...args], { stdio: ['ignore', 'ignore', 'inherit'] })
     }
     if (existsSync(join(components, name, 'assembly')) && existsSync(asc)) {
       writeFileSync(join(directory, `${name}.wasm`), compileAssembly(name))
@@ -65,4 +50,4 @@ export async function buildComponents(directory) {
   }
 }
 
-if (process.argv[1] === import.meta.filename) await buildComponents(join(root, 'dist/components'))
+if (process.argv[1] === import.meta.filename) buildComponents()

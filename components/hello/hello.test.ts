@@ -1,10 +1,9 @@
 /** The component of the walk in the documentation, in the sandbox. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bundleComponent } from '../../build/components.js'
 import { chains } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, party } from '../test/evm.ts'
-import { inRuntime } from '../test/in-runtime.ts'
+import { inRuntime, scriptOf } from '../test/in-runtime.ts'
 
 describe.each(chains)('the hello component on $name', ({ start }) => {
   const stops: (() => Promise<void>)[] = []
@@ -12,7 +11,7 @@ describe.each(chains)('the hello component on $name', ({ start }) => {
   let one: Device
   beforeAll(async () => {
     const chain = await start()
-    const { run, stop } = await inRuntime(await bundleComponent('hello'))
+    const { run, stop } = await inRuntime(await scriptOf('hello'))
     stops.push(chain.stop, stop)
     const engine = party()
     const engines = [{ engine: engine.address, endpoint: '' }]

@@ -1,12 +1,11 @@
 /** Key management as engines run it: its bytes, in the sandbox, on each chain. The rules in detail are in key-management.test.ts. */
 import { createPublicKey, verify } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bundleComponent } from '../../build/components.js'
 import { keyPackage, type SigningEngine, signTogether } from '../../sdk/client/key-management.ts'
 import { chains } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, party } from '../test/evm.ts'
-import { inRuntime } from '../test/in-runtime.ts'
+import { inRuntime, scriptOf } from '../test/in-runtime.ts'
 
 const [owner, signer, stranger] = [party(), party(), party()]
 const message = new TextEncoder().encode('pay 10 to somebody')
@@ -17,7 +16,7 @@ describe.each(chains)('key management in the sandbox on $name', ({ start }) => {
   let devices: readonly Device[]
   beforeAll(async () => {
     const chain = await start()
-    const { run, authorize, stop } = await inRuntime(await bundleComponent('key-management'))
+    const { run, authorize, stop } = await inRuntime(await scriptOf('key-management'))
     stops.push(chain.stop, stop)
     const parties = [party(), party(), party()]
     const engines = parties.map(({ address }) => ({ engine: address, endpoint: '' }))

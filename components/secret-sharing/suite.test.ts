@@ -1,11 +1,11 @@
 /** The secret sharing component, however it is written, and on whatever chain. */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { bundleComponent, compileAssembly } from '../../build/components.js'
+import { compileAssembly } from '../../build/components.js'
 import { hardhatNode, localChain } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, type JsonRpc, party } from '../test/evm.ts'
-import { inRuntime } from '../test/in-runtime.ts'
+import { inRuntime, scriptOf } from '../test/in-runtime.ts'
 
 const engines = [party(), party(), party()] as const
 const [owner, stranger] = [party(), party()]
@@ -16,7 +16,7 @@ const hash = (share: Uint8Array): Uint8Array => new Uint8Array(createHash('sha25
 const share = (size = 48): Uint8Array => new Uint8Array(randomBytes(size))
 const failure = (sentence: string): string => `{ "error": "${sentence}" }`
 
-const typescript = () => bundleComponent('secret-sharing')
+const typescript = () => scriptOf('secret-sharing')
 const assemblyScript = () => Promise.resolve(compileAssembly('secret-sharing'))
 const cases = [
   { language: 'TypeScript', bytesOf: typescript, chain: localChain },

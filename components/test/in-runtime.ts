@@ -1,9 +1,18 @@
 /** A component run as an engine runs it: its bytes, in the sandbox. */
 import { createHash } from 'node:crypto'
-import { DEFAULT_LIMITS, startRuntime } from '../../src/bin/component/places.ts'
+import { join } from 'node:path'
+import { DEFAULT_LIMITS } from '../../src/component/limits.ts'
 import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
+import { readComponent } from '../../src/toolchain/bundle.ts'
+import { startRuntime } from '../../src/toolchain/places.ts'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import type { Run, Signing } from './device.ts'
+
+/** The script of a component that comes with Vouchsafe. */
+export async function scriptOf(name: string): Promise<Uint8Array> {
+  const { bytes } = await readComponent(join(import.meta.dirname, '..', name, 'component.ts'), WORKER_DIRECTORY)
+  return bytes
+}
 
 /** Two workers, and how requests to it are signed. */
 export async function inRuntime(bytes: Uint8Array) {

@@ -4,11 +4,12 @@
  * `vouchsafe component test FILE` runs such a test; so does anything else that runs node:test or assertions.
  */
 
-import { readComponent } from '../../src/bin/component/bundle.ts'
-import { DEFAULT_LIMITS, startRuntime } from '../../src/bin/component/places.ts'
+import { DEFAULT_LIMITS } from '../../src/component/limits.ts'
 import type { Hook } from '../../src/component/runtime.ts'
 import { type Address, parseAddress } from '../../src/offchain/address.ts'
 import { type HttpRequestData, type HttpResponseData, headerValue } from '../../src/offchain/http-data.ts'
+import { readComponent } from '../../src/toolchain/bundle.ts'
+import { startRuntime } from '../../src/toolchain/places.ts'
 import type { Options, Storage } from './options.ts'
 import { type HarnessState, newState, outcomeOf, type Transaction } from './state.ts'
 

@@ -1,6 +1,6 @@
 /** What a component, a caller and a contract may use of an engine. Each has a default, and each is in /metrics. */
 import * as Type from 'typebox'
-import type { RuntimeLimits } from '../component/runtime.ts'
+import { DEFAULT_LIMITS } from '../component/limits.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -16,29 +16,30 @@ const limit = (standard: number, about: string, minimum = 1, maximum = 1024 * MI
   return { standard, minimum, maximum, about }
 }
 
+/** Those of {@link DEFAULT_LIMITS} are what the runtime holds components to. */
 const table = {
   bodyBytes: limit(MIB, 'Body of a request', 0),
   headerBytes: limit(16 * KIB, 'Header fields of a request', KIB, 256 * KIB),
   targetBytes: limit(8 * KIB, 'Target of a request: path and query', 64, 256 * KIB),
-  responseBytes: limit(MIB, 'Response of a component'),
+  responseBytes: limit(DEFAULT_LIMITS.responseBytes, 'Response of a component'),
   httpSeconds: limit(5, 'How long a component may take for a request', 1, 600),
   stateChangeSeconds: limit(30, 'How long a component may take for a change of state, or a timer', 1, 3600),
-  memoryBytes: limit(64 * MIB, 'Memory of a running component', 64 * KIB, 4096 * MIB),
-  moduleBytes: limit(8 * MIB, 'Bytes of a component', KIB, 256 * MIB),
-  logBytes: limit(64 * KIB, 'What a component may log in a call', 0),
-  outboundRequests: limit(5, 'Requests of a call to other hosts', 0, 1000),
+  memoryBytes: limit(DEFAULT_LIMITS.memoryBytes, 'Memory of a running component', 64 * KIB, 4096 * MIB),
+  moduleBytes: limit(DEFAULT_LIMITS.moduleBytes, 'Bytes of a component', KIB, 256 * MIB),
+  logBytes: limit(DEFAULT_LIMITS.logBytes, 'What a component may log in a call', 0),
+  outboundRequests: limit(DEFAULT_LIMITS.outboundRequests, 'Requests of a call to other hosts', 0, 1000),
   outboundSeconds: limit(10, 'How long each of these may take', 1, 600),
   outboundBytes: limit(MIB, 'The answer to each of these'),
-  storageChanges: limit(1000, 'Stored values that a call may change', 1, 1_000_000),
-  transactions: limit(16, 'Transactions of a call', 0, 1000),
-  transactionBytes: limit(128 * KIB, 'Payload of a transaction'),
+  storageChanges: limit(DEFAULT_LIMITS.storageChanges, 'Stored values that a call may change', 1, 1_000_000),
+  transactions: limit(DEFAULT_LIMITS.transactions, 'Transactions of a call', 0, 1000),
+  transactionBytes: limit(DEFAULT_LIMITS.transactionBytes, 'Payload of a transaction'),
   outboxTransactions: limit(1000, 'Transactions of a contract that wait to be included', 1, 100_000),
-  randomBytes: limit(64 * KIB, 'Random bytes of a call', 0),
-  storageKeyBytes: limit(KIB, 'Bucket and key of a stored value'),
-  storageValueBytes: limit(MIB, 'A stored value'),
+  randomBytes: limit(DEFAULT_LIMITS.randomBytes, 'Random bytes of a call', 0),
+  storageKeyBytes: limit(DEFAULT_LIMITS.storageKeyBytes, 'Bucket and key of a stored value'),
+  storageValueBytes: limit(DEFAULT_LIMITS.storageValueBytes, 'A stored value'),
   storageBytes: limit(256 * MIB, 'All stored values of a contract, with their keys', 0, 1024 * 1024 * MIB),
-  timers: limit(32, 'Timers of a contract', 0, 10_000),
-  timerBytes: limit(64 * KIB, 'Payload of a timer', 0),
+  timers: limit(DEFAULT_LIMITS.timers, 'Timers of a contract', 0, 10_000),
+  timerBytes: limit(DEFAULT_LIMITS.timerBytes, 'Payload of a timer', 0),
   concurrent: limit(8, 'Calls of a contract that run at once', 1, 1000),
   queued: limit(64, 'Calls of a contract that wait', 0, 100_000),
   queueSeconds: limit(10, 'How long a call may wait', 1, 600),
@@ -64,14 +65,4 @@ export const LimitSettings = Type.Object(
 export function limitsOf(settings: Partial<Limits> = {}): Limits {
   const entries = names.map((name) => [name, settings[name] ?? table[name].standard] as const)
   return Object.fromEntries(entries) as unknown as Limits
-}
-
-/** Those that the runtime holds components to. */
-export function runtimeLimits(limits: Limits): RuntimeLimits {
-  const { memoryBytes, moduleBytes, logBytes, responseBytes, storageKeyBytes, storageValueBytes } = limits
-  const { storageChanges, transactions, transactionBytes, timers, timerBytes, randomBytes, outboundRequests } = limits
-  return {
-    ...{ memoryBytes, moduleBytes, logBytes, responseBytes, storageKeyBytes, storageValueBytes },
-    ...{ storageChanges, transactions, transactionBytes, timers, timerBytes, randomBytes, outboundRequests },
-  }
 }

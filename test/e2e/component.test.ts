@@ -1,8 +1,10 @@
 /** A component as its author makes it: TypeScript, built and tested by the command. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
 
 const COMPONENT = `import { component, json, text } from 'vouchsafe/component'
 component({
@@ -74,6 +76,12 @@ describe('vouchsafe component', () => {
     )
     expect(filesBelow(one)).toContain('counter.component.js')
     expect(filesBelow(other)).toContain('x.js')
+  })
+
+  it.each(['hello', 'key-management', 'secret-sharing'])('makes what comes with it of %s', async (name) => {
+    const out = join(temporaryDirectory(), 'x.js')
+    await vouchsafe(['component', 'build', join(ROOT, 'components', name, 'component.ts'), '--out', out])
+    expect(readFileSync(out, 'utf8')).toBe(readFileSync(join(ROOT, 'dist', 'components', `${name}.js`), 'utf8'))
   })
 
   it('writes nothing that no engine would run', async () => {

@@ -11,10 +11,10 @@ import { readArtifact } from '../../src/bin/chain/artifact.ts'
 import { type Connection, connect } from '../../src/bin/chain/connection.ts'
 import { deploy } from '../../src/bin/chain/deploy.ts'
 import { transact } from '../../src/bin/chain/transactions.ts'
-import { readComponent } from '../../src/bin/component/bundle.ts'
 import { encodeCall } from '../../src/chain/evm/abi.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
+import { readComponent } from '../../src/toolchain/bundle.ts'
 import { makeDirectory } from './engine-process.ts'
 
 export interface Listed {

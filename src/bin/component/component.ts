@@ -4,9 +4,10 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { DEFAULT_LIMITS } from '../../component/limits.ts'
+import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
+import { startRuntime } from '../../toolchain/places.ts'
 import { readWords, usageOf } from '../command-line.ts'
-import { bundleTest, readComponent } from './bundle.ts'
-import { DEFAULT_LIMITS, startRuntime } from './places.ts'
 
 export async function runComponent(args: string[]): Promise<void> {
   const { values, positionals } = readWords('component', {

@@ -8,11 +8,10 @@ import type { Runtime } from '../../component/runtime.ts'
 import type { EngineStore } from '../../engine/collections.ts'
 import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
-import { runtimeLimits } from '../../engine/limits.ts'
 import { createManagement } from '../../engine/management.ts'
 import type { App } from '../../http/app-type.ts'
+import { startRuntime } from '../../toolchain/places.ts'
 import { readWords } from '../command-line.ts'
-import { startRuntime } from '../component/places.ts'
 import { readConfigFile } from '../config-file.ts'
 import { createLog, files, now, outbound, random } from '../effects.ts'
 import { defaultHost } from '../network.ts'
@@ -104,7 +103,7 @@ async function openParts(config: EngineConfig, log: Logger): Promise<Parts | { r
   const store = await openStore(config)
   if ('mistake' in store) return store
   const workers = Math.max(2, Math.min(MOST_WORKERS, availableParallelism()))
-  return { chain, store, runtime: await startRuntime(workers, runtimeLimits(config.limits)) }
+  return { chain, store, runtime: await startRuntime(workers, config.limits) }
 }
 
 async function buildEngine(config: EngineConfig, { chain, store, runtime }: Parts, log: Logger): Promise<Built> {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Component } from '../../component/runtime.ts'
+import type { Component } from '../component/runtime.ts'
 import { componentDirectory } from './places.ts'
 
 /** What we use of esbuild. */
@@ -32,7 +32,7 @@ export async function readComponent(file: string, directory = componentDirectory
 
 /** One script, the same wherever it is made: only what is in the sources counts. */
 function bundleComponent(file: string, directory: string): Promise<Uint8Array> {
-  return bundle(file, directory, {
+  return bundle(file, {
     format: 'iife',
     platform: 'neutral',
     mainFields: ['module', 'main'],
@@ -46,10 +46,9 @@ function bundleComponent(file: string, directory: string): Promise<Uint8Array> {
 
 /** A test as a module of Node that stands alone but for our harness. */
 export function bundleTest(file: string): Promise<Uint8Array> {
-  const directory = componentDirectory()
-  const harness = pathToFileURL(join(directory, 'sdk', 'component-test.js')).href
+  const harness = pathToFileURL(join(componentDirectory(), 'sdk', 'component-test.js')).href
   const path = resolve(file)
-  return bundle(file, directory, {
+  return bundle(file, {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
@@ -69,10 +68,10 @@ export function bundleTest(file: string): Promise<Uint8Array> {
   })
 }
 
-async function bundle(file: string, directory: string, options: Record<string, unknown>): Promise<Uint8Array> {
+async function bundle(file: string, options: Record<string, unknown>): Promise<Uint8Array> {
   const path = resolve(file)
   if (!existsSync(path)) throw new Error(`There is no ${file}.`)
-  const esbuild = findEsbuild(directory)
+  const esbuild = findEsbuild()
   const built = esbuild.build({
     absWorkingDir: dirname(path),
     entryPoints: [basename(path)],
@@ -106,9 +105,10 @@ function hintOf(text: string): string {
   return name.startsWith('vouchsafe') ? ': a component imports vouchsafe/component' : ''
 }
 
-function findEsbuild(installed: string): Esbuild {
-  const root = join(installed, '..')
-  for (const directory of [process.cwd(), root, join(root, 'build')]) {
+/** The author's, or the one of the clone that this is part of: its sources, or what was built of them. */
+function findEsbuild(): Esbuild {
+  const clones = ['..', '../..'].map((up) => join(import.meta.dirname, up))
+  for (const directory of [process.cwd(), ...clones.flatMap((root) => [root, join(root, 'build')])]) {
     const require = createRequire(join(directory, 'package.json'))
     try {
       return require('esbuild') as Esbuild
