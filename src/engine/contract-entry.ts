@@ -52,6 +52,9 @@ export function kindOf({ isOurs, state }: Entry): EntryKind {
   return state.kind
 }
 
+/** A call that fails so often is given up: a hook until its contract changes again, a timer for good. */
+export const MOST_ATTEMPTS = 8
+
 const BACK_OFF_MS = 1000
 const LONGEST_BACK_OFF_MS = 300_000
 

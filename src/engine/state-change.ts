@@ -1,0 +1,45 @@
+/** The state change hook of a contract: once for many changes, and once at the start. */
+import { targetOf } from './call-target.ts'
+import type { EngineContext } from './context.ts'
+import { backOff, type Entry, MOST_ATTEMPTS } from './contract-entry.ts'
+import { perform } from './perform.ts'
+
+export function mustRunHook({ hook, state, isOurs }: Entry, at: number): boolean {
+  return (
+    hook.pending && !hook.running && !hook.dead && hook.notBefore <= at && state.kind === 'ready' && isOurs === true
+  )
+}
+
+/** Again later where it fails, but not for ever. */
+export async function runHook(context: EngineContext, entry: Entry): Promise<void> {
+  const { hook, state } = entry
+  const target = targetOf(context, entry)
+  if (target === undefined || state.kind !== 'ready') return
+  hook.pending = false
+  if (!state.hooks.includes('off_chain_on_state_change')) return
+  hook.running = true
+  try {
+    const asked = { hook: { kind: 'state-change' }, mode: 'serial' } as const
+    const performed = await perform(context, entry, () => targetOf(context, entry), asked)
+    if (performed.kind === 'done') Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
+    else if (performed.kind === 'unavailable') hook.pending = true
+    else retryHook(context, entry)
+  } catch (error) {
+    retryHook(context, entry)
+    throw error
+  } finally {
+    hook.running = false
+  }
+}
+
+function retryHook({ log, now }: EngineContext, { address, hook }: Entry): void {
+  hook.attempts++
+  hook.pending = true
+  hook.notBefore = now().getTime() + backOff(hook.attempts)
+  if (hook.attempts < MOST_ATTEMPTS) return
+  hook.dead = true
+  log.error(
+    { event: 'state_change_dead', contract: address, attempts: hook.attempts },
+    'given up until it changes again',
+  )
+}

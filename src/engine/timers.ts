@@ -1,0 +1,28 @@
+/** A timer of a contract that is due: its call ends it, or it is tried again, or given up for good. */
+import { targetOf } from './call-target.ts'
+import type { EngineContext } from './context.ts'
+import { backOff, type CallTarget, type Entry, MOST_ATTEMPTS } from './contract-entry.ts'
+import { perform } from './perform.ts'
+import { over } from './timer-book.ts'
+
+export async function runTimer(context: EngineContext, entry: Entry, id: number): Promise<void> {
+  const { timers, now, log } = context
+  const row = timers.get(entry.address, id)
+  if (row?.status !== 'scheduled' || row.at > now().getTime()) return
+  const hook = { kind: 'timer', id, payload: new Uint8Array(Buffer.from(row.payload, 'base64')) } as const
+  // Where it was cancelled or scheduled anew while this waited, it is another timer.
+  const target = (): CallTarget | undefined =>
+    timers.get(entry.address, id) === row ? targetOf(context, entry) : undefined
+  const ended = { id, row: over(row, 'done', now()) }
+  const performed = await perform(context, entry, target, { hook, mode: 'serial', ended })
+  if (performed.kind === 'done' || performed.kind === 'unavailable') return
+  const attempts = row.attempts + 1
+  const next =
+    attempts < MOST_ATTEMPTS
+      ? { ...row, attempts, at: now().getTime() + backOff(attempts) }
+      : over({ ...row, attempts }, 'failed', now())
+  if (timers.get(entry.address, id) !== row) return
+  const plan = timers.plan(entry.address, [], now(), { id, row: next })
+  if ((await context.store.commit(plan.changes)) === undefined) plan.apply()
+  if (next.status === 'failed') log.error({ event: 'timer_failed', contract: entry.address, timer: id }, 'given up')
+}
