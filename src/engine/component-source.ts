@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Component } from '../component/runtime.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
 import type { EngineConfig } from './config.ts'
+import { isAllowed } from './outbound-hosts.ts'
 
 /** Components on this machine, by their SHA-256 in hexadecimal. */
 export interface ComponentFiles {
@@ -63,14 +64,6 @@ async function fetched(
     if (error instanceof OutboundError) throw new SourceError(`${uri} could not be fetched: ${error.message}`)
     throw error
   }
-}
-
-/** Whether the address has one of these hosts: alone for the usual port, or with its port. */
-export function isAllowed(address: string, allowed: readonly string[]): boolean {
-  if (!URL.canParse(address)) return false
-  const { protocol, host, hostname, port } = new URL(address)
-  const named = port === '' ? `${hostname}:${protocol === 'https:' ? 443 : 80}` : host
-  return allowed.includes(host) || allowed.includes(named)
 }
 
 function isThat(bytes: Uint8Array, sha256: string): boolean {

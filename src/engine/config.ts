@@ -13,6 +13,7 @@ import { isSecure } from '../protocol/private-host.ts'
 import { ChainSetting, type Chosen, ComponentsSetting, FilterSetting, readChosen } from './chain-settings.ts'
 import { type Identity, readIdentity } from './identity.ts'
 import { LimitSettings, type Limits, limitsOf } from './limits.ts'
+import { hostMistakes } from './outbound-hosts.ts'
 
 const { host, database, tls } = commonSettings
 const portOf = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }))
@@ -183,13 +184,6 @@ function encryptionMistakes({ database: setting }: Partial<Settings>): string[] 
   return [
     'database.encryptionKeyFile: an engine encrypts with a key that it derives from identity.keyFile; leave it out',
   ]
-}
-
-function hostMistakes(allowed: readonly string[]): string[] {
-  return allowed.flatMap((each, index) => {
-    const isHost = /^[^/@?#]+$/.test(each) && URL.canParse(`https://${each}`)
-    return isHost ? [] : [`outbound.allow[${index}]: it must be a host such as api.example, or host:port`]
-  })
 }
 
 function exposureWarnings({ baseUrl }: Partial<Settings>): string[] {

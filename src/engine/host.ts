@@ -3,9 +3,9 @@ import type { Host } from '../component/runtime.ts'
 import { OutboundError, type OutboundRequest, type OutboundResponse } from '../http/outbound.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
 import type { Seen } from './commit.ts'
-import { isAllowed } from './component-source.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget } from './contract-entry.ts'
+import { isAllowed } from './outbound-hosts.ts'
 
 /** Notes in `seen` what was read from storage, for the commit. */
 export function hostOf(context: EngineContext, { entry, contract, block }: CallTarget, seen: Seen): Host {

@@ -1,0 +1,17 @@
+/** `outbound.allow`: the hosts that components may ask, and come from. Alone for the usual port, or with its port. */
+
+/** What is wrong with the list, in words for the operator. */
+export function hostMistakes(allowed: readonly string[]): string[] {
+  return allowed.flatMap((each, index) => {
+    const isHost = /^[^/@?#]+$/.test(each) && URL.canParse(`https://${each}`)
+    return isHost ? [] : [`outbound.allow[${index}]: it must be a host such as api.example, or host:port`]
+  })
+}
+
+/** Whether the address has one of these hosts; never, where it is no URL. */
+export function isAllowed(address: string, allowed: readonly string[]): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, host, hostname, port } = new URL(address)
+  const named = port === '' ? `${hostname}:${protocol === 'https:' ? 443 : 80}` : host
+  return allowed.includes(host) || allowed.includes(named)
+}
