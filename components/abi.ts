@@ -2,6 +2,7 @@
  * The ABI of Solidity contracts, as far as components need it to ask their contract and to write to it. Small on purpose: it runs
  * in the sandbox, and knows no types. Selectors are written out where they are used; the tests hold them against the compiler.
  */
+import { concat, fromHex, toHex } from './bytes.ts'
 
 const WORD = 32
 
@@ -105,28 +106,4 @@ function part(bytes: Uint8Array, from: number, length = bytes.length - from): Ui
 
 function toBigInt(bytes: Uint8Array): bigint {
   return BigInt(`0x${toHex(bytes)}`)
-}
-
-export function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-/** Throws for anything but pairs of hexadecimal digits. */
-export function fromHex(text: string): Uint8Array {
-  if (!/^([0-9a-f]{2})*$/i.test(text)) throw new Error('that is not hexadecimal')
-  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
-}
-
-export function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, { length: more }) => length + more, 0))
-  let at = 0
-  for (const each of parts) {
-    whole.set(each, at)
-    at += each.length
-  }
-  return whole
-}
-
-export function equal(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, index) => byte === other[index])
 }

@@ -7,7 +7,8 @@ import { chacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { x25519 } from '@noble/curves/ed25519.js'
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { concat, fromHex, uint } from '../abi.ts'
+import { uint } from '../abi.ts'
+import { concat, fromHex } from '../bytes.ts'
 
 /** Which message it is. */
 export interface Way {

@@ -7,7 +7,7 @@
 import type { DKG_Round1, DKG_Round2 } from '@noble/curves/abstract/frost.js'
 import { ed25519_FROST as frost, x25519 } from '@noble/curves/ed25519.js'
 import type { Context } from 'vouchsafe/component'
-import { equal } from '../abi.ts'
+import { equal } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { decrypt, encrypt, type Way } from './encryption.ts'
 import { type Round1, readRound1, writeRound1 } from './packages.ts'

@@ -1,7 +1,7 @@
 /** Nonces between the two rounds of a signature, by key and by who asked for them; and how many shares were given out in a day. */
 import type { GenNonce, NonceCommitments, Nonces } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'
-import { equal } from '../abi.ts'
+import { equal } from '../bytes.ts'
 import { replace, revive } from './stored.ts'
 
 /** How long they can be used. */

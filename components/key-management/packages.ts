@@ -1,5 +1,5 @@
 /** What engines say to each other through the contract while they make a key, in bytes. Everything is of a length that is known. */
-import { concat } from '../abi.ts'
+import { concat } from '../bytes.ts'
 
 const WORD = 32
 const PROOF = 64

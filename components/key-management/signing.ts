@@ -7,7 +7,7 @@
 import type { NonceCommitments } from '@noble/curves/abstract/frost.js'
 import { ed25519_FROST as frost } from '@noble/curves/ed25519.js'
 import type { Context, Request, Response } from 'vouchsafe/component'
-import { equal, fromHex, toHex } from '../abi.ts'
+import { equal, fromHex, toHex } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { addNonces, countShare, takeNonces } from './nonces.ts'
 import { type KeyShare, loadKeyShare } from './stored.ts'

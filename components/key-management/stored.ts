@@ -1,7 +1,7 @@
 /** What an engine keeps of keys in its storage. It leaves the engine in no other way than encrypted, and most of it never. */
 import type { DKG_Secret, FrostPublic, FrostSecret } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'
-import { fromHex, toHex } from '../abi.ts'
+import { fromHex, toHex } from '../bytes.ts'
 
 /** While a key is being made: its secrets, and what was published of them. */
 export interface Generation {

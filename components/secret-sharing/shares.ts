@@ -5,7 +5,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Context, Request, Response } from 'vouchsafe/component'
-import { equal } from '../abi.ts'
+import { equal } from '../bytes.ts'
 import { deletionQueue, ownIndex, registerDeleted, type Sharing, sharingOf } from './contract.ts'
 import { announce, announceAgain, toBytes } from './unconfirmed.ts'
 

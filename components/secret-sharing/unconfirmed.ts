@@ -5,7 +5,7 @@
  */
 
 import type { Context } from 'vouchsafe/component'
-import { concat } from '../abi.ts'
+import { concat } from '../bytes.ts'
 import { ownIndex, registerShared, sharingOf } from './contract.ts'
 
 /** How long a transaction has, before it is sent again. */
