@@ -7,7 +7,8 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { filesBelow } from '../../test/support/command.ts'
-import { behave, forgetDeleted, type Misbehaviour, startEngines, type TestEngines } from '../../test/support/engines.ts'
+import type { Misbehaviour } from '../../test/support/misbehaviour.ts'
+import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../../test/support/sharing-engines.ts'
 import { downloadSecret } from './download.ts'
 import { type EngineClient, engineClient } from './engine-client.ts'
 import { type EngineError, SharingError } from './errors.ts'
@@ -22,12 +23,12 @@ const now = () => new Date()
 const wait = (ms: number) => setTimeout(ms / 10)
 const secret = new TextEncoder().encode('the combination is 12-34-56')
 
-let world: TestEngines
+let world: SharingEngines
 let client: EngineClient
 let owner: SecretSharing
 
 beforeAll(async () => {
-  world = await startEngines(3)
+  world = await startSharingEngines(3)
 }, 60_000)
 afterAll(() => world.stop())
 beforeEach(() => {

@@ -14,13 +14,13 @@ import {
   walletSigner,
   walletTransactor,
 } from '../../sdk/client/index.ts'
-import { behave, startEngines, type TestEngines } from '../support/engines.ts'
+import { behave, type SharingEngines, startSharingEngines } from '../support/sharing-engines.ts'
 
 const secret = new TextEncoder().encode('kept by three, given back by two')
 
-let world: TestEngines
+let world: SharingEngines
 beforeAll(async () => {
-  world = await startEngines(3)
+  world = await startSharingEngines(3)
 }, 60_000)
 afterAll(() => world.stop())
 beforeEach(() => {

@@ -6,14 +6,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
 import { BUNDLE, type Ended, temporaryDirectory, vouchsafe } from '../support/command.ts'
-import { behave, forgetDeleted, startEngines, type TestEngines } from '../support/engines.ts'
+import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../support/sharing-engines.ts'
 
 const SECRET = 'correct horse battery staple\n'
 
-let world: TestEngines
+let world: SharingEngines
 
 beforeAll(async () => {
-  world = await startEngines(3)
+  world = await startSharingEngines(3)
 }, 60_000)
 afterAll(() => world.stop())
 beforeEach(() => {

@@ -5,14 +5,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import {
-  type Block,
-  type Chain,
-  ChainError,
-  type OffChainContract,
-  type SignedTransaction,
-  type TransactionOutcome,
-} from '../../src/chain/chain.ts'
-import {
   type Call,
   ComponentError,
   type Effects,
@@ -28,6 +20,7 @@ import type { Outbound } from '../../src/http/outbound.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
 import { encrypted, encryptionKey } from '../../src/store/encrypted.ts'
 import type { Store } from '../../src/store/store.ts'
+import { type TestChain, testChain } from './engine-chain.ts'
 import { openTestStore } from './store.ts'
 
 /** secp256k1, SEC 1 in PKCS #8: the private key is 1. Of tests alone. */
@@ -38,107 +31,6 @@ ${Buffer.from(`303e020100301006072a8648ce3d020106052b8104000a042730250201010420$
 /** Its account on an EVM chain. */
 export const ENGINE = '007e5f4552091a69125d5dfcb7b8c2659029395bdf'
 export const CONTRACT = `00${'c1'.repeat(20)}`
-
-// A chain --------------------------------------------------------------------
-
-export interface TestChain extends Chain {
-  /** What the contract says from the next block on. */
-  set(contract: Partial<OffChainContract> & { readonly address: string }): void
-  remove(address: string): void
-  mine(changed?: readonly string[]): void
-  /** Takes back so many blocks; others stand in their place. */
-  reorganise(depth: number): void
-  isDown: boolean
-  /** Transactions that were submitted, each as often as it was. */
-  readonly submitted: SignedTransaction[]
-  readonly outcomes: Map<string, TransactionOutcome>
-  /** Why the contract refuses what is to be signed; undefined when it does not. */
-  refuses: (payload: Uint8Array) => string | undefined
-  /** Before a transaction is taken. */
-  onSubmit: () => Promise<void>
-  nonce: number
-}
-
-export function testChain(clock: { readonly now: Date }): TestChain {
-  const contracts = new Map<string, OffChainContract>()
-  let blocks: { block: Block; changed: readonly string[] }[] = []
-  let forks = 0
-  const block = (number: number): Block => ({
-    number,
-    hash: `0x${createHash('sha256').update(`${forks}/${number}`).digest('hex')}`,
-    time: clock.now,
-  })
-  const up = (): void => {
-    if (chain.isDown) throw new ChainError('the node does not answer')
-  }
-  const asked = <T>(answer: () => T): Promise<T> =>
-    new Promise((resolve) => {
-      up()
-      resolve(answer())
-    })
-  const chain: TestChain = {
-    id: '31337',
-    addresses: 'evm',
-    isDown: false,
-    submitted: [],
-    outcomes: new Map(),
-    refuses: () => undefined,
-    onSubmit: () => Promise.resolve(),
-    nonce: 0,
-    set: (contract) => {
-      const before = contracts.get(contract.address)
-      const engines = [{ address: ENGINE, endpoint: '' }]
-      contracts.set(contract.address, {
-        engines,
-        component: undefined,
-        state: new Uint8Array(),
-        ...before,
-        ...contract,
-      })
-      chain.mine([contract.address])
-    },
-    remove: (address) => {
-      contracts.delete(address)
-      chain.mine([address])
-    },
-    mine: (changed = []) => void blocks.push({ block: block(blocks.length), changed }),
-    reorganise: (depth) => {
-      forks++
-      blocks = blocks.slice(0, -depth)
-      for (let more = 0; more <= depth; more++) chain.mine()
-    },
-    head: () => asked(() => (blocks.at(-1) as { block: Block }).block),
-    has: (wanted) => asked(() => blocks[wanted.number]?.block.hash === wanted.hash),
-    contracts: () => asked(() => [...contracts.keys()]),
-    contract: (address) => asked(() => contracts.get(address)),
-    read: (_address, input) => asked(() => input),
-    changed: (addresses, from, to) =>
-      asked(() => {
-        const some = blocks.slice(from.number + 1, to.number + 1).flatMap((each) => each.changed)
-        return addresses.filter((address) => some.includes(address))
-      }),
-    account: () => ({
-      address: ENGINE,
-      nextNonce: () => asked(() => chain.nonce),
-      sign: (to, payload, gas, nonce) =>
-        asked(() => {
-          const why = chain.refuses(payload)
-          if (why !== undefined) throw new ChainError(why, true)
-          const raw = `${to} ${Buffer.from(payload).toString('hex')} ${gas} ${nonce} ${randomBytes(4).toString('hex')}`
-          return { hash: createHash('sha256').update(raw).digest('hex'), nonce, raw }
-        }),
-      submit: async (transaction) => {
-        up()
-        await chain.onSubmit()
-        chain.submitted.push(transaction)
-        chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
-      },
-      outcome: ({ hash }) => asked(() => chain.outcomes.get(hash) ?? 'pending'),
-    }),
-  }
-  chain.mine()
-  return chain
-}
 
 // A runtime ------------------------------------------------------------------
 
@@ -294,7 +186,7 @@ export function engineConfig(settings: Record<string, unknown> = {}): EngineConf
 export async function startEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
   const { from, settings } = options
   const clock = from?.clock ?? { now: new Date('2026-01-01T00:00:00Z') }
-  const [chain, runtime] = [from?.chain ?? testChain(clock), from?.runtime ?? testRuntime(clock)]
+  const [chain, runtime] = [from?.chain ?? testChain(clock, ENGINE), from?.runtime ?? testRuntime(clock)]
   const config = engineConfig(settings)
   const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
   const keys = [encryptionKey(storageEncryptionKey(config.identity))]

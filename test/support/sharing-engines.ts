@@ -8,7 +8,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { deploy } from '../../components/test/evm.ts'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
@@ -24,41 +23,18 @@ import {
   responseSignatureInput,
   writeEngineSignature,
 } from '../../src/offchain/response-signature.ts'
+import {
+  type Asked,
+  changed,
+  isBehind,
+  type Misbehaving,
+  type Misbehaviour,
+  misbehaves,
+  refusal,
+  type Said,
+} from './misbehaviour.ts'
 
-/** What an engine does wrong. */
-export type Misbehaviour =
-  | 'none'
-  /** Gives another share than it took. */
-  | 'wrong-share'
-  /** Gives the share of another engine. */
-  | 'share-of-another'
-  /** Answers, after the client has lost patience. */
-  | 'slow'
-  | 'breaks-off'
-  /** A body without end. */
-  | 'endless'
-  | 'redirects'
-  | 'not-this-engine'
-  | 'unknown-contract'
-  | 'trap'
-  | 'overloaded-once'
-  /** Answers by a block that knows nothing of it, the first two times. */
-  | 'behind'
-  | 'refuses'
-  /** Puts what it was sent, and what it keeps, into its refusal, its headers and its problem code. */
-  | 'echoes'
-  /** Signs something else. */
-  | 'wrong-signature'
-  /** Signs with a key that its identity did not endorse. */
-  | 'foreign-key'
-  /** Signs, and does not say with which key. */
-  | 'hides-its-key'
-  | 'malformed-signature'
-  | 'unsigned'
-  /** Says that it took the share, and never tells the chain. */
-  | 'forgets'
-
-export interface TestEngine {
+export interface SharingEngine {
   readonly address: Address
   readonly key: Uint8Array
   readonly endpoint: string
@@ -69,25 +45,24 @@ export interface TestEngine {
   readonly requests: { readonly target: string; readonly authorization: string }[]
 }
 
-export interface TestEngines {
+export interface SharingEngines {
   readonly chain: EvmChain
   readonly rpc: JsonRpc
   readonly directory: string
   readonly contract: Address
-  readonly engines: readonly TestEngine[]
+  readonly engines: readonly SharingEngine[]
   stop(): Promise<void>
 }
 
-interface Running extends TestEngine {
+interface Running extends SharingEngine, Misbehaving {
+  behaviour: Misbehaviour
   readonly server: Server
   readonly signing: KeyObject
   readonly endorsement: Endorsement
   readonly account: Account
-  /** Requests since its behaviour was set to what it is. */
-  patience: number
 }
 
-export async function startEngines(count: number): Promise<TestEngines> {
+export async function startSharingEngines(count: number): Promise<SharingEngines> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-engines-'))
   const rpc = await localJsonRpc(blockFiles(directory), () => new Date())
   const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
@@ -126,12 +101,6 @@ async function startEngine(world: World): Promise<Running> {
   return engine
 }
 
-interface Said {
-  status: number
-  body: Uint8Array
-  headers: Record<string, string>
-}
-
 async function serve(
   world: World,
   engine: Running,
@@ -157,7 +126,9 @@ async function serve(
   const asked = { method, uri, body, authorization, contentType: incoming.headers['content-type'] ?? '' }
   if (await misbehaves(engine, response)) return
   const head = await world.chain.head()
-  const said = changed(engine, asked, await answerOf(world, engine, asked), world)
+  const other = world.engines.find(({ address }) => address !== engine.address)
+  const share = other?.shares.get(uri.slice('/shares/'.length))
+  const said = changed(engine, asked, await answerOf(world, engine, asked), share)
   const block = isBehind(engine) ? 0 : head.number
   response.writeHead(said.status, {
     ...said.headers,
@@ -165,77 +136,6 @@ async function serve(
     ...signatureOf(world, engine, { asked, said, block }),
   })
   response.end(said.body)
-}
-
-interface Asked {
-  readonly method: string
-  readonly uri: string
-  readonly body: Uint8Array
-  readonly authorization: string
-  readonly contentType: string
-}
-
-/** Whether it has answered already, in a way that is no answer. */
-async function misbehaves(engine: Running, response: ServerResponse): Promise<boolean> {
-  const problem = (status: number, code: string): true => {
-    response.writeHead(status, { 'x-engine-error': code, 'content-type': 'application/problem+json' })
-    response.end(JSON.stringify({ status, code }))
-    return true
-  }
-  switch (engine.behaviour) {
-    case 'slow':
-      await wait(3000, undefined, { ref: false })
-      return false
-    case 'breaks-off':
-      response.destroy()
-      return true
-    case 'endless':
-      response.writeHead(200)
-      while (!response.destroyed) {
-        if (!response.write(Buffer.alloc(65_536))) await wait(1)
-      }
-      return true
-    case 'redirects':
-      response.writeHead(307, { location: 'http://127.0.0.1:9/' }).end()
-      return true
-    case 'not-this-engine':
-      return problem(421, 'not-this-engine')
-    case 'unknown-contract':
-      return problem(404, 'unknown-contract')
-    case 'trap':
-      return problem(500, 'component-trap')
-    case 'overloaded-once':
-      engine.patience += 1
-      return engine.patience === 1 && problem(503, 'overloaded')
-    default:
-      return false
-  }
-}
-
-function isBehind(engine: Running): boolean {
-  return engine.behaviour === 'behind' && engine.patience++ < 2
-}
-
-function changed(engine: Running, asked: Asked, said: Said, world: World): Said {
-  const isShare = asked.method === 'GET' && said.status === 200
-  if (engine.behaviour === 'behind' && engine.patience < 2) return refusal(404, 'Unknown sharing')
-  if (engine.behaviour === 'refuses') return refusal(401, 'Unauthorized')
-  if (engine.behaviour === 'wrong-share' && isShare) return { ...said, body: said.body.map((byte) => byte ^ 1) }
-  if (engine.behaviour === 'share-of-another' && isShare) {
-    const other = world.engines.find(({ address }) => address !== engine.address)
-    return { ...said, body: other?.shares.get(asked.uri.slice('/shares/'.length)) ?? said.body }
-  }
-  if (engine.behaviour === 'echoes') {
-    const share = asked.body.length > 0 ? asked.body : said.body
-    const hex = Buffer.from(share).toString('hex').slice(0, 4000)
-    const headers = { 'x-engine-error': hex, 'content-type': 'text/plain' }
-    return { status: 500, body: Buffer.from(`${hex} ${Buffer.from(share).toString('base64')}`), headers }
-  }
-  return said
-}
-
-function refusal(status: number, error: string): Said {
-  return { status, body: Buffer.from(`{ "error": "${error}" }`), headers: {} }
 }
 
 /** What the component does: the table of secret sharing. */
@@ -278,7 +178,7 @@ async function tell({ chain, contract }: World, { account }: Running, method: st
 }
 
 /** Every engine forgets what is being deleted, as their components do when the state has changed. */
-export async function forgetDeleted({ chain, contract, engines }: TestEngines, id: bigint): Promise<void> {
+export async function forgetDeleted({ chain, contract, engines }: SharingEngines, id: bigint): Promise<void> {
   for (const engine of engines as readonly Running[]) {
     engine.shares.delete(id.toString())
     await tell({ chain, contract, engines: [] }, engine, 'registerDeleted(uint128)', id)
@@ -331,7 +231,7 @@ function digest(bytes: Uint8Array): Buffer {
 }
 
 /** As if it had just been started with this behaviour. */
-export function behave(engine: TestEngine | undefined, behaviour: Misbehaviour): void {
+export function behave(engine: SharingEngine | undefined, behaviour: Misbehaviour): void {
   if (engine === undefined) throw new Error('there is no such engine')
   Object.assign(engine, { behaviour, patience: 0 })
   engine.requests.length = 0

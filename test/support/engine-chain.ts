@@ -1,0 +1,111 @@
+/** A chain in memory, at the port of chains: what is on it, and what goes wrong with it, a test says. */
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  type Block,
+  type Chain,
+  ChainError,
+  type OffChainContract,
+  type SignedTransaction,
+  type TransactionOutcome,
+} from '../../src/chain/chain.ts'
+import type { Address } from '../../src/offchain/address.ts'
+
+export interface TestChain extends Chain {
+  /** What the contract says from the next block on. */
+  set(contract: Partial<OffChainContract> & { readonly address: string }): void
+  remove(address: string): void
+  mine(changed?: readonly string[]): void
+  /** Takes back so many blocks; others stand in their place. */
+  reorganise(depth: number): void
+  isDown: boolean
+  /** Transactions that were submitted, each as often as it was. */
+  readonly submitted: SignedTransaction[]
+  readonly outcomes: Map<string, TransactionOutcome>
+  /** Why the contract refuses what is to be signed; undefined when it does not. */
+  refuses: (payload: Uint8Array) => string | undefined
+  /** Before a transaction is taken. */
+  onSubmit: () => Promise<void>
+  nonce: number
+}
+
+/** `engine` is the account that everybody has on it, and whom a contract names that names nobody else. */
+export function testChain(clock: { readonly now: Date }, engine: Address): TestChain {
+  const contracts = new Map<string, OffChainContract>()
+  let blocks: { block: Block; changed: readonly string[] }[] = []
+  let forks = 0
+  const block = (number: number): Block => ({
+    number,
+    hash: `0x${createHash('sha256').update(`${forks}/${number}`).digest('hex')}`,
+    time: clock.now,
+  })
+  const up = (): void => {
+    if (chain.isDown) throw new ChainError('the node does not answer')
+  }
+  const asked = <T>(answer: () => T): Promise<T> =>
+    new Promise((resolve) => {
+      up()
+      resolve(answer())
+    })
+  const chain: TestChain = {
+    id: '31337',
+    addresses: 'evm',
+    isDown: false,
+    submitted: [],
+    outcomes: new Map(),
+    refuses: () => undefined,
+    onSubmit: () => Promise.resolve(),
+    nonce: 0,
+    set: (contract) => {
+      const before = contracts.get(contract.address)
+      const engines = [{ address: engine, endpoint: '' }]
+      contracts.set(contract.address, {
+        engines,
+        component: undefined,
+        state: new Uint8Array(),
+        ...before,
+        ...contract,
+      })
+      chain.mine([contract.address])
+    },
+    remove: (address) => {
+      contracts.delete(address)
+      chain.mine([address])
+    },
+    mine: (changed = []) => void blocks.push({ block: block(blocks.length), changed }),
+    reorganise: (depth) => {
+      forks++
+      blocks = blocks.slice(0, -depth)
+      for (let more = 0; more <= depth; more++) chain.mine()
+    },
+    head: () => asked(() => (blocks.at(-1) as { block: Block }).block),
+    has: (wanted) => asked(() => blocks[wanted.number]?.block.hash === wanted.hash),
+    contracts: () => asked(() => [...contracts.keys()]),
+    contract: (address) => asked(() => contracts.get(address)),
+    read: (_address, input) => asked(() => input),
+    changed: (addresses, from, to) =>
+      asked(() => {
+        const some = blocks.slice(from.number + 1, to.number + 1).flatMap((each) => each.changed)
+        return addresses.filter((address) => some.includes(address))
+      }),
+    account: () => ({
+      address: engine,
+      nextNonce: () => asked(() => chain.nonce),
+      sign: (to, payload, gas, nonce) =>
+        asked(() => {
+          const why = chain.refuses(payload)
+          if (why !== undefined) throw new ChainError(why, true)
+          const raw = `${to} ${Buffer.from(payload).toString('hex')} ${gas} ${nonce} ${randomBytes(4).toString('hex')}`
+          return { hash: createHash('sha256').update(raw).digest('hex'), nonce, raw }
+        }),
+      submit: async (transaction) => {
+        up()
+        await chain.onSubmit()
+        chain.submitted.push(transaction)
+        chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
+      },
+      outcome: ({ hash }) => asked(() => chain.outcomes.get(hash) ?? 'pending'),
+    }),
+  }
+  chain.mine()
+  return chain
+}

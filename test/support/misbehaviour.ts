@@ -1,0 +1,118 @@
+/** What an engine of secret sharing can be told to do wrong, but for its signatures. */
+import type { ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** What an engine does wrong. */
+export type Misbehaviour =
+  | 'none'
+  /** Gives another share than it took. */
+  | 'wrong-share'
+  /** Gives the share of another engine. */
+  | 'share-of-another'
+  /** Answers, after the client has lost patience. */
+  | 'slow'
+  | 'breaks-off'
+  /** A body without end. */
+  | 'endless'
+  | 'redirects'
+  | 'not-this-engine'
+  | 'unknown-contract'
+  | 'trap'
+  | 'overloaded-once'
+  /** Answers by a block that knows nothing of it, the first two times. */
+  | 'behind'
+  | 'refuses'
+  /** Puts what it was sent, and what it keeps, into its refusal, its headers and its problem code. */
+  | 'echoes'
+  /** Signs something else. */
+  | 'wrong-signature'
+  /** Signs with a key that its identity did not endorse. */
+  | 'foreign-key'
+  /** Signs, and does not say with which key. */
+  | 'hides-its-key'
+  | 'malformed-signature'
+  | 'unsigned'
+  /** Says that it took the share, and never tells the chain. */
+  | 'forgets'
+
+export interface Misbehaving {
+  readonly behaviour: Misbehaviour
+  /** Requests since its behaviour was set to what it is. */
+  patience: number
+}
+
+export interface Asked {
+  readonly method: string
+  readonly uri: string
+  readonly body: Uint8Array
+  readonly authorization: string
+  readonly contentType: string
+}
+
+export interface Said {
+  status: number
+  body: Uint8Array
+  headers: Record<string, string>
+}
+
+/** Whether it has answered already, in a way that is no answer. */
+export async function misbehaves(engine: Misbehaving, response: ServerResponse): Promise<boolean> {
+  const problem = (status: number, code: string): true => {
+    response.writeHead(status, { 'x-engine-error': code, 'content-type': 'application/problem+json' })
+    response.end(JSON.stringify({ status, code }))
+    return true
+  }
+  switch (engine.behaviour) {
+    case 'slow':
+      await wait(3000, undefined, { ref: false })
+      return false
+    case 'breaks-off':
+      response.destroy()
+      return true
+    case 'endless':
+      response.writeHead(200)
+      while (!response.destroyed) {
+        if (!response.write(Buffer.alloc(65_536))) await wait(1)
+      }
+      return true
+    case 'redirects':
+      response.writeHead(307, { location: 'http://127.0.0.1:9/' }).end()
+      return true
+    case 'not-this-engine':
+      return problem(421, 'not-this-engine')
+    case 'unknown-contract':
+      return problem(404, 'unknown-contract')
+    case 'trap':
+      return problem(500, 'component-trap')
+    case 'overloaded-once':
+      engine.patience += 1
+      return engine.patience === 1 && problem(503, 'overloaded')
+    default:
+      return false
+  }
+}
+
+/** Whether it answers by an older block. */
+export function isBehind(engine: Misbehaving): boolean {
+  return engine.behaviour === 'behind' && engine.patience++ < 2
+}
+
+/** What it says instead of what it should. `other` is the share of another engine. */
+export function changed(engine: Misbehaving, asked: Asked, said: Said, other: Uint8Array | undefined): Said {
+  const isShare = asked.method === 'GET' && said.status === 200
+  if (engine.behaviour === 'behind' && engine.patience < 2) return refusal(404, 'Unknown sharing')
+  if (engine.behaviour === 'refuses') return refusal(401, 'Unauthorized')
+  if (engine.behaviour === 'wrong-share' && isShare) return { ...said, body: said.body.map((byte) => byte ^ 1) }
+  if (engine.behaviour === 'share-of-another' && isShare) return { ...said, body: other ?? said.body }
+  if (engine.behaviour === 'echoes') {
+    const share = asked.body.length > 0 ? asked.body : said.body
+    const hex = Buffer.from(share).toString('hex').slice(0, 4000)
+    const headers = { 'x-engine-error': hex, 'content-type': 'text/plain' }
+    return { status: 500, body: Buffer.from(`${hex} ${Buffer.from(share).toString('base64')}`), headers }
+  }
+  return said
+}
+
+export function refusal(status: number, error: string): Said {
+  return { status, body: Buffer.from(`{ "error": "${error}" }`), headers: {} }
+}
