@@ -13,7 +13,8 @@ import { formatOf } from '../../src/credential/formats.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { verifySignature } from '../../src/keys/certificate-signature.ts'
 import { verify } from '../../src/verifier/verification.ts'
-import { buildCommand, COMMAND, makeDirectory, run } from '../support/process.ts'
+import { buildCommand, COMMAND, startCommand } from '../support/command.ts'
+import { serviceDirectory } from '../support/service-process.ts'
 import { noStatus } from './attack.ts'
 
 describe('what is sent costs little to refuse', () => {
@@ -117,7 +118,7 @@ describe('a running service', () => {
 
   it('serves on when its log can no longer be written', async () => {
     const port = await freePort()
-    const directory = await makeDirectory('issuer', { port })
+    const directory = await serviceDirectory('issuer', { port })
     const child = spawn(process.execPath, [COMMAND, 'issuer'], {
       cwd: directory,
       stdio: ['ignore', openSync('/dev/full', 'w'), 'ignore'],
@@ -144,10 +145,10 @@ describe('a running service', () => {
 
 async function started(children: ChildProcess[]) {
   const port = await freePort()
-  const directory = await makeDirectory('issuer')
+  const directory = await serviceDirectory('issuer')
   const file = join(directory, 'conf', 'server.json')
   writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), port }))
-  const { child, ended } = run(['issuer'], directory)
+  const { child, ended } = startCommand(['issuer'], { cwd: directory })
   children.push(child)
   await answering(port)
   return { port, child, ended }

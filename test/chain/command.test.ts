@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runChain } from '../../src/bin/chain/chain.ts'
-import { temporaryDirectory, vouchsafe } from '../support/command.ts'
-import { buildCommand } from '../support/process.ts'
+import { buildCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 
 const SLOW_MS = 120_000
 const ENGINE = `0x${'21'.repeat(20)}`

@@ -12,7 +12,7 @@ import { evmNode } from '../../src/chain/evm/node.ts'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { buildCommand, run } from '../support/process.ts'
+import { buildCommand, startCommand } from '../support/command.ts'
 
 const KEYS = ['41', '42', '43'].map((byte) => Buffer.from(byte.repeat(32), 'hex'))
 const [FIRST = Buffer.alloc(0)] = KEYS
@@ -32,7 +32,7 @@ async function underTest(rpc: JsonRpc): Promise<ChainUnderTest> {
 
 /** `vouchsafe chain serve` of this directory: a process of its own. */
 async function serve(place: string): Promise<{ rpc: JsonRpc; kill: () => Promise<unknown> }> {
-  const { child, ended } = run(['chain', 'serve', '--dir', place, '--port', '0'], tmpdir())
+  const { child, ended } = startCommand(['chain', 'serve', '--dir', place, '--port', '0'])
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout?.on('data', (text: string) => resolve(/http:\S+/.exec(text)?.[0] ?? ''))
     void ended.then(({ stderr }) => reject(new Error(stderr)))

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { WalletContext, WalletStore } from '../../src/wallet/context.ts'
 import { present, readRequest } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
-import { BUNDLE, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { COMMAND, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
 
 // Five processes start in each, and wait for each other.
 vi.setConfig({ testTimeout: 120_000 })
@@ -193,7 +193,7 @@ describe('vouchsafe demo', () => {
 describe('vouchsafe demo | head -1', () => {
   it('leaves nothing behind when nobody reads it any more', async () => {
     const temporary = temporaryDirectory()
-    const args = [BUNDLE, 'demo', '--once', '--part', 'credential', '--port-base', String(await freePort())]
+    const args = [COMMAND, 'demo', '--once', '--part', 'credential', '--port-base', String(await freePort())]
     const child = spawn(process.execPath, args, {
       env: { ...process.env, TMPDIR: temporary },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -218,7 +218,7 @@ interface Running {
 async function start(...words: string[]): Promise<Running> {
   const temporary = temporaryDirectory()
   const port = await freePort()
-  const child = spawn(process.execPath, [BUNDLE, 'demo', '--port-base', String(port), ...words], {
+  const child = spawn(process.execPath, [COMMAND, 'demo', '--port-base', String(port), ...words], {
     env: { ...process.env, TMPDIR: temporary },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

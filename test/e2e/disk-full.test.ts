@@ -1,6 +1,7 @@
 /** A disk that is full, as `ulimit -f` makes one: what was answered is there, what cannot be kept is refused. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand, makeDirectory, type Running, start, startOnFullDisk } from '../support/process.ts'
+import { buildCommand } from '../support/command.ts'
+import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY, ISSUER_URL, type Services } from '../support/services.ts'
 import { act, issued } from '../support/status.ts'
 import { configuration, dataset, statusOf } from '../support/wire.ts'
@@ -20,7 +21,7 @@ afterEach(async () => {
 
 describe('an issuer whose disk is full', () => {
   it('refuses what it cannot keep, lives on, and has all that it answered', async () => {
-    const directory = await makeDirectory('issuer', { baseUrl: ISSUER_URL })
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
     const full = await startOnFullDisk('issuer', directory, BLOCKS)
     running.push(full)
     const id = await (await post(full, '/credential-configuration/create', configuration)).text()

@@ -11,11 +11,10 @@ import { prepareUpload, upload } from '../../sdk/client/upload.ts'
 import { readArtifact } from '../../src/bin/chain/artifact.ts'
 import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
-import { vouchsafe } from '../support/command.ts'
+import { buildCommand, vouchsafe } from '../support/command.ts'
 import { deployed, keepComponent, ownerOf, type Place, place, send } from '../support/engine-contracts.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
-import { buildCommand } from '../support/process.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
 const SHARING = join(DIST, 'secret-sharing.js')

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
+import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, keepComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 import { HARDHAT_KEY, startHardhat } from '../support/hardhat.ts'
-import { buildCommand } from '../support/process.ts'
 
 const STARTS_MS = 90_000
 let file: string

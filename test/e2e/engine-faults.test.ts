@@ -4,10 +4,10 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Address } from '../../src/offchain/address.ts'
+import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
-import { buildCommand } from '../support/process.ts'
 
 const STARTS_MS = 90_000
 const MIB = 1024 * 1024

@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { accountOfKey } from '../../src/offchain/authentication/recover.ts'
+import { buildCommand } from '../support/command.ts'
 import { componentFile, keepComponent } from '../support/engine-contracts.ts'
 import { contractOf, type EngineProcess, eventually, makeEngine } from '../support/engine-process.ts'
-import { buildCommand } from '../support/process.ts'
 
 const OURS = `02${'11'.repeat(20)}`
 const THEIRS = `02${'22'.repeat(20)}`

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Address } from '../../src/offchain/address.ts'
+import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import {
@@ -18,7 +19,6 @@ import {
   makeEngine,
   served,
 } from '../support/engine-process.ts'
-import { buildCommand } from '../support/process.ts'
 import { makeKey, pemOf } from '../support/services.ts'
 
 const STARTS_MS = 90_000

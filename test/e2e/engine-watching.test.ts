@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
+import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, keepComponent, type Place, place, send } from '../support/engine-contracts.ts'
 import {
   contractOf,
@@ -12,7 +13,6 @@ import {
   makeEngine,
   served,
 } from '../support/engine-process.ts'
-import { buildCommand } from '../support/process.ts'
 
 const STARTS_MS = 90_000
 const saying = (word: string) =>

@@ -6,8 +6,9 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
-import { buildCommand, type Ended, makeDirectory, type Running, run, start } from '../support/process.ts'
+import { buildCommand, type Ended, vouchsafe } from '../support/command.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { dcqlQuery } from '../support/wire.ts'
 
@@ -30,7 +31,7 @@ async function started(directory: string): Promise<Running> {
 }
 
 function directoryFor({ url }: Pick<Receiver, 'url'>): Promise<string> {
-  return makeDirectory('verifier', { port: 0, sessionCallback: { url, secret } })
+  return serviceDirectory('verifier', { port: 0, sessionCallback: { url, secret } })
 }
 
 async function post(url: string, body: unknown): Promise<Response> {
@@ -117,12 +118,12 @@ describe('two processes on one database', () => {
     expect(receiver.posted.map(({ event }) => event.data.session_id).sort()).toEqual(sessions.sort())
 
     const copy = join(directory, 'copy.jsonl')
-    const exported = await run(['audit', 'export', '--service', 'verifier'], directory).ended
+    const exported = await vouchsafe(['audit', 'export', '--service', 'verifier'], { cwd: directory })
     expect([exported.status, exported.stderr]).toEqual([0, ''])
     writeFileSync(copy, exported.stdout)
     for (const session of sessions) expect(exported.stdout).not.toContain(session)
     const verify = (...args: string[]) =>
-      run(['audit', 'verify', copy, '--certificate', 'verifier.pem', ...args], directory).ended
+      vouchsafe(['audit', 'verify', copy, '--certificate', 'verifier.pem', ...args], { cwd: directory })
     const whole = await verify()
     // The query twice, each session started and declined, and that the log was started.
     expect([whole.status, whole.stdout, whole.stderr]).toEqual([
@@ -159,7 +160,7 @@ describe('a service whose receiver does not answer', () => {
 })
 
 describe('vouchsafe callbacks', () => {
-  const callbacks = (directory: string, ...args: string[]) => run(['callbacks', ...args], directory).ended
+  const callbacks = (directory: string, ...args: string[]) => vouchsafe(['callbacks', ...args], { cwd: directory })
 
   it('lists what waits and what is dead, without session ids, and has it sent again', async () => {
     let well = false
@@ -207,7 +208,7 @@ describe('vouchsafe callbacks', () => {
   }, 40_000)
 
   it('refuses with 2 what it does not understand, and makes no database', async () => {
-    const directory = await makeDirectory('verifier')
+    const directory = await serviceDirectory('verifier')
     writeFileSync(join(directory, 'either.json'), '{}')
     for (const [args, why] of [
       [['list', '--config', 'either.json'], /could be of either service/],
@@ -233,10 +234,10 @@ describe('vouchsafe callbacks', () => {
 })
 
 describe('vouchsafe audit', () => {
-  const audit = (directory: string, ...args: string[]) => run(['audit', ...args], directory).ended
+  const audit = (directory: string, ...args: string[]) => vouchsafe(['audit', ...args], { cwd: directory })
 
   it('refuses with 2 what it cannot read', async () => {
-    const directory = await makeDirectory('verifier')
+    const directory = await serviceDirectory('verifier')
     cpSync(join(directory, 'verifier.pem'), join(directory, 'copy'))
     for (const [args, why] of [
       [[], /Usage/],
@@ -257,7 +258,7 @@ describe('vouchsafe audit', () => {
   }, 40_000)
 
   it('says with 1 that a gigabyte without a line is no copy', async () => {
-    const directory = await makeDirectory('verifier')
+    const directory = await serviceDirectory('verifier')
     const copy = join(directory, 'copy')
     writeFileSync(copy, '')
     // More than a text can hold, and nothing on the disk.

@@ -7,8 +7,9 @@ import { readDatabase } from '../../src/config/database.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
 import { postgresState } from '../../src/store/postgres-schema.ts'
+import { buildCommand } from '../support/command.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
-import { buildCommand, makeDirectory, type Running, start } from '../support/process.ts'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset } from '../support/wire.ts'
 
@@ -52,7 +53,7 @@ describe('a server of PostgreSQL by TLS', () => {
 
 describe('a service whose PostgreSQL server is killed', () => {
   it('loses nothing that it has answered, lives on, and is ready again by itself', async () => {
-    const issuer = await start('issuer', await makeDirectory('issuer', { database: { url: server.url } }))
+    const issuer = await start('issuer', await serviceDirectory('issuer', { database: { url: server.url } }))
     const configurationId = await (await post(issuer, '/credential-configuration/create', configuration)).text()
     const body = { credential_dataset: dataset, credential_configurations: [configurationId] }
     const acknowledged: string[] = []

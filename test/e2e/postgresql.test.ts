@@ -3,8 +3,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withConnection } from '../../src/store/postgres-connections.ts'
-import { vouchsafe } from '../support/command.ts'
-import { buildCommand, makeDirectory, type Running, run, start } from '../support/process.ts'
+import { buildCommand, vouchsafe } from '../support/command.ts'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import { freshUrl, postgresOf, serverUrl } from '../support/store.ts'
 import {
@@ -47,7 +47,7 @@ function directoryOn(service: 'issuer' | 'verifier', address: string): Promise<s
     user,
     password,
   }
-  return makeDirectory(service, { baseUrl: service === 'issuer' ? ISSUER_URL : VERIFIER_URL, database })
+  return serviceDirectory(service, { baseUrl: service === 'issuer' ? ISSUER_URL : VERIFIER_URL, database })
 }
 
 async function started(service: 'issuer' | 'verifier', count: number): Promise<Running[]> {
@@ -127,8 +127,8 @@ describe('a service that cannot use its database', () => {
   ])('%s ends with 2, and says why without the password', async (_, changes, reason) => {
     const { username: user, password } = new URL(serverUrl())
     const url = serverUrl().replace(/\/\/.*@/, '//')
-    const directory = await makeDirectory('issuer', { database: { url, user, password, ...changes } })
-    const end = await run(['issuer'], directory).ended
+    const directory = await serviceDirectory('issuer', { database: { url, user, password, ...changes } })
+    const end = await vouchsafe(['issuer'], { cwd: directory })
     expect(end.status).toBe(2)
     expect(end.stderr).toMatch(/ {2}- database\.url: postgresql:\/\/127\.0\.0\.1:\d+\/\w+: PostgreSQL: /)
     expect(end.stderr).toMatch(reason)
@@ -139,7 +139,7 @@ describe('a service that cannot use its database', () => {
     const url = freshUrl()
     const first = await start('issuer', await directoryOn('issuer', url))
     first.child.kill('SIGKILL')
-    const end = await run(['verifier'], await directoryOn('verifier', url)).ended
+    const end = await vouchsafe(['verifier'], { cwd: await directoryOn('verifier', url) })
     expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/another service.*one of its own/)])
   })
 })
@@ -168,7 +168,7 @@ describe('vouchsafe doctor', () => {
     const examined = async (change: (url: URL) => unknown, pool = {}) => {
       const url = new URL(serverUrl())
       change(url)
-      const directory = await makeDirectory('issuer', { database: { url: url.href, pool } })
+      const directory = await serviceDirectory('issuer', { database: { url: url.href, pool } })
       mkdirSync(join(directory, 'data'))
       return (await vouchsafe(['doctor'], { cwd: directory })).stdout.replace(/\s+/g, ' ')
     }

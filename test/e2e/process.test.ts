@@ -1,11 +1,11 @@
 /** The command itself: how it starts, what it says when it cannot, how it stops, and what survives. Interface section 1. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand, type Ended, makeDirectory, type Running, run, start } from '../support/process.ts'
+import { buildCommand, type Ended, vouchsafe } from '../support/command.ts'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset, dcqlQuery, GRANT } from '../support/wire.ts'
 
@@ -55,7 +55,7 @@ function events({ stdout }: Ended): Record<string, unknown>[] {
 
 describe('vouchsafe issuer and verifier', () => {
   it.each(['issuer', 'verifier'] as const)('%s says in one JSON line that it listens, and where', async (service) => {
-    const { listening, url, child, ended } = await started(service, await makeDirectory(service, { port: 0 }))
+    const { listening, url, child, ended } = await started(service, await serviceDirectory(service, { port: 0 }))
     expect(listening).toMatchObject({ event: 'listening', service, port: expect.any(Number) as number })
     expect(listening.port).toBeGreaterThan(0)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
@@ -66,7 +66,7 @@ describe('vouchsafe issuer and verifier', () => {
   })
 
   it('reads another file and another directory, with paths relative to the working directory', async () => {
-    const directory = await makeDirectory('issuer')
+    const directory = await serviceDirectory('issuer')
     const elsewhere = join(directory, 'elsewhere')
     mkdirSync(elsewhere)
     const file = join(directory, 'conf', 'server.json')
@@ -81,14 +81,14 @@ describe('vouchsafe issuer and verifier', () => {
   })
 
   it('ends with 2 and lists every mistake with its path, and no API key', async () => {
-    const directory = await makeDirectory('issuer', {
+    const directory = await serviceDirectory('issuer', {
       prot: 1,
       baseUrl: 'http://127.0.0.1/',
       profile: 'haip',
       signing: { keyFile: 'nowhere.key', certificateFiles: ['issuer.pem', 'nowhere.pem'] },
       integrations: { authentication: { 'a secret': 'shop' } },
     })
-    const end = await run(['issuer'], directory).ended
+    const end = await vouchsafe(['issuer'], { cwd: directory })
     expect(end.status).toBe(2)
     const paths = mistakesIn(end).map((mistake) => mistake.split(': ')[0])
     expect(paths.sort()).toEqual([
@@ -108,10 +108,10 @@ describe('vouchsafe issuer and verifier', () => {
     ['a file that is no JSON', '{"port":', /server\.json: it is not JSON/],
     ['a file that is no object', '[]', /must be a JSON object/],
   ])('ends with 2 for %s', async (_, text, mistake) => {
-    const directory = await makeDirectory('verifier')
+    const directory = await serviceDirectory('verifier')
     const config = text === undefined ? 'nowhere/server.json' : 'conf/server.json'
     if (text !== undefined) writeFileSync(join(directory, config), text)
-    const end = await run(['verifier', '--config', config], directory).ended
+    const end = await vouchsafe(['verifier', '--config', config], { cwd: directory })
     expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(mistake)]])
   })
 
@@ -119,24 +119,24 @@ describe('vouchsafe issuer and verifier', () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as { port: number }
-    const end = await run(['issuer'], await makeDirectory('issuer', { port })).ended
+    const end = await vouchsafe(['issuer'], { cwd: await serviceDirectory('issuer', { port }) })
     other.close()
     expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(new RegExp(`^port: .*${port}.*in use`))]])
   })
 
   it('ends with 2 when the address is not of this machine, and says so', async () => {
-    const end = await run(['issuer'], await makeDirectory('issuer', { host: '203.0.113.1' })).ended
+    const end = await vouchsafe(['issuer'], { cwd: await serviceDirectory('issuer', { host: '203.0.113.1' }) })
     expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(/^host: .*203\.0\.113\.1/)]])
   })
 
   it('ends with 2 when the database cannot be opened, and names it', async () => {
-    const directory = await makeDirectory('issuer', { database: { url: 'sqlite:issuer.pem' } })
-    const end = await run(['issuer'], directory).ended
+    const directory = await serviceDirectory('issuer', { database: { url: 'sqlite:issuer.pem' } })
+    const end = await vouchsafe(['issuer'], { cwd: directory })
     expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(/^database\.url: .*issuer\.pem/)]])
   })
 
   it('keeps its database from other users, also in a directory that they can read', async () => {
-    const directory = await makeDirectory('issuer')
+    const directory = await serviceDirectory('issuer')
     mkdirSync(join(directory, 'data'), { mode: 0o755 })
     const { url } = await started('issuer', directory, [])
     await post(`${url}/credential-configuration/create`, configuration)
@@ -146,14 +146,14 @@ describe('vouchsafe issuer and verifier', () => {
   })
 
   it('listens on all interfaces when no host is named', async () => {
-    const { port } = await started('issuer', await makeDirectory('issuer', { host: undefined }))
+    const { port } = await started('issuer', await serviceDirectory('issuer', { host: undefined }))
     expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200)
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'finishes the request that runs when %s comes, then ends with 0',
     async (signal) => {
-      const directory = await makeDirectory('issuer')
+      const directory = await serviceDirectory('issuer')
       const { port, child, ended } = await started('issuer', directory)
       const body = JSON.stringify(configuration)
       const silent = connect(port, '127.0.0.1')
@@ -185,7 +185,7 @@ describe('vouchsafe issuer and verifier', () => {
 
   it('speaks TLS when it is given a key for it, and stops as quickly', async () => {
     const tls = { keyFile: 'issuer.key', certificateFiles: ['issuer.pem'] }
-    const { port, child, ended } = await started('issuer', await makeDirectory('issuer', { tls }))
+    const { port, child, ended } = await started('issuer', await serviceDirectory('issuer', { tls }))
     const waiting = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
     await new Promise((resolve) => waiting.once('secureConnect', resolve))
     const used = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
@@ -196,7 +196,7 @@ describe('vouchsafe issuer and verifier', () => {
   })
 
   it('has on disk what it answered, also when it is killed in that moment', async () => {
-    const directory = await makeDirectory('issuer')
+    const directory = await serviceDirectory('issuer')
     const issuer = await started('issuer', directory)
     const first = await newSession(issuer)
     const offer = (url: string, id: string) => fetch(`${url}/issuance/oid4vci/credential-offer/${id}`)
@@ -228,7 +228,7 @@ describe('vouchsafe issuer and verifier', () => {
   })
 
   it('keeps queries and sessions of the verifier over a kill, too', async () => {
-    const directory = await makeDirectory('verifier')
+    const directory = await serviceDirectory('verifier')
     const verifier = await started('verifier', directory)
     const query = await (await post(`${verifier.url}/verification-query/create`, { dcql_query: dcqlQuery })).text()
     const response = await post(`${verifier.url}/presentation/oid4vp/new-session`, { verification_query_id: query })
@@ -241,13 +241,13 @@ describe('vouchsafe issuer and verifier', () => {
   })
 
   it('refuses a word that is no command, and tells those that are', async () => {
-    const end = await run(['isuer'], tmpdir()).ended
+    const end = await vouchsafe(['isuer'])
     expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/no command isuer[\s\S]*vouchsafe verifier/)])
     for (const word of ['toString', '__proto__', 'constructor']) {
-      const { status, stderr } = await run([word], tmpdir()).ended
+      const { status, stderr } = await vouchsafe([word])
       expect([status, stderr]).toEqual([2, expect.stringContaining(`There is no command ${word}.`)])
     }
-    const wrong = await run(['issuer', '--confg', 'a'], tmpdir()).ended
+    const wrong = await vouchsafe(['issuer', '--confg', 'a'])
     expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringMatching(/--confg/)])
   })
 })

@@ -7,7 +7,8 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
-import { buildCommand, makeDirectory, type Running, start } from '../support/process.ts'
+import { buildCommand } from '../support/command.ts'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY, makeKey, pemOf, startServices } from '../support/services.ts'
 import { configuration, dcqlQuery, holderSigner, issueCredential, presentationOf } from '../support/wire.ts'
 
@@ -69,7 +70,7 @@ it('a verifier trusts an issuer from then on, without a request of others being 
   const binding = { client_id: 'us', nonce: 'nonce', state: '', response_uri: '' }
   const text = await presentationOf(credential, holder, binding, { now: new Date() })
   await services.close()
-  const directory = await makeDirectory('verifier')
+  const directory = await serviceDirectory('verifier')
   writeFileSync(join(directory, 'anchors', 'own.pem'), readFileSync(join(directory, 'verifier.pem')))
   const verifier = await started('verifier', directory)
   const isTrusted = async (): Promise<string | undefined> => {
@@ -113,7 +114,7 @@ it('a verifier trusts an issuer from then on, without a request of others being 
 })
 
 it('a verifier has a new name in new sessions, and its old one in those that it had begun', async () => {
-  const directory = await makeDirectory('verifier')
+  const directory = await serviceDirectory('verifier')
   const verifier = await started('verifier', directory)
   const id = await (await post(`${verifier.url}/verification-query/create`, { dcql_query: dcqlQuery })).text()
   const session = async () => {
@@ -139,7 +140,7 @@ it('a verifier has a new name in new sessions, and its old one in those that it 
 
 it('an issuer signs with its new certificate and shows it in TLS; another key it takes with a restart only', async () => {
   const tls = { keyFile: 'issuer.key', certificateFiles: ['issuer.pem'] }
-  const directory = await makeDirectory('issuer', { tls })
+  const directory = await serviceDirectory('issuer', { tls })
   const issuer = await started('issuer', directory)
   const shown = async (): Promise<string | undefined> => {
     const socket: TLSSocket = connectTls({ port: issuer.port, host: '127.0.0.1', rejectUnauthorized: false })

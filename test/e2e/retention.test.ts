@@ -13,8 +13,9 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import type { VerifierConfig } from '../../src/verifier/config.ts'
 import { sweepSessions as sweepVerifications } from '../../src/verifier/retention.ts'
+import { buildCommand, vouchsafe } from '../support/command.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
-import { buildCommand, makeDirectory, type Running, run, start as startProcess } from '../support/process.ts'
+import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
 import { ISSUER_URL, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { openTestStore } from '../support/store.ts'
 import {
@@ -458,7 +459,7 @@ describe('the command', () => {
 
   it('records the end of a session that came while it was down, keeps it encrypted, and does not start without its key', async () => {
     const database = { url: 'sqlite:data/issuer.db', encryptionKeyFile: 'database.key' }
-    const directory = await makeDirectory('issuer', { database })
+    const directory = await serviceDirectory('issuer', { database })
     writeFileSync(join(directory, 'database.key'), randomBytes(32).toString('base64'))
     const first = await startProcess('issuer', directory)
     const sessionId = await newSession(first)
@@ -476,7 +477,7 @@ describe('the command', () => {
       .toMatchObject({ status: 'EXPIRED', erased_at: expect.any(Number) as number })
     await stop(second)
     writeFileSync(join(directory, 'database.key'), randomBytes(32).toString('base64'))
-    const { status: code, stderr } = await run(['issuer'], directory).ended
+    const { status: code, stderr } = await vouchsafe(['issuer'], { cwd: directory })
     expect(code).toBe(2)
     expect(stderr).toMatch(/database\.encryptionKeyFile: the database is encrypted with the key \S+, which is not in/)
   }, 60_000)

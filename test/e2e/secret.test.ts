@@ -1,11 +1,10 @@
 /** `vouchsafe secret` as a person calls it, with three engines on a local chain. */
-import { spawn } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
-import { BUNDLE, type Ended, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { type Ended, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../support/sharing-engines.ts'
 
 const SECRET = 'correct horse battery staple\n'
@@ -24,18 +23,8 @@ const place = (): string[] => ['--chain', world.directory, '--contract', `0x${wo
 const secret = (...words: string[]): Promise<Ended> => vouchsafe(['secret', ...words, ...place()])
 
 /** With something on stdin. */
-function put(input: string, ...words: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [BUNDLE, 'secret', 'put', ...words, ...place()])
-  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []]
-  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk))
-  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk))
-  child.stdin.end(input)
-  return new Promise((resolve) => {
-    child.once('close', (status) => {
-      resolve({ status, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() })
-    })
-  })
-}
+const put = (input: string, ...words: string[]): Promise<Ended> =>
+  vouchsafe(['secret', 'put', ...words, ...place()], { input })
 
 async function shared(...words: string[]): Promise<string> {
   const { status, stdout, stderr } = await put(SECRET, '--json', ...words)
@@ -50,7 +39,7 @@ describe('vouchsafe secret', () => {
     const id = /id is (\d+)/.exec(said.stdout)?.[1] ?? ''
     const stands = await secret('status', '--id', id)
     expect(stands.stdout).toMatch(/^Sharing \d+ of 0x[0-9a-f]{40}: 2 of 3 shares give the secret back\.\n/)
-    expect(await secret('get', '--id', id)).toEqual({ status: 0, stdout: SECRET, stderr: '' })
+    expect(await secret('get', '--id', id)).toEqual({ status: 0, signal: null, stdout: SECRET, stderr: '' })
     const deleting = secret('delete', '--id', id, '--json')
     while ((await readSharing(world.chain, world.contract, BigInt(id), await world.chain.head()))?.deleting !== true)
       await wait(20)

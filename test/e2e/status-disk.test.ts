@@ -1,5 +1,5 @@
 /** Revoking while the disk is full: what was acknowledged is on it in all its parts, and what was not is not. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,7 +9,8 @@ import { type IssuerCollections, issuerMigrations } from '../../src/issuer/colle
 import { readBits } from '../../src/issuer/status-list/chunks.ts'
 import type { CredentialStatus, StatusList } from '../../src/issuer/status-list/rows.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import { buildCommand, COMMAND, makeDirectory, start } from '../support/process.ts'
+import { buildCommand } from '../support/command.ts'
+import { serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 
 const COUNT = 300
@@ -28,7 +29,7 @@ describe('a disk that is full', () => {
 
   beforeAll(async () => {
     buildCommand()
-    directory = await makeDirectory('issuer', { port: 0 })
+    directory = await serviceDirectory('issuer', { port: 0 })
     mkdirSync(join(directory, 'data'))
     file = join(directory, 'data', 'issuer.db')
     const store = await open()
@@ -46,7 +47,8 @@ describe('a disk that is full', () => {
   })
 
   it('loses no revocation that was acknowledged, and makes half of none', async () => {
-    const service = await startWithin(Math.ceil((statSync(file).size + ROOM) / BLOCK))
+    const service = await startOnFullDisk('issuer', directory, Math.ceil((statSync(file).size + ROOM) / BLOCK))
+    children.push(service.child)
     const acknowledged = new Set<string>()
     const refused: string[] = []
     for (const { id } of sessions) {
@@ -83,31 +85,5 @@ describe('a disk that is full', () => {
   function revoke(url: string, id: string): Promise<Response> {
     const headers = { authorization: `Bearer ${API_KEY}` }
     return fetch(`${url}/credential-status/revoke/${id}`, { method: 'POST', headers })
-  }
-
-  /** The service, none of whose files may have more than so many blocks. */
-  async function startWithin(
-    blocks: number,
-  ): Promise<{ readonly child: ChildProcess; readonly url: string; readonly ended: Promise<void> }> {
-    const script = 'ulimit -f "$1"; shift; exec "$@"'
-    const command = [process.execPath, COMMAND, 'issuer']
-    const child = spawn('sh', ['-c', script, 'sh', String(blocks), ...command], {
-      cwd: directory,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    children.push(child)
-    const ended = new Promise<void>((resolve) => {
-      child.on('close', () => resolve())
-    })
-    const port = await new Promise<number>((resolve, reject) => {
-      let text = ''
-      child.stdout.on('data', (chunk: Buffer) => {
-        text += chunk.toString()
-        const [, found] = /"event":"listening".*"port":(\d+)/.exec(text) ?? []
-        if (found !== undefined) resolve(Number(found))
-      })
-      void ended.then(() => reject(new Error(`the issuer ended: ${text}`)))
-    })
-    return { child, url: `http://127.0.0.1:${port}`, ended }
   }
 })

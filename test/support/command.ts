@@ -1,32 +1,76 @@
-/** The command as a person calls it: the bundle, which `npm test` has built, in a process and a directory of its own. */
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+/** The command as a process, in a directory of its own: started, or until it ends by itself. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-export const BUNDLE = join(import.meta.dirname, '..', '..', 'dist', 'vouchsafe.cjs')
+const ROOT = join(import.meta.dirname, '..', '..')
+/** The bundle, which `npm test` has built. */
+export const COMMAND = join(ROOT, 'dist', 'vouchsafe.cjs')
+
+/** Builds the command unless it is newer than every source. */
+export function buildCommand(): void {
+  const sources = ['src', 'sdk', 'components'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(ts|json)$/.test(name))
+      .map((name) => join(ROOT, folder, name)),
+  )
+  const newest = Math.max(...sources.map((path) => statSync(path).mtimeMs))
+  if (existsSync(COMMAND) && statSync(COMMAND).mtimeMs > newest) return
+  execFileSync(process.execPath, [join(ROOT, 'build', 'bundle.js')], { stdio: 'inherit' })
+}
 
 export interface Ended {
   readonly status: number | null
+  readonly signal: string | null
   readonly stdout: string
   readonly stderr: string
 }
 
-export function vouchsafe(
+export interface Started {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+}
+
+export interface CommandOptions {
+  readonly cwd?: string
+  /** Beside what this process has. */
+  readonly env?: NodeJS.ProcessEnv
+  /** On stdin; nothing unless given. */
+  readonly input?: string
+}
+
+/** Starts the command and gives what it says when it ends. */
+export function startCommand(
   args: readonly string[],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
-): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [BUNDLE, ...args],
-      { cwd: options.cwd ?? tmpdir(), env: { ...process.env, ...options.env }, timeout: 30_000 },
-      (_error, stdout, stderr) => {
-        resolve({ status: child.exitCode, stdout, stderr })
-      },
-    )
+  options: CommandOptions & { readonly timeout?: number } = {},
+): Started {
+  const { cwd = tmpdir(), env, input, timeout } = options
+  const child = spawn(process.execPath, [COMMAND, ...args], {
+    ...{ cwd, timeout, env: { ...process.env, ...env } },
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })
+  child.stdin?.end(input)
+  return { child, ended: endOf(child) }
+}
+
+/** What a process says until it ends. */
+export function endOf(child: ChildProcess): Promise<Ended> {
+  const text = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (chunk: string) => {
+      text[name] += chunk
+    })
+  }
+  return new Promise<Ended>((resolve) => {
+    child.on('close', (status, signal) => resolve({ status, signal, ...text }))
+  })
+}
+
+/** Runs the command, as a person does, until it ends. */
+export function vouchsafe(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return startCommand(args, { ...options, timeout: 30_000 }).ended
 }
 
 /** A directory for one test. */

@@ -7,7 +7,7 @@ import { makeEngineFiles } from '../../src/bin/engine/init.ts'
 import { writeFiles } from '../../src/bin/init/files.ts'
 import { readIdentity } from '../../src/engine/identity.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { type Ended, run } from './process.ts'
+import { type Ended, startCommand } from './command.ts'
 
 export interface EngineProcess {
   readonly directory: string
@@ -84,7 +84,7 @@ interface Started {
 }
 
 function started(directory: string): Promise<Started> {
-  const { child, ended } = run(['engine'], directory)
+  const { child, ended } = startCommand(['engine'], { cwd: directory })
   const lines: Readonly<Record<string, unknown>>[] = []
   let rest = ''
   return new Promise((resolve, reject) => {

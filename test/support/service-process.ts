@@ -1,30 +1,15 @@
-/** The real command as a process of its own: built, configured in a fresh directory, and ended by its pid alone. */
-import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
+/** A service as a process of its own: the command, configured in a fresh directory, and ended by its pid alone. */
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createPublicKey, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { COMMAND, type Ended, endOf, startCommand } from './command.ts'
 import { makeKey, pemOf, settings } from './services.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
-export const COMMAND = join(ROOT, 'dist', 'vouchsafe.cjs')
-
-/** Builds the command unless it is newer than every source. */
-export function buildCommand(): void {
-  const sources = ['src', 'sdk', 'components'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.(ts|json)$/.test(name))
-      .map((name) => join(ROOT, folder, name)),
-  )
-  const newest = Math.max(...sources.map((path) => statSync(path).mtimeMs))
-  if (existsSync(COMMAND) && statSync(COMMAND).mtimeMs > newest) return
-  execFileSync(process.execPath, [join(ROOT, 'build', 'bundle.js')], { stdio: 'inherit' })
-}
-
 /** A working directory with a key, a certificate and `conf/server.json`, which is `changes` over right settings. */
-export async function makeDirectory(
+export async function serviceDirectory(
   service: 'issuer' | 'verifier',
   changes: Record<string, unknown> = {},
 ): Promise<string> {
@@ -48,13 +33,6 @@ export async function makeDirectory(
   return directory
 }
 
-export interface Ended {
-  readonly status: number | null
-  readonly signal: string | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
 export interface Running {
   readonly child: ChildProcess
   readonly port: number
@@ -64,34 +42,13 @@ export interface Running {
   readonly ended: Promise<Ended>
 }
 
-/** Starts the command and gives what it says when it ends. */
-export function run(
-  args: readonly string[],
-  cwd: string,
-): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  return { child, ended: endOf(child) }
-}
-
-function endOf(child: ChildProcessByStdio<null, Readable, Readable>): Promise<Ended> {
-  const text = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (chunk: string) => {
-      text[name] += chunk
-    })
-  }
-  return new Promise<Ended>((resolve) => {
-    child.on('close', (status, signal) => resolve({ status, signal, ...text }))
-  })
-}
-
 /** Starts a service and waits until it listens. */
 export async function start(
   service: 'issuer' | 'verifier',
   cwd: string,
   args: readonly string[] = [],
 ): Promise<Running> {
-  const { child, ended } = run([service, ...args], cwd)
+  const { child, ended } = startCommand([service, ...args], { cwd })
   return listening(child, ended)
 }
 
