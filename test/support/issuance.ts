@@ -153,10 +153,19 @@ export async function expectIssued(ready: Ready): Promise<string> {
   return body.credentials?.[0]?.credential ?? ''
 }
 
-/** Runs the attack: it is refused, nothing that is stored changes, and the right request still issues. */
-export async function expectHarmless(ready: Ready, attack: () => Promise<Response>, refusal: Refusal): Promise<void> {
-  const before = await dump(ready.services)
+/** Runs the attack: it is refused, and nothing that is stored changes. */
+export async function expectWithoutEffect(
+  services: Services,
+  attack: () => Promise<Response>,
+  refusal: Refusal,
+): Promise<void> {
+  const before = await dump(services)
   await expectRefusal(await attack(), refusal)
-  expect(await dump(ready.services)).toBe(before)
+  expect(await dump(services)).toBe(before)
+}
+
+/** Runs the attack: it is refused without effect, and the right request still issues. */
+export async function expectHarmless(ready: Ready, attack: () => Promise<Response>, refusal: Refusal): Promise<void> {
+  await expectWithoutEffect(ready.services, attack, refusal)
   await expectIssued(ready)
 }
