@@ -3,13 +3,10 @@
  * each). What is encrypted belongs to its collection and id, so that no row can take the place of another. Ids, versions
  * and times stay in the clear; so do rows that were written before there was a key, until they are written again.
  */
-import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject } from 'node:crypto'
+import { createSecretKey, hash, type KeyObject } from 'node:crypto'
+import { NONCE_BYTES, seal, unseal } from '../codec/aes-gcm.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { type Change, createCollection, partOf, type Row, type Store } from './store.ts'
-
-const CIPHER = 'aes-256-gcm'
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
 
 export interface EncryptionKey {
   /** Names the key in each value, and tells nothing of it. */
@@ -115,7 +112,7 @@ function encryptedStore<C>(
   const isEncrypted = (collection: string): boolean => collections.some((each) => each === collection)
   const read = <T>(collection: string, id: string, value: T): T => {
     if (!isEncrypted(collection)) return value
-    if (typeof value === 'string') return open(keys, `${collection}\0${id}`, value) as T
+    if (typeof value === 'string') return decrypt(keys, `${collection}\0${id}`, value) as T
     if (refusesClear) throw new Error(`a value in ${collection} is in the clear: it was not written by this service`)
     return value
   }
@@ -123,7 +120,7 @@ function encryptedStore<C>(
     const { insert, update, id, value } = change as Written
     const collection = insert ?? update
     if (collection === undefined || !isEncrypted(collection)) return change
-    return { ...change, value: seal(current, `${collection}\0${id}`, value, random) } as Change<C>
+    return { ...change, value: encrypt(current, `${collection}\0${id}`, value, random) } as Change<C>
   }
   return {
     ...store,
@@ -147,20 +144,13 @@ function encryptedStore<C>(
 }
 
 /** A text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and tag. */
-function seal(key: EncryptionKey, place: string, value: unknown, random: (bytes: number) => Uint8Array): string {
-  const nonce = random(NONCE_BYTES)
-  const cipher = createCipheriv(CIPHER, key.secret, nonce).setAAD(Buffer.from(place))
-  const text = cipher.update(JSON.stringify(value), 'utf8')
-  return `${key.id}.${toBase64url(Buffer.concat([nonce, text, cipher.final(), cipher.getAuthTag()]))}`
+function encrypt(key: EncryptionKey, place: string, value: unknown, random: (bytes: number) => Uint8Array): string {
+  return `${key.id}.${toBase64url(seal({ secret: key.secret, place }, random(NONCE_BYTES), JSON.stringify(value)))}`
 }
 
-function open(keys: readonly EncryptionKey[], place: string, sealed: string): unknown {
+function decrypt(keys: readonly EncryptionKey[], place: string, sealed: string): unknown {
   const [id, body = ''] = sealed.split('.')
   const key = keys.find((each) => each.id === id)
   if (key === undefined) throw new Error('a value is encrypted with a key that is not in database.encryptionKeyFile')
-  const bytes = Buffer.from(body, 'base64url')
-  const decipher = createDecipheriv(CIPHER, key.secret, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
-  decipher.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(-TAG_BYTES))
-  const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8')
-  return JSON.parse(text + decipher.final('utf8'))
+  return JSON.parse(unseal({ secret: key.secret, place }, Buffer.from(body, 'base64url')))
 }

@@ -3,13 +3,14 @@
  * It begins with the session id, so that the token endpoint without a session in its path finds the session.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
+import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import type { IssuanceSession } from '../session.ts'
-import { IV_BYTES, openCode, sealCode, suppliedCodeId } from './supplied-code.ts'
+import { openCode, sealCode, suppliedCodeId } from './supplied-code.ts'
 
 /** A code does not come again while tokens that name it may still be about. */
 const KEPT_MS = 30 * 86_400_000
@@ -54,7 +55,7 @@ export function keepSuppliedCode(
     value: { sessionId },
     dueAt,
   } as const
-  const sealed = sealCode(secrets.suppliedCode, sessionId, code, random(IV_BYTES))
+  const sealed = sealCode(secrets.suppliedCode, sessionId, code, random(NONCE_BYTES))
   return { members: { suppliedCode: sealed }, changes: [found] }
 }
 

@@ -4,12 +4,13 @@
  * OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
  */
 import { createHmac } from 'node:crypto'
+import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import type { NewSession } from '../schemas.ts'
 import type { TxCode } from '../session.ts'
-import { IV_BYTES, openCode, sealCode } from './supplied-code.ts'
+import { openCode, sealCode } from './supplied-code.ts'
 
 export interface MadeTxCode {
   readonly stored: TxCode
@@ -53,7 +54,7 @@ export function makeTxCode(
 
 /** A code that was generated, for the answer that is remembered with an idempotency key: no database has it in the clear. */
 export function sealTxCode({ secrets, random }: IssuerContext, sessionId: string, value: string): string {
-  return sealCode(secrets.rememberedTxCode, sessionId, value, random(IV_BYTES))
+  return sealCode(secrets.rememberedTxCode, sessionId, value, random(NONCE_BYTES))
 }
 
 /** The code again, or undefined when it was sealed under another signing key, and so is good for nothing any more. */
