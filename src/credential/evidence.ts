@@ -38,7 +38,11 @@ export function namesOf(named: readonly (Json | undefined)[]): readonly string[]
 
 /** RFC 7519 section 2, NumericDate. */
 export function numericDate(payload: JsonObject, member: string): Instant[] {
-  const value = own(payload, member)
+  return numericInstants(member, own(payload, member))
+}
+
+/** The same, of a value that is at hand. */
+export function numericInstants(member: string, value: unknown): Instant[] {
   if (value === undefined) return []
   return [instant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
 }

@@ -6,8 +6,7 @@ import { isObject, type Json, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { StatusWidth } from '../../codec/status-list.ts'
-import { chainOf } from '../../credential/evidence.ts'
-import type { Instant } from '../../credential/format.ts'
+import { chainOf, numericInstants } from '../../credential/evidence.ts'
 import { sign1SignedBy, signedBy } from '../../keys/signature.ts'
 import { type StatusList, unpack } from './status-list.ts'
 
@@ -74,8 +73,8 @@ async function contentOf(claims: Claims, uri: string): Promise<Omit<StatusList, 
   if (ttl !== undefined && !(typeof ttl === 'number' && ttl > 0)) malformed('its ttl is no positive number')
   if (!WIDTHS.includes(bits)) malformed('its bits are none of 1, 2, 4 and 8')
   return {
-    issuedAt: instants('iat', iat),
-    validity: { notBefore: instants('nbf', nbf), notAfter: instants('exp', exp) },
+    issuedAt: numericInstants('iat', iat),
+    validity: { notBefore: numericInstants('nbf', nbf), notAfter: numericInstants('exp', exp) },
     ttlSeconds: ttl,
     identifiers: [],
     purposes: [],
@@ -83,10 +82,4 @@ async function contentOf(claims: Claims, uri: string): Promise<Omit<StatusList, 
     first: 'lowest',
     bytes: await unpack(packed, 'zlib'),
   }
-}
-
-function instants(member: string, value: unknown): Instant[] {
-  if (value === undefined) return []
-  const at = typeof value === 'number' ? new Date(value * 1000) : undefined
-  return [{ member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }]
 }
