@@ -25,16 +25,21 @@ export async function buildWorker(directory) {
   copyFileSync(require.resolve('quickjs-wasi/quickjs.wasm'), join(directory, 'quickjs.wasm'))
 }
 
-/** `vouchsafe/component`, `vouchsafe/component-test` and `vouchsafe/client` into a directory. */
-export async function buildSdk(directory) {
-  const outfile = (name) => join(directory, `${name}.js`)
+/** `vouchsafe/component` into a directory: what is bundled into components. */
+export async function buildComponentSdk(directory) {
   await build({
     ...shared,
     entryPoints: ['sdk/component/index.ts'],
-    outfile: outfile('component'),
+    outfile: join(directory, 'component.js'),
     platform: 'neutral',
     format: 'esm',
   })
+}
+
+/** That, `vouchsafe/component-test` and `vouchsafe/client` into a directory. */
+export async function buildSdk(directory) {
+  const outfile = (name) => join(directory, `${name}.js`)
+  await buildComponentSdk(directory)
   await build({
     ...shared,
     entryPoints: ['sdk/component-test/index.ts'],

@@ -1,9 +1,9 @@
 /** Bundles once for a run what runs and what is bundled into components: a thread reads no types, and `dist/` may be old. */
 import { join } from 'node:path'
-import { buildSdk, buildWorker } from '../../build/component.js'
+import { buildComponentSdk, buildWorker } from '../../build/component.js'
 import { WORKER_DIRECTORY } from './component-directory.ts'
 
 export async function setup() {
   await buildWorker(WORKER_DIRECTORY)
-  await buildSdk(join(WORKER_DIRECTORY, 'sdk'))
+  await buildComponentSdk(join(WORKER_DIRECTORY, 'sdk'))
 }
