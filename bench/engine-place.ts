@@ -26,6 +26,8 @@ export interface EnginePlace {
   readonly owner: Party
   /** Shares by contract that nobody has uploaded yet. */
   readonly uploads: readonly Upload[]
+  /** Whether its contract knows of an upload. */
+  readonly isConfirmed: (upload: Upload) => Promise<boolean>
   remove(): void
 }
 
@@ -79,6 +81,7 @@ export async function makeEnginePlace(bundle: string, uploads: number, sharingCo
     ...{ directory, readers, sharing, owner },
     engine: parseAddress(identity.address),
     uploads: await register(send, sharing, uploads),
+    isConfirmed: (upload) => isConfirmed(rpc, upload),
     remove: () => rmSync(directory, { recursive: true, force: true }),
   }
 }
@@ -97,6 +100,14 @@ async function register(send: Send, contracts: readonly Address[], count: number
     made.push({ contract, id, share })
   }
   return made
+}
+
+async function isConfirmed(rpc: JsonRpc, { contract, id }: Upload): Promise<boolean> {
+  const { sharing } = createContract(artifacts.SecretSharing.abi as unknown as ParsedABI)
+  const call = { to: `0x${contract.slice(2)}`, data: hex(sharing?.encodeInput(id) ?? new Uint8Array()) }
+  const answer = bytesOf((await rpc('eth_call', [call, 'latest'])) as string)
+  const decoded = sharing?.decodeOutput(answer) as { readonly uploaded: readonly boolean[] } | undefined
+  return decoded?.uploaded[0] === true
 }
 
 /** Every transaction of this chain is a block at once, so that its receipt is there. Gives the contract that it made. */

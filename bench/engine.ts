@@ -41,12 +41,15 @@ interface Kind {
   readonly status: number
   /** So many requests that were not there before. */
   readonly requests: (count: number, of: 'engine' | 'floor') => readonly Request[]
+  /** Resolves when the engine has done what these requests left to be done. */
+  readonly settled?: () => Promise<void>
   readonly first?: Request
   readonly share: number
 }
 
 const HALF_LOAD_SECONDS = 4
 const MOST_ADDED_MS = 10
+const CONFIRMED_WITHIN_MS = 120_000
 
 export async function measureEngine(options: EngineOptions): Promise<Verdict> {
   const { rounds, calls, warmUp, only, bundle } = options
@@ -96,15 +99,29 @@ function kindsOf(place: EnginePlace): Kind[] {
     const authorization = signSecp256k1(signed, { engine: place.engine, contract }, signer)
     return { method: 'PUT', path: path(contract, uri), headers: { authorization }, body: share }
   }
+  const sent: Upload[] = []
+  const take = (at: number, of: 'engine' | 'floor'): Upload => {
+    // The floor keeps nothing, and so can be sent the same again.
+    if (of === 'floor') return place.uploads[at % place.uploads.length] as Upload
+    sent.push(left.next().value as Upload)
+    return sent.at(-1) as Upload
+  }
   const uploads = (recovery: 'pure' | 'native'): Kind => ({
     ...{ name: uploadsBy(recovery), target: UPLOADS_A_SECOND, recovery, status: 201, share: UPLOADS },
-    // The floor keeps nothing, and so can be sent the same again.
-    requests: (count, of) =>
-      Array.from({ length: count }, (_, at) =>
-        upload((of === 'floor' ? place.uploads[at % place.uploads.length] : left.next().value) as Upload),
-      ),
+    requests: (count, of) => Array.from({ length: count }, (_, at) => upload(take(at, of))),
+    settled: () => confirmed(place, sent),
   })
   return [reader('WebAssembly', 5000), reader('TypeScript', 1500), uploads('pure'), uploads('native')]
+}
+
+/** Until the contracts know of all of these, which takes them out of the list. */
+async function confirmed({ isConfirmed }: EnginePlace, sent: Upload[]): Promise<void> {
+  const deadline = performance.now() + CONFIRMED_WITHIN_MS
+  for (let last = sent.at(-1); last !== undefined; last = sent.at(-1)) {
+    if (await isConfirmed(last)) sent.pop()
+    else await new Promise((resolve) => setTimeout(resolve, 100))
+    if (performance.now() > deadline) throw new Error(`${sent.length} uploads were not confirmed`)
+  }
 }
 
 async function measureKind(kind: Kind, place: EnginePlace, options: EngineOptions): Promise<Result> {
@@ -118,11 +135,11 @@ async function measureKind(kind: Kind, place: EnginePlace, options: EngineOption
   const count = (all: number) => Math.ceil(all * kind.share)
   try {
     await prepared(kind, place, engine.port)
-    await runRound(engine, kind.requests(count(options.warmUp), 'engine'), kind)
+    await runRound(engine, kind.requests(count(options.warmUp), 'engine'), kind, kind.settled)
     await runRound(floor, kind.requests(count(options.warmUp), 'floor'), kind)
     const rounds: [Round, Round][] = []
     for (let round = 1; round <= options.rounds; round++) {
-      const a = await runRound(engine, kind.requests(count(options.calls), 'engine'), kind)
+      const a = await runRound(engine, kind.requests(count(options.calls), 'engine'), kind, kind.settled)
       const b = await runRound(floor, kind.requests(count(options.calls), 'floor'), kind)
       rounds.push([a, b])
       note(`${kind.name}, round ${round}: engine ${told(a)}, floor ${told(b)}; load ${loadavg()[0]?.toFixed(1)}`)
@@ -157,7 +174,13 @@ async function prepared({ first, requests }: Kind, { sharing }: EnginePlace, por
   connection.close()
 }
 
-async function runRound({ pid, port }: Running, requests: readonly Request[], kind: Kind): Promise<Round> {
+/** What `settled` waits for is part of the processor time, and not of the calls per second. */
+async function runRound(
+  { pid, port }: Running,
+  requests: readonly Request[],
+  kind: Kind,
+  settled?: () => Promise<void>,
+): Promise<Round> {
   const count = requests.length
   const queue = requests[Symbol.iterator]()
   const connections = await Promise.all(Array.from({ length: CONCURRENCY }, () => openConnection(port)))
@@ -169,6 +192,7 @@ async function runRound({ pid, port }: Running, requests: readonly Request[], ki
     }),
   )
   const seconds = (performance.now() - begin) / 1000
+  await settled?.()
   return { processorMs: (processorTimeMs(pid) - before) / count, perSecond: count / seconds }
 }
 
