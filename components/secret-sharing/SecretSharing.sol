@@ -7,7 +7,7 @@ import {EngineList} from "../EngineList.sol";
 /// Who owns which secret, what each engine's share must hash to, and when shares may be downloaded.
 /// No share is ever on the chain: owners bring them to the engines over HTTP, and fetch them there.
 ///
-/// The life of a sharing: registerSharing by the owner; registerShared by each engine that holds its share;
+/// The life of a sharing: registerSharing by the owner; registerShared or registerAllShared by each engine that holds its share;
 /// requestDownload by the owner, as often as needed; deleteSharing by the owner; registerDeleted by each engine, the
 /// last of which removes it. Its id may be used again then.
 contract SecretSharing is EngineList {
@@ -60,10 +60,16 @@ contract SecretSharing is EngineList {
         uint256 index = callingEngine();
         Sharing storage sharing_ = known(id);
         require(!sharing_.deleting, "the sharing is being deleted");
-        if (sharing_.uploaded[index]) return;
-        sharing_.uploaded[index] = true;
-        sharing_.held++;
-        emit Shared(id, msg.sender);
+        if (!sharing_.uploaded[index]) hold(sharing_, id, index);
+    }
+
+    /// The sending engine holds its share of each. What registerShared would refuse is left out, and keeps none of the others waiting.
+    function registerAllShared(uint128[] calldata ids) external {
+        uint256 index = callingEngine();
+        for (uint256 i = 0; i < ids.length; i++) {
+            Sharing storage sharing_ = sharings[ids[i]];
+            if (awaits(sharing_, index)) hold(sharing_, ids[i], index);
+        }
     }
 
     /// Opens the window for downloads, or opens it anew. That the owner asked stays on the chain.
@@ -128,9 +134,32 @@ contract SecretSharing is EngineList {
         );
     }
 
+    /// Those of the ids for which this contract has not heard from an engine that it holds its share, and would like to.
+    /// @param index of the engine in engines()
+    function awaited(uint256 index, uint128[] calldata ids) external view returns (uint128[] memory found) {
+        found = new uint128[](ids.length);
+        uint256 count = 0;
+        for (uint256 i = 0; i < ids.length; i++) {
+            if (awaits(sharings[ids[i]], index)) found[count++] = ids[i];
+        }
+        assembly {
+            mstore(found, count)
+        }
+    }
+
     /// The sharings that are being deleted, in no order.
     function deletionQueue() external view returns (uint128[] memory) {
         return queue;
+    }
+
+    function awaits(Sharing storage sharing_, uint256 index) private view returns (bool) {
+        return sharing_.owner != address(0) && !sharing_.deleting && !sharing_.uploaded[index];
+    }
+
+    function hold(Sharing storage sharing_, uint128 id, uint256 index) private {
+        sharing_.uploaded[index] = true;
+        sharing_.held++;
+        emit Shared(id, msg.sender);
     }
 
     function known(uint128 id) private view returns (Sharing storage sharing_) {

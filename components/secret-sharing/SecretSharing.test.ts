@@ -113,6 +113,24 @@ describe.each(chains)('the secret sharing contract on $name', ({ start }) => {
     await expect(contract.send(engines[0], 'registerShared', 3n)).rejects.toThrow('there is no such sharing')
   })
 
+  it('hears of many shares at once, and leaves out what it would refuse', async () => {
+    const [first, second, deleting] = [await registered(), await registered(), await uploaded()]
+    await contract.send(owner, 'deleteSharing', deleting)
+    const all = [first, 3n, deleting, second, first]
+    await expect(contract.send(owner, 'registerAllShared', all)).rejects.toThrow('the sender is none of the engines')
+    expect(await contract.ask('awaited', { index: 1n, ids: all })).toEqual([first, second, first])
+    await contract.send(engines[1], 'registerAllShared', all)
+    for (const id of [first, second]) expect((await sharing(id)).uploaded).toEqual([false, true, false])
+    expect(await sharing(deleting)).toMatchObject({ uploaded: [true, true, true], deleting: true })
+    expect(await contract.ask('awaited', { index: 1n, ids: all })).toEqual([])
+    expect(await contract.ask('awaited', { index: 0n, ids: all })).toEqual([first, second, first])
+    await contract.send(engines[1], 'registerAllShared', [])
+    // It is counted once: the other two are still missing.
+    for (const engine of [engines[0], engines[2]]) await contract.send(engine, 'registerAllShared', [first])
+    await contract.send(owner, 'requestDownload', first)
+    for (const engine of engines) await contract.send(engine, 'registerDeleted', deleting)
+  })
+
   it('opens the window for five minutes, when its owner asks and every engine has its share', async () => {
     const id = await registered()
     await contract.send(engines[0], 'registerShared', id)

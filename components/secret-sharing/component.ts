@@ -1,6 +1,13 @@
 /** Secret sharing for an engine: what it answers, and what wakes it. */
 import { component } from 'vouchsafe/component'
 import { http, stateChange } from './shares.ts'
-import { RESEND_TIMER } from './unconfirmed.ts'
+import { announceCollected, COLLECTED_TIMER, RESEND_TIMER } from './unconfirmed.ts'
 
-component({ http, stateChange, timers: { [RESEND_TIMER]: (_, context) => stateChange(context) } })
+component({
+  http,
+  stateChange,
+  timers: {
+    [RESEND_TIMER]: (_, context) => stateChange(context),
+    [COLLECTED_TIMER]: (_, context) => announceCollected(context),
+  },
+})

@@ -1,7 +1,7 @@
 /** What the component asks of its contract, SecretSharing.sol, and tells it. */
 
 import type { Context } from 'vouchsafe/component'
-import { answer, callData, uint } from '../abi.ts'
+import { answer, callData, list, uint } from '../abi.ts'
 
 /** The first four bytes of the Keccak-256 of each signature. */
 export const selectors = {
@@ -9,6 +9,8 @@ export const selectors = {
   'sharing(uint128)': '8bbdedea',
   'deletionQueue()': '689ad49f',
   'registerShared(uint128)': '5d83e926',
+  'registerAllShared(uint128[])': '7484eb02',
+  'awaited(uint256,uint128[])': 'aa9f1194',
   'registerDeleted(uint128)': '64d3e959',
 } as const
 
@@ -49,8 +51,28 @@ export function deletionQueue(context: Context): readonly bigint[] {
   return answer(context.read(callData(selectors['deletionQueue()']))).list(0, (items, at) => items.uint(at))
 }
 
-export function registerShared(id: bigint, context: Context): void {
-  context.transact(callData(selectors['registerShared(uint128)'], uint(id)))
+/** Of several in one transaction, in which none keeps the others waiting. Ids are 16 bytes each, at least one. */
+export function registerShared(ids: readonly Uint8Array[], context: Context): void {
+  const [first, ...others] = ids.map(word)
+  if (first === undefined) return
+  const single = others.length === 0
+  context.transact(
+    single
+      ? callData(selectors['registerShared(uint128)'], first)
+      : callData(selectors['registerAllShared(uint128[])'], list([first, ...others])),
+  )
+}
+
+/** For which of them the contract waits to hear from the engine in that place. */
+export function awaited(index: number, ids: readonly Uint8Array[], context: Context): readonly Uint8Array[] {
+  const asked = callData(selectors['awaited(uint256,uint128[])'], uint(index), list(ids.map(word)))
+  return answer(context.read(asked)).list(0, (items, at) => items.word(at).subarray(16))
+}
+
+function word(id: Uint8Array): Uint8Array {
+  const padded = new Uint8Array(32)
+  padded.set(id, 32 - id.length)
+  return padded
 }
 
 export function registerDeleted(id: bigint, context: Context): void {

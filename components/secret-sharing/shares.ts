@@ -39,7 +39,7 @@ export function stateChange(context: Context): void {
     registerDeleted(id, context)
     sent++
   }
-  announceAgain(context)
+  announceAgain(index, context)
 }
 
 /** The decimal digits of a number below 2^128, in the one way to write it. */

@@ -10,7 +10,8 @@ import { inRuntime, scriptOf } from '../test/in-runtime.ts'
 const engines = [party(), party(), party()] as const
 const [owner, stranger] = [party(), party()]
 const list = engines.map(({ address }) => ({ engine: address, endpoint: '' }))
-const RESEND = 60_000
+const [RESEND, RESEND_TIMER] = [60_000, 1]
+const [COLLECTED, COLLECTED_TIMER] = [200, 2]
 
 const hash = (share: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(share).digest())
 const share = (size = 48): Uint8Array => new Uint8Array(randomBytes(size))
@@ -59,8 +60,32 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     const sharing = await registered()
     for (const [index, body] of sharing.shares.entries()) {
       expect(await one(index).http('PUT', sharing.uri, { body, as: owner })).toMatchObject({ status: 201 })
+      await one(index).timer(COLLECTED_TIMER)
     }
     return sharing
+  }
+  const put = async (count: number, device = one()) => {
+    const ids: bigint[] = []
+    for (let n = 0; n < count; n++) {
+      const { id, uri, shares } = await registered()
+      expect(await device.http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })).toMatchObject({ status: 201 })
+      ids.push(id)
+    }
+    return ids
+  }
+  const heard = async (ids: readonly bigint[]) => {
+    const states = await Promise.all(ids.map(stateOf))
+    return states.map(({ uploaded: [first] }) => first)
+  }
+  /** As long after everything that earlier tests left as it takes to be done with it. */
+  const quiet = async (times: number) => {
+    for (const each of devices) each.ahead = times * RESEND
+    for (const each of devices) {
+      await each.timer(COLLECTED_TIMER)
+      each.ahead += 2 * RESEND
+      while (each.timers.has(RESEND_TIMER)) await each.timer(RESEND_TIMER)
+      each.sent.length = 0
+    }
   }
   const stateOf = async (id: bigint) =>
     (await contract.ask('sharing', id)) as { uploaded: boolean[]; downloadDeadline: bigint }
@@ -177,9 +202,12 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
 
   it('answers the same upload as it did the first, and tells the contract no more', async () => {
     const { uri, shares } = await registered()
-    const put = () => one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
-    expect(await put()).toMatchObject({ status: 201, text: '' })
-    expect(await put()).toMatchObject({ status: 201, text: '' })
+    const again = () => one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    expect(await again()).toMatchObject({ status: 201, text: '' })
+    expect(await again()).toMatchObject({ status: 201, text: '' })
+    await one().timer(COLLECTED_TIMER)
+    expect(await again()).toMatchObject({ status: 201, text: '' })
+    await one().timer(COLLECTED_TIMER)
     expect(one().sent).toHaveLength(1)
   })
 
@@ -187,8 +215,10 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     const { uri, shares, id } = await registered()
     one().offline = true
     await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    await one().timer(COLLECTED_TIMER)
     one().offline = false
     await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    await one().timer(COLLECTED_TIMER)
     expect((await stateOf(id)).uploaded).toEqual([true, false, false])
   })
 
@@ -267,35 +297,121 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(await contract.ask('deletionQueue')).toEqual([])
   }, 60_000)
 
-  it('tells the contract of a stored share once more, a minute after a transaction was lost', async () => {
-    for (const each of devices) each.ahead = 10 * RESEND
-    for (const each of devices) while (each.timers.has(1)) await each.timer(1)
-    const { uri, shares, id } = await registered()
-    one().offline = true
+  it('tells the contract of many shares at once, when it has collected them for a moment', async () => {
+    await quiet(10)
+    const ids = await put(3)
+    expect(one().sent).toHaveLength(0)
+    expect(one().timers.get(COLLECTED_TIMER)).toBe(COLLECTED)
+    expect(await heard(ids)).toEqual([false, false, false])
+    await one().timer(COLLECTED_TIMER)
+    expect(await heard(ids)).toEqual([true, true, true])
+    expect(one().sent).toHaveLength(1)
+    await one().timer(COLLECTED_TIMER)
+    expect(one().sent).toHaveLength(1)
+  })
+
+  it('does not wait when it has collected as many as go into one transaction', async () => {
+    await quiet(20)
+    const ids = await put(65)
+    expect(one().sent).toHaveLength(1)
+    expect(await heard(ids)).toEqual([...ids.slice(1).map(() => true), false])
+    expect(one().timers.get(COLLECTED_TIMER)).toBe(COLLECTED)
+    await one().timer(COLLECTED_TIMER)
+    expect(await heard(ids)).toEqual(ids.map(() => true))
+  }, 60_000)
+
+  it('tells the contract of the others when a sharing is being deleted meanwhile', async () => {
+    const { id, uri, shares } = await registered()
+    const others = await put(2)
     await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    for (const engine of engines) await contract.send(engine, 'registerShared', id)
+    await contract.send(owner, 'deleteSharing', id)
+    await one().timer(COLLECTED_TIMER)
+    expect(await heard([...others, id])).toEqual([true, true, true])
+    expect(one().failed).toEqual([])
+    for (const each of devices) await each.stateChange()
+    expect(await contract.ask('deletionQueue')).toEqual([])
+  })
+
+  it('tells the contract of what was collected on a change of it, when the timer was lost', async () => {
+    await quiet(30)
+    const ids = await put(2)
+    await one().stateChange()
+    expect(one().sent).toHaveLength(0)
+    one().ahead += RESEND + 1000
+    await one().stateChange()
+    expect(one().sent).toHaveLength(1)
+    expect(await heard(ids)).toEqual([true, true])
+    one().ahead += RESEND + 1000
+    const [next] = await put(1)
+    one().ahead += RESEND + 1000
+    expect(await heard([...(await put(1)), next as bigint])).toEqual([true, true])
+  })
+
+  it('tells the contract once more, a minute after a transaction was lost, of what it has not heard since', async () => {
+    await quiet(40)
+    one().offline = true
+    const ids = await put(3)
+    await one().timer(COLLECTED_TIMER)
     one().offline = false
-    expect(one().timers.get(1)).toBe(RESEND)
-    await one().timer(1)
-    expect((await stateOf(id)).uploaded).toEqual([false, false, false])
+    expect(one().timers.get(RESEND_TIMER)).toBe(RESEND)
+    await contract.send(engines[0], 'registerShared', ids[1])
+    await one().timer(RESEND_TIMER)
+    expect(await heard(ids)).toEqual([false, true, false])
     one().ahead += RESEND + 1000
-    await one().timer(1)
-    expect((await stateOf(id)).uploaded).toEqual([true, false, false])
-    expect(one().timers.get(1)).toBe(RESEND)
+    await one().timer(RESEND_TIMER)
+    expect(await heard(ids)).toEqual([true, true, true])
+    expect(one().timers.get(RESEND_TIMER)).toBe(RESEND)
     one().ahead += RESEND + 1000
-    await one().timer(1)
-    expect(one().timers.has(1)).toBe(false)
+    await one().timer(RESEND_TIMER)
+    expect(one().timers.has(RESEND_TIMER)).toBe(false)
     expect(one().sent).toHaveLength(2)
+    // The first, an offset, the number of ids, and those of which it had not heard.
+    expect(one().sent[1]).toHaveLength(4 + 4 * 32)
+    expect([...one().storage.keys()].filter((name) => name.startsWith('UNCONFIRMED/'))).toHaveLength(1)
+  })
+
+  it('looks after many lost transactions a few at a time, and all of them in the end', async () => {
+    await quiet(50)
+    one().offline = true
+    const ids: bigint[] = []
+    for (let n = 0; n < 9; n++) {
+      ids.push(...(await put(1)))
+      await one().timer(COLLECTED_TIMER)
+    }
+    one().offline = false
+    one().sent.length = 0
+    one().ahead += RESEND + 1000
+    await one().timer(RESEND_TIMER)
+    expect(one().sent).toHaveLength(7)
+    expect(one().timers.get(RESEND_TIMER)).toBe(0)
+    await one().timer(RESEND_TIMER)
+    expect(await heard(ids)).toEqual(ids.map(() => true))
   })
 
   it('looks after a lost transaction on a change of the contract too', async () => {
-    for (const each of devices) each.ahead = 20 * RESEND
-    for (const each of devices) while (each.timers.has(1)) await each.timer(1)
-    const { uri, shares, id } = await registered()
+    await quiet(60)
     one().offline = true
-    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    const ids = await put(1)
+    await one().timer(COLLECTED_TIMER)
     one().offline = false
     one().ahead += 2 * RESEND
     await one().stateChange()
-    expect((await stateOf(id)).uploaded).toEqual([true, false, false])
+    expect(await heard(ids)).toEqual([true])
+  })
+
+  it('reads what it stored when it told the contract of each share by itself', async () => {
+    await quiet(70)
+    const { id } = await registered()
+    const [place, ends] = [new Uint8Array(8), new Uint8Array(16)]
+    ends[15] = 1
+    const entry = Buffer.alloc(24)
+    entry.writeBigUInt64BE(id, 8)
+    entry.writeBigUInt64BE(BigInt(Date.now()), 16)
+    const stored = one().storage
+    stored.set(`UNCONFIRMED/${Buffer.from(place).toString('hex')}`, new Uint8Array(entry))
+    stored.set(`UNCONFIRMED/${Buffer.from('ends').toString('hex')}`, ends)
+    await one().stateChange()
+    expect(await heard([id])).toEqual([true])
   })
 })

@@ -1,58 +1,81 @@
 /**
- * Shares that are stored, and of which the contract may not know yet: a queue in the engine's storage, oldest first. A transaction
- * can fail after the owner was told that the share is stored; so whatever is older than a minute is looked for in the contract, and
- * told to it again until it is there.
+ * Shares that are stored, and of which the contract may not know yet. They are collected for a moment, so that many become one
+ * transaction. What was sent stays in a queue, oldest first: a transaction can fail after the owner was told that the share is stored.
+ * So the contract is asked a minute later which of them it still awaits, and told again until it is none.
  */
 
 import type { Context } from 'vouchsafe/component'
-import { concat } from '../bytes.ts'
-import { ownIndex, registerShared, sharingOf } from './contract.ts'
+import { concat, equal } from '../bytes.ts'
+import { awaited, registerShared } from './contract.ts'
 
-/** How long a transaction has, before it is sent again. */
+/** How long shares are collected, from the first on. */
+export const COLLECTED_MS = 200
+/** The timer that sends them. */
+export const COLLECTED_TIMER = 2
+/** In one transaction: so many take some two million gas. */
+const MOST_TOGETHER = 64
+/** How long a transaction has, before it is looked for. */
 export const RESEND_MS = 60_000
-/** The timer that looks again. */
+/** The timer that looks. */
 export const RESEND_TIMER = 1
-/** Of one run: how many entries are looked at, and how many transactions are sent. */
-const LOOKED_AT = 64
-const SENT = 8
+/** Of one run: for how many transactions it is looked. With the deletions of a run they are no more than an engine sends at once. */
+const LOOKED_AT = 7
 
 const BUCKET = 'UNCONFIRMED'
 const ENDS = 'ends'
+const COLLECTED = 'new'
 
-/** Tells the contract of a share, and remembers to see whether it heard. */
+/** Shares of one transaction, as 16 bytes each, and when it was sent; of those that are collected, since when they are. */
+interface Batch {
+  readonly ids: readonly Uint8Array[]
+  readonly at: number
+}
+
+/** Has the contract told of a share, shortly. */
 export function announce(id: bigint, context: Context): void {
-  registerShared(id, context)
+  const own = toBytes(id, 16)
+  const now = context.now().getTime()
+  const { ids, at } = batchAt(COLLECTED, context) ?? { ids: [], at: now }
+  if (ids.some((each) => equal(each, own))) return
+  setBatch(COLLECTED, { ids: [...ids, own], at }, context)
+  if (ids.length + 1 >= MOST_TOGETHER || at <= now - RESEND_MS) announceCollected(context)
+  else if (ids.length === 0) context.timers.schedule(COLLECTED_TIMER, COLLECTED_MS)
+}
+
+/** Tells the contract of what was collected, and remembers to see whether it heard. */
+export function announceCollected(context: Context): void {
+  const collected = batchAt(COLLECTED, context)
+  if (collected === undefined) return
+  context.storage(BUCKET).delete(COLLECTED)
   const { head, tail } = ends(context)
-  append(id, tail, context)
+  tell(collected.ids, tail, context)
   setEnds(head, tail + 1n, context)
   if (head === tail) context.timers.schedule(RESEND_TIMER, RESEND_MS)
 }
 
-/** Looks at what has been waiting for long enough. As long as anything waits, a timer is set. */
-export function announceAgain(context: Context): void {
+/** Looks at what has been waiting for long enough. As long as anything waits, a timer is set. `index` is this engine's place. */
+export function announceAgain(index: number, context: Context): void {
+  const latest = context.now().getTime() - RESEND_MS
+  const collected = batchAt(COLLECTED, context)
+  if (collected !== undefined && collected.at <= latest) announceCollected(context)
   const queue = ends(context)
   if (queue.head === queue.tail) return
-  const latest = context.now().getTime() - RESEND_MS
-  const last = queue.head + BigInt(LOOKED_AT)
   let { head, tail } = queue
-  let sent = 0
-  while (head < queue.tail && head < last && sent < SENT) {
-    const entry = entryAt(head, context)
-    if (entry.sentAt > latest) break
+  for (let looked = 0; head < queue.tail && looked < LOOKED_AT; looked++) {
+    const { ids, at } = sentAt(head, context)
+    if (at > latest) break
     context.storage(BUCKET).delete(key(head++))
-    if (!isUnconfirmed(entry.id, context)) continue
-    registerShared(entry.id, context)
-    append(entry.id, tail++, context)
-    sent++
+    const missing = awaited(index, ids, context)
+    if (missing.length > 0) tell(missing, tail++, context)
   }
   setEnds(head, tail, context)
-  const more = head < queue.tail && entryAt(head, context).sentAt <= latest
+  const more = head < queue.tail && sentAt(head, context).at <= latest
   if (head < tail) context.timers.schedule(RESEND_TIMER, more ? 0 : RESEND_MS)
 }
 
-function isUnconfirmed(id: bigint, context: Context): boolean {
-  const sharing = sharingOf(id, context)
-  return sharing !== undefined && !sharing.deleting && sharing.uploaded[ownIndex(context)] === false
+function tell(ids: readonly Uint8Array[], at: bigint, context: Context): void {
+  registerShared(ids, context)
+  setBatch(key(at), { ids, at: context.now().getTime() }, context)
 }
 
 function ends(context: Context): { readonly head: bigint; readonly tail: bigint } {
@@ -66,15 +89,22 @@ function setEnds(head: bigint, tail: bigint, context: Context): void {
   context.storage(BUCKET).set(ENDS, concat([toBytes(head, 8), toBytes(tail, 8)]))
 }
 
-function append(id: bigint, at: bigint, context: Context): void {
-  const entry = concat([toBytes(id, 16), toBytes(BigInt(context.now().getTime()), 8)])
-  context.storage(BUCKET).set(key(at), entry)
+function sentAt(at: bigint, context: Context): Batch {
+  const batch = batchAt(key(at), context)
+  if (batch === undefined) throw new Error('the queue of unconfirmed shares has a hole')
+  return batch
 }
 
-function entryAt(at: bigint, context: Context): { readonly id: bigint; readonly sentAt: number } {
-  const stored = context.storage(BUCKET).get(key(at))
-  if (stored === undefined) throw new Error('the queue of unconfirmed shares has a hole')
-  return { id: fromBytes(stored.subarray(0, 16)), sentAt: Number(fromBytes(stored.subarray(16))) }
+function batchAt(at: string | Uint8Array, context: Context): Batch | undefined {
+  const stored = context.storage(BUCKET).get(at)
+  if (stored === undefined) return undefined
+  const count = Math.floor(stored.length / 16)
+  const ids = Array.from({ length: count }, (_, index) => stored.subarray(16 * index, 16 * (index + 1)))
+  return { ids, at: Number(fromBytes(stored.subarray(16 * count))) }
+}
+
+function setBatch(at: string | Uint8Array, batch: Batch, context: Context): void {
+  context.storage(BUCKET).set(at, concat([...batch.ids, toBytes(BigInt(batch.at), 8)]))
 }
 
 function key(at: bigint): Uint8Array {

@@ -5,9 +5,12 @@ const ENGINES: u32 = 0xcc6497a3
 const SHARING: u32 = 0x8bbdedea
 const DELETION_QUEUE: u32 = 0x689ad49f
 const REGISTER_SHARED: u32 = 0x5d83e926
+const REGISTER_ALL_SHARED: u32 = 0x7484eb02
+const AWAITED: u32 = 0xaa9f1194
 const REGISTER_DELETED: u32 = 0x64d3e959
 
 const WORD: i32 = 32
+const ID: i32 = 16
 
 /** Sixteen bytes, big-endian. */
 export type Id = Uint8Array
@@ -63,8 +66,18 @@ export function deletionQueue(): Id[] {
   return ids
 }
 
-export function registerShared(id: Id, contract: Uint8Array): void {
-  transact(contract, callData(REGISTER_SHARED, id))
+/** Ids one after another, at least one; in one transaction, in which none keeps the others waiting. */
+export function registerShared(ids: Uint8Array, contract: Uint8Array): void {
+  const single = ids.length == ID
+  transact(contract, single ? callData(REGISTER_SHARED, ids) : listCallData(REGISTER_ALL_SHARED, -1, ids))
+}
+
+/** For which of them the contract waits to hear from the engine in that place, one after another. */
+export function awaited(index: i32, ids: Uint8Array): Uint8Array {
+  const list = listAt(readContract(listCallData(AWAITED, index, ids)), 0)
+  const found = new Uint8Array((list.length / WORD) * ID)
+  for (let i = 0; i < list.length / WORD; i++) found.set(word(list, i).subarray(WORD - ID), i * ID)
+  return found
 }
 
 export function registerDeleted(id: Id, contract: Uint8Array): void {
@@ -76,6 +89,25 @@ function callData(selector: u32, id: Id | null): Uint8Array {
   store<u32>(data.dataStart, bswap(selector))
   if (id) data.set(<Uint8Array>id, 4 + WORD - id.length)
   return data
+}
+
+/** A number, unless it is negative, and a list of ids. */
+function listCallData(selector: u32, first: i32, ids: Uint8Array): Uint8Array {
+  const count = ids.length / ID
+  const heads = first < 0 ? 1 : 2
+  const data = new Uint8Array(4 + (heads + 1 + count) * WORD)
+  store<u32>(data.dataStart, bswap(selector))
+  let at = 4
+  if (first >= 0) at = putNumber(data, at, first)
+  at = putNumber(data, at, heads * WORD)
+  at = putNumber(data, at, count)
+  for (let i = 0; i < count; i++) data.set(ids.subarray(i * ID, (i + 1) * ID), at + (i + 1) * WORD - ID)
+  return data
+}
+
+function putNumber(data: Uint8Array, at: i32, value: i32): i32 {
+  store<u32>(data.dataStart + <usize>(at + WORD - 4), bswap(<u32>value))
+  return at + WORD
 }
 
 function word(answer: Uint8Array, at: i32): Uint8Array {

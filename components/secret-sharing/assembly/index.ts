@@ -2,7 +2,7 @@
 import { deletionQueue, equal, Id, ownIndex, registerDeleted, Sharing, sharingOf } from './contract'
 import { blockTime, input, isSignedBy, loadValue, now, output, Reader, storeValue, Writer } from './host'
 import { sha256 } from './sha256'
-import { announce, announceAgain } from './unconfirmed'
+import { announce, announceAgain, announceCollected } from './unconfirmed'
 
 const HTTP_RESPONSE: u8 = 0x22
 const BUCKET = 'SHARES'
@@ -31,12 +31,18 @@ export function off_chain_on_state_change(ptr: i32, len: i32): i64 {
     registerDeleted(queue[i], contract)
     sent++
   }
-  announceAgain(contract, engine)
+  announceAgain(index, contract)
   return output(0, null)
 }
 
 export function off_chain_thread_1(ptr: i32, len: i32): i64 {
   return off_chain_on_state_change(ptr, len)
+}
+
+export function off_chain_thread_2(ptr: i32, len: i32): i64 {
+  const from = input(ptr, len)
+  announceCollected(from.address())
+  return output(0, null)
 }
 
 function http(from: Reader, contract: Uint8Array, engine: Uint8Array): Uint8Array {

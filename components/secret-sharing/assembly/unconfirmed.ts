@@ -1,60 +1,93 @@
-// Shares that are stored, and of which the contract may not know yet: a queue in the engine's storage, oldest first. The words of
-// ../unconfirmed.ts hold here too, and both keep the same bytes.
-import { Id, ownIndex, registerShared, sharingOf } from './contract'
+// Shares that are stored, and of which the contract may not know yet: collected for a moment, then in a queue, oldest first. The
+// words of ../unconfirmed.ts hold here too, and both keep the same bytes.
+import { awaited, equal, Id, registerShared } from './contract'
 import { fail, loadValue, now, schedule, storeValue } from './host'
 
+const COLLECTED_MS: u64 = 200
+const COLLECTED_TIMER: i32 = 2
+const MOST_TOGETHER: i32 = 64
 const RESEND_MS: u64 = 60_000
 const RESEND_TIMER: i32 = 1
-const LOOKED_AT: u64 = 64
-const SENT: i32 = 8
+const LOOKED_AT: i32 = 7
 
 const BUCKET = 'UNCONFIRMED'
+const ID: i32 = 16
 
 let head: u64 = 0
 let tail: u64 = 0
 
+/** Ids one after another, and a time behind them. */
+class Batch {
+  constructor(
+    public ids: Uint8Array,
+    public at: u64,
+  ) {}
+
+  has(id: Id): bool {
+    for (let i = 0; i < this.ids.length; i += ID) if (equal(this.ids.subarray(i, i + ID), id)) return true
+    return false
+  }
+}
+
 export function announce(id: Id, contract: Uint8Array): void {
-  registerShared(id, contract)
+  const time = now()
+  const stored = batchAt(collectedKey())
+  const collected = stored ? stored : new Batch(new Uint8Array(0), time)
+  if (collected.has(id)) return
+  const before = collected.ids.length
+  const ids = new Uint8Array(before + ID)
+  ids.set(collected.ids)
+  ids.set(id, before)
+  setBatch(collectedKey(), ids, collected.at)
+  if (ids.length / ID >= MOST_TOGETHER || collected.at <= time - RESEND_MS) announceCollected(contract)
+  else if (before == 0) schedule(COLLECTED_TIMER, COLLECTED_MS)
+}
+
+export function announceCollected(contract: Uint8Array): void {
+  const collected = batchAt(collectedKey())
+  if (!collected) return
+  storeValue(BUCKET, collectedKey(), null)
   readEnds()
   const wasEmpty = head == tail
-  append(id)
+  tell(collected.ids, contract)
   writeEnds()
   if (wasEmpty) schedule(RESEND_TIMER, RESEND_MS)
 }
 
-export function announceAgain(contract: Uint8Array, engine: Uint8Array): void {
+export function announceAgain(index: i32, contract: Uint8Array): void {
+  const latest = now() - RESEND_MS
+  const collected = batchAt(collectedKey())
+  if (collected && collected.at <= latest) announceCollected(contract)
   readEnds()
   if (head == tail) return
-  const latest = now() - RESEND_MS
   const end = tail
-  const last = head + LOOKED_AT
-  let sent = 0
-  while (head < end && head < last && sent < SENT) {
-    const entry = entryAt(head)
-    if (sentAt(entry) > latest) break
+  for (let looked = 0; head < end && looked < LOOKED_AT; looked++) {
+    const batch = sentAt(head)
+    if (batch.at > latest) break
     storeValue(BUCKET, key(head++), null)
-    const id = entry.subarray(0, 16)
-    if (!isUnconfirmed(id, engine)) continue
-    registerShared(id, contract)
-    append(id)
-    sent++
+    const missing = awaited(index, batch.ids)
+    if (missing.length > 0) tell(missing, contract)
   }
   writeEnds()
-  const more = head < end && sentAt(entryAt(head)) <= latest
+  const more = head < end && sentAt(head).at <= latest
   if (head < tail) schedule(RESEND_TIMER, more ? 0 : RESEND_MS)
 }
 
-function isUnconfirmed(id: Id, engine: Uint8Array): bool {
-  const sharing = sharingOf(id)
-  return sharing != null && !sharing.deleting && !sharing.uploaded(ownIndex(engine))
+function tell(ids: Uint8Array, contract: Uint8Array): void {
+  registerShared(ids, contract)
+  setBatch(key(tail++), ids, now())
 }
 
-function endsKey(): Uint8Array {
-  return Uint8Array.wrap(String.UTF8.encode('ends'))
+function textKey(text: string): Uint8Array {
+  return Uint8Array.wrap(String.UTF8.encode(text))
+}
+
+function collectedKey(): Uint8Array {
+  return textKey('new')
 }
 
 function readEnds(): void {
-  const stored = loadValue(BUCKET, endsKey())
+  const stored = loadValue(BUCKET, textKey('ends'))
   head = stored ? bswap(load<u64>(stored.dataStart)) : 0
   tail = stored ? bswap(load<u64>(stored.dataStart + 8)) : 0
 }
@@ -63,24 +96,27 @@ function writeEnds(): void {
   const ends = new Uint8Array(16)
   store<u64>(ends.dataStart, bswap(head))
   store<u64>(ends.dataStart + 8, bswap(tail))
-  storeValue(BUCKET, endsKey(), ends)
+  storeValue(BUCKET, textKey('ends'), ends)
 }
 
-function append(id: Id): void {
-  const entry = new Uint8Array(24)
-  entry.set(id)
-  store<u64>(entry.dataStart + 16, bswap(now()))
-  storeValue(BUCKET, key(tail++), entry)
+function sentAt(at: u64): Batch {
+  const batch = batchAt(key(at))
+  if (!batch) fail('the queue of unconfirmed shares has a hole')
+  return batch as Batch
 }
 
-function entryAt(at: u64): Uint8Array {
-  const entry = loadValue(BUCKET, key(at))
-  if (!entry) fail('the queue of unconfirmed shares has a hole')
-  return entry as Uint8Array
+function batchAt(at: Uint8Array): Batch | null {
+  const stored = loadValue(BUCKET, at)
+  if (!stored) return null
+  const length = stored.length - 8
+  return new Batch(stored.subarray(0, length), bswap(load<u64>(stored.dataStart + <usize>length)))
 }
 
-function sentAt(entry: Uint8Array): u64 {
-  return bswap(load<u64>(entry.dataStart + 16))
+function setBatch(at: Uint8Array, ids: Uint8Array, time: u64): void {
+  const batch = new Uint8Array(ids.length + 8)
+  batch.set(ids)
+  store<u64>(batch.dataStart + <usize>ids.length, bswap(time))
+  storeValue(BUCKET, at, batch)
 }
 
 function key(at: u64): Uint8Array {
