@@ -28,7 +28,8 @@ const stored = storedValues(STORED_BYTES)
 function answerTo(question: Ask): Answer {
   const seen = Atomics.load(signal, 0)
   port.postMessage(question)
-  Atomics.wait(signal, 0, seen)
+  // The engine's thread may have been held up before it woke us for the answer before.
+  while (Atomics.load(signal, 0) === seen) Atomics.wait(signal, 0, seen)
   const { message } = receiveMessageOnPort(port) as { message: Answer }
   return typeof message === 'object' && 'failed' in message ? trap(message.failed) : message
 }

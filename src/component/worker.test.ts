@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { expect, it } from 'vitest'
+import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
+import { call, LIMITS, script } from '../../test/support/components.ts'
+import { callMessage } from './call-message.ts'
+import type { Job, Report, WorkerData } from './messages.ts'
+import { compileQuickJs, preparedPrograms } from './programs.ts'
+
+it('is not taken in by a call to wake up that belongs to the answer before', async () => {
+  const asksTwice = script(`off_chain_on_state_change() {
+    for (const each of [1, 2]) hosted(0x81, Uint8Array.of(0, 0, 0, 1, each))
+    return new Uint8Array(0)
+  }`)
+  const { program } = await preparedPrograms(LIMITS, 1)(asksTwice)
+  const signal = new Int32Array(new SharedArrayBuffer(4))
+  const quickjs = await compileQuickJs(readFileSync(join(WORKER_DIRECTORY, 'quickjs.wasm')), LIMITS)
+  const workerData: WorkerData = { signal, limits: LIMITS, quickjs }
+  const worker = new Worker(join(WORKER_DIRECTORY, 'component-worker.cjs'), { workerData })
+  const heard = async () => ((await once(worker, 'message')) as [unknown])[0]
+  const answer = (): void => {
+    worker.postMessage(new Uint8Array(1))
+    Atomics.add(signal, 0, 1)
+    Atomics.notify(signal, 0)
+  }
+  try {
+    expect(await heard()).toEqual({ report: 'ready' })
+    const message = callMessage(call(asksTwice, { hook: { kind: 'state-change' } }))
+    const job: Job = { component: asksTwice.sha256, program, forget: undefined, call: message }
+    worker.postMessage(job)
+    expect(await heard()).toMatchObject({ ask: 'contract' })
+    answer()
+    expect(await heard()).toMatchObject({ ask: 'contract' })
+    // The engine's thread was held up before it could: the worker has found its answer without, and sleeps again.
+    while (Atomics.notify(signal, 0) === 0) await new Promise((resolve) => setImmediate(resolve))
+    const report = heard()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    answer()
+    expect((await report) as Report).toMatchObject({ report: 'done' })
+  } finally {
+    await worker.terminate()
+  }
+})
