@@ -44,4 +44,10 @@ abstract contract EngineList is OffChain {
         require(places[msg.sender] != 0, "the sender is none of the engines");
         return places[msg.sender] - 1;
     }
+
+    /// Where an engine stands in the list. Reverts for every other address.
+    function indexOf(address engine) internal view returns (uint256) {
+        require(places[engine] != 0, "that is none of the engines");
+        return places[engine] - 1;
+    }
 }

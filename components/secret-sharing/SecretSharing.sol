@@ -19,11 +19,11 @@ contract SecretSharing is EngineList {
         uint8 threshold;
         uint64 downloadDeadline;
         bool deleting;
-        uint8 held;
+        /// A bit for each engine that holds its share.
+        uint256 held;
         /// Where it stands in the queue.
         uint256 place;
         bytes32[] commitments;
-        bool[] uploaded;
     }
 
     mapping(uint128 => Sharing) private sharings;
@@ -51,7 +51,6 @@ contract SecretSharing is EngineList {
         sharing_.owner = msg.sender;
         sharing_.threshold = threshold;
         sharing_.commitments = commitments;
-        sharing_.uploaded = new bool[](commitments.length);
         emit SharingRegistered(id, msg.sender);
     }
 
@@ -60,7 +59,7 @@ contract SecretSharing is EngineList {
         uint256 index = callingEngine();
         Sharing storage sharing_ = known(id);
         require(!sharing_.deleting, "the sharing is being deleted");
-        if (!sharing_.uploaded[index]) hold(sharing_, id, index);
+        if (!holds(sharing_, index)) hold(sharing_, id, index);
     }
 
     /// The sending engine holds its share of each. What registerShared would refuse is left out, and keeps none of the others waiting.
@@ -94,9 +93,8 @@ contract SecretSharing is EngineList {
         uint256 index = callingEngine();
         Sharing storage sharing_ = known(id);
         require(sharing_.deleting, "nobody asked to delete the sharing");
-        if (!sharing_.uploaded[index]) return;
-        sharing_.uploaded[index] = false;
-        sharing_.held--;
+        if (!holds(sharing_, index)) return;
+        sharing_.held &= ~(1 << index);
         if (sharing_.held == 0) {
             leaveQueue(sharing_.place);
             delete sharings[id];
@@ -124,19 +122,34 @@ contract SecretSharing is EngineList {
         )
     {
         Sharing storage sharing_ = sharings[id];
+        uploaded = new bool[](sharing_.commitments.length);
+        for (uint256 i = 0; i < uploaded.length; i++) uploaded[i] = holds(sharing_, i);
         return (
             sharing_.owner,
             sharing_.threshold,
             sharing_.commitments,
-            sharing_.uploaded,
+            uploaded,
             sharing_.downloadDeadline,
             sharing_.deleting
         );
     }
 
+    /// What one of the engines has to know of a sharing; all zero when there is none.
+    function share(uint128 id, address engine)
+        external
+        view
+        returns (address owner, bytes32 commitment, bool uploaded, uint64 downloadDeadline, bool deleting)
+    {
+        uint256 index = indexOf(engine);
+        Sharing storage sharing_ = sharings[id];
+        owner = sharing_.owner;
+        if (owner == address(0)) return (owner, commitment, uploaded, downloadDeadline, deleting);
+        return (owner, sharing_.commitments[index], holds(sharing_, index), sharing_.downloadDeadline, sharing_.deleting);
+    }
+
     /// Those of the ids for which this contract has not heard from an engine that it holds its share, and would like to.
-    /// @param index of the engine in engines()
-    function awaited(uint256 index, uint128[] calldata ids) external view returns (uint128[] memory found) {
+    function awaited(address engine, uint128[] calldata ids) external view returns (uint128[] memory found) {
+        uint256 index = indexOf(engine);
         found = new uint128[](ids.length);
         uint256 count = 0;
         for (uint256 i = 0; i < ids.length; i++) {
@@ -152,13 +165,16 @@ contract SecretSharing is EngineList {
         return queue;
     }
 
+    function holds(Sharing storage sharing_, uint256 index) private view returns (bool) {
+        return sharing_.held & (1 << index) != 0;
+    }
+
     function awaits(Sharing storage sharing_, uint256 index) private view returns (bool) {
-        return sharing_.owner != address(0) && !sharing_.deleting && !sharing_.uploaded[index];
+        return sharing_.owner != address(0) && !sharing_.deleting && !holds(sharing_, index);
     }
 
     function hold(Sharing storage sharing_, uint128 id, uint256 index) private {
-        sharing_.uploaded[index] = true;
-        sharing_.held++;
+        sharing_.held |= 1 << index;
         emit Shared(id, msg.sender);
     }
 
@@ -171,7 +187,7 @@ contract SecretSharing is EngineList {
         sharing_ = known(id);
         require(sharing_.owner == msg.sender, "the sender is not the owner");
         require(!sharing_.deleting, "the sharing is being deleted");
-        require(sharing_.held == engineCount(), "not every engine has its share yet");
+        require(sharing_.held == (1 << engineCount()) - 1, "not every engine has its share yet");
     }
 
     function leaveQueue(uint256 place) private {

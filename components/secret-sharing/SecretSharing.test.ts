@@ -118,17 +118,37 @@ describe.each(chains)('the secret sharing contract on $name', ({ start }) => {
     await contract.send(owner, 'deleteSharing', deleting)
     const all = [first, 3n, deleting, second, first]
     await expect(contract.send(owner, 'registerAllShared', all)).rejects.toThrow('the sender is none of the engines')
-    expect(await contract.ask('awaited', { index: 1n, ids: all })).toEqual([first, second, first])
+    expect(await contract.ask('awaited', { engine: engines[1].address, ids: all })).toEqual([first, second, first])
     await contract.send(engines[1], 'registerAllShared', all)
     for (const id of [first, second]) expect((await sharing(id)).uploaded).toEqual([false, true, false])
     expect(await sharing(deleting)).toMatchObject({ uploaded: [true, true, true], deleting: true })
-    expect(await contract.ask('awaited', { index: 1n, ids: all })).toEqual([])
-    expect(await contract.ask('awaited', { index: 0n, ids: all })).toEqual([first, second, first])
+    expect(await contract.ask('awaited', { engine: engines[1].address, ids: all })).toEqual([])
+    expect(await contract.ask('awaited', { engine: engines[0].address, ids: all })).toEqual([first, second, first])
     await contract.send(engines[1], 'registerAllShared', [])
     // It is counted once: the other two are still missing.
     for (const engine of [engines[0], engines[2]]) await contract.send(engine, 'registerAllShared', [first])
     await contract.send(owner, 'requestDownload', first)
     for (const engine of engines) await contract.send(engine, 'registerDeleted', deleting)
+  })
+
+  it('says to an engine what it has to know', async () => {
+    const id = await registered()
+    const ask = (of: string, which = id) => contract.ask('share', { id: which, engine: of })
+    const nothing = { uploaded: false, downloadDeadline: 0n, deleting: false }
+    await contract.send(engines[1], 'registerShared', id)
+    expect(await ask(engines[0].address)).toEqual({ owner: owner.address, commitment: commitments[0], ...nothing })
+    const second = { owner: owner.address, commitment: commitments[1], ...nothing, uploaded: true }
+    expect(await ask(engines[1].address)).toEqual(second)
+    const nobody = { owner: `0x${'0'.repeat(40)}`, commitment: new Uint8Array(32), ...nothing }
+    expect(await ask(engines[2].address, 3n)).toEqual(nobody)
+    await expect(ask(owner.address)).rejects.toThrow('that is none of the engines')
+    for (const engine of [engines[0], engines[2]]) await contract.send(engine, 'registerShared', id)
+    await contract.send(owner, 'requestDownload', id)
+    const { downloadDeadline } = await sharing(id)
+    expect(await ask(engines[1].address)).toEqual({ ...second, downloadDeadline })
+    await contract.send(owner, 'deleteSharing', id)
+    expect(await ask(engines[1].address)).toEqual({ ...second, deleting: true })
+    for (const engine of engines) await contract.send(engine, 'registerDeleted', id)
   })
 
   it('opens the window for five minutes, when its owner asks and every engine has its share', async () => {

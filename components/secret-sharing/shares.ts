@@ -6,7 +6,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Context, Request, Response } from 'vouchsafe/component'
 import { equal } from '../bytes.ts'
-import { deletionQueue, ownIndex, registerDeleted, type Sharing, sharingOf } from './contract.ts'
+import { deletionQueue, registerDeleted, type Sharing, sharingOf } from './contract.ts'
 import { announce, announceAgain, toBytes } from './unconfirmed.ts'
 
 const BUCKET = 'SHARES'
@@ -30,16 +30,15 @@ export function http(request: Request, context: Context): Response {
 
 /** Brings the engine to where the contract is, from wherever it was. */
 export function stateChange(context: Context): void {
-  const index = ownIndex(context)
   let sent = 0
   for (const id of deletionQueue(context)) {
     if (sent === DELETED_AT_ONCE) break
-    if (sharingOf(id, context)?.uploaded[index] !== true) continue
+    if (sharingOf(id, context)?.uploaded !== true) continue
     context.storage(BUCKET).delete(key(id))
     registerDeleted(id, context)
     sent++
   }
-  announceAgain(index, context)
+  announceAgain(context)
 }
 
 /** The decimal digits of a number below 2^128, in the one way to write it. */
@@ -50,16 +49,14 @@ export function parseId(text: string): bigint | undefined {
 }
 
 function upload(id: bigint, sharing: Sharing, share: Uint8Array, context: Context): Response {
-  const index = ownIndex(context)
   if (share.length < SMALLEST_SHARE) return error(400, 'Malformed request')
   const stored = context.storage(BUCKET).get(key(id))
   if (stored && !equal(stored, share)) return error(409, 'Already stored')
-  const commitment = sharing.commitments[index]
-  if (commitment === undefined || !equal(sha256(share), commitment)) {
+  if (!equal(sha256(share), sharing.commitment)) {
     return error(401, "User uploaded data doesn't match commitment")
   }
   if (!stored) context.storage(BUCKET).set(key(id), share)
-  if (sharing.uploaded[index] !== true) announce(id, context)
+  if (!sharing.uploaded) announce(id, context)
   return { status: 201 }
 }
 

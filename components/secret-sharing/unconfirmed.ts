@@ -53,8 +53,8 @@ export function announceCollected(context: Context): void {
   if (head === tail) context.timers.schedule(RESEND_TIMER, RESEND_MS)
 }
 
-/** Looks at what has been waiting for long enough. As long as anything waits, a timer is set. `index` is this engine's place. */
-export function announceAgain(index: number, context: Context): void {
+/** Looks at what has been waiting for long enough. As long as anything waits, a timer is set. */
+export function announceAgain(context: Context): void {
   const latest = context.now().getTime() - RESEND_MS
   const collected = batchAt(COLLECTED, context)
   if (collected !== undefined && collected.at <= latest) announceCollected(context)
@@ -65,7 +65,7 @@ export function announceAgain(index: number, context: Context): void {
     const { ids, at } = sentAt(head, context)
     if (at > latest) break
     context.storage(BUCKET).delete(key(head++))
-    const missing = awaited(index, ids, context)
+    const missing = awaited(ids, context)
     if (missing.length > 0) tell(missing, tail++, context)
   }
   setEnds(head, tail, context)

@@ -1,12 +1,11 @@
 // What the component asks of its contract, SecretSharing.sol, and tells it: selectors, words of 32 bytes, and lists behind offsets.
 import { fail, readContract, transact } from './host'
 
-const ENGINES: u32 = 0xcc6497a3
-const SHARING: u32 = 0x8bbdedea
+const SHARE: u32 = 0x7d93b1fe
 const DELETION_QUEUE: u32 = 0x689ad49f
 const REGISTER_SHARED: u32 = 0x5d83e926
 const REGISTER_ALL_SHARED: u32 = 0x7484eb02
-const AWAITED: u32 = 0xaa9f1194
+const AWAITED: u32 = 0x52214986
 const REGISTER_DELETED: u32 = 0x64d3e959
 
 const WORD: i32 = 32
@@ -15,48 +14,40 @@ const ID: i32 = 16
 /** Sixteen bytes, big-endian. */
 export type Id = Uint8Array
 
+/** As far as one engine is concerned. */
 export class Sharing {
   constructor(
     public owner: Uint8Array,
     private answer: Uint8Array,
   ) {}
 
-  /** Null where there are fewer engines. */
-  commitment(index: i32): Uint8Array | null {
-    const list = listAt(this.answer, 2)
-    return index < list.length / WORD ? word(list, index) : null
+  get commitment(): Uint8Array {
+    return word(this.answer, 1)
   }
 
-  uploaded(index: i32): bool {
-    const list = listAt(this.answer, 3)
-    return index < list.length / WORD && number(list, index) != 0
+  get uploaded(): bool {
+    return number(this.answer, 2) != 0
   }
 
   /** In milliseconds. */
   get downloadDeadline(): u64 {
-    return number(this.answer, 4) * 1000
+    return number(this.answer, 3) * 1000
   }
 
   get deleting(): bool {
-    return number(this.answer, 5) != 0
+    return number(this.answer, 4) != 0
   }
 }
 
 /** Null when there is no such sharing at this block. */
-export function sharingOf(id: Id): Sharing | null {
-  const answer = readContract(callData(SHARING, id))
+export function sharingOf(id: Id, engine: Uint8Array): Sharing | null {
+  const data = new Uint8Array(4 + 2 * WORD)
+  data.set(callData(SHARE, id))
+  putAddress(data, 4 + WORD, engine)
+  const answer = readContract(data)
   const owner = address(answer, 0)
   for (let i = 0; i < owner.length; i++) if (owner[i] != 0) return new Sharing(owner, answer)
   return null
-}
-
-export function ownIndex(engine: Uint8Array): i32 {
-  const answer = readContract(callData(ENGINES, null))
-  const items = behindLength(answer, 0)
-  const length = lengthAt(answer, 0)
-  for (let i = 0; i < length; i++) if (equal(address(pointed(items, i), 0), engine)) return i
-  fail('this engine is none of those that the contract names')
-  return -1
 }
 
 export function deletionQueue(): Id[] {
@@ -69,12 +60,12 @@ export function deletionQueue(): Id[] {
 /** Ids one after another, at least one; in one transaction, in which none keeps the others waiting. */
 export function registerShared(ids: Uint8Array, contract: Uint8Array): void {
   const single = ids.length == ID
-  transact(contract, single ? callData(REGISTER_SHARED, ids) : listCallData(REGISTER_ALL_SHARED, -1, ids))
+  transact(contract, single ? callData(REGISTER_SHARED, ids) : listCallData(REGISTER_ALL_SHARED, null, ids))
 }
 
-/** For which of them the contract waits to hear from the engine in that place, one after another. */
-export function awaited(index: i32, ids: Uint8Array): Uint8Array {
-  const list = listAt(readContract(listCallData(AWAITED, index, ids)), 0)
+/** For which of them the contract waits to hear from the engine, one after another. */
+export function awaited(engine: Uint8Array, ids: Uint8Array): Uint8Array {
+  const list = listAt(readContract(listCallData(AWAITED, engine, ids)), 0)
   const found = new Uint8Array((list.length / WORD) * ID)
   for (let i = 0; i < list.length / WORD; i++) found.set(word(list, i).subarray(WORD - ID), i * ID)
   return found
@@ -91,23 +82,30 @@ function callData(selector: u32, id: Id | null): Uint8Array {
   return data
 }
 
-/** A number, unless it is negative, and a list of ids. */
-function listCallData(selector: u32, first: i32, ids: Uint8Array): Uint8Array {
+/** An engine, unless it is null, and a list of ids. */
+function listCallData(selector: u32, engine: Uint8Array | null, ids: Uint8Array): Uint8Array {
   const count = ids.length / ID
-  const heads = first < 0 ? 1 : 2
+  const heads = engine ? 2 : 1
   const data = new Uint8Array(4 + (heads + 1 + count) * WORD)
   store<u32>(data.dataStart, bswap(selector))
-  let at = 4
-  if (first >= 0) at = putNumber(data, at, first)
-  at = putNumber(data, at, heads * WORD)
-  at = putNumber(data, at, count)
-  for (let i = 0; i < count; i++) data.set(ids.subarray(i * ID, (i + 1) * ID), at + (i + 1) * WORD - ID)
+  if (engine) putAddress(data, 4, <Uint8Array>engine)
+  let at = 4 + heads * WORD
+  putNumber(data, at - WORD, heads * WORD)
+  putNumber(data, at, count)
+  for (let i = 0; i < count; i++) {
+    at += WORD
+    data.set(ids.subarray(i * ID, (i + 1) * ID), at + WORD - ID)
+  }
   return data
 }
 
-function putNumber(data: Uint8Array, at: i32, value: i32): i32 {
+function putNumber(data: Uint8Array, at: i32, value: i32): void {
   store<u32>(data.dataStart + <usize>(at + WORD - 4), bswap(<u32>value))
-  return at + WORD
+}
+
+/** Of the 21 bytes of an address, the first is no part of it on such a chain. */
+function putAddress(data: Uint8Array, at: i32, address: Uint8Array): void {
+  data.set(address.subarray(1), at + WORD - 20)
 }
 
 function word(answer: Uint8Array, at: i32): Uint8Array {

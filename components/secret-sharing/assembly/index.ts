@@ -1,5 +1,5 @@
 // Secret sharing in AssemblyScript: what ../shares.ts is in TypeScript, answer by answer and byte by byte of storage.
-import { deletionQueue, equal, Id, ownIndex, registerDeleted, Sharing, sharingOf } from './contract'
+import { deletionQueue, equal, Id, registerDeleted, Sharing, sharingOf } from './contract'
 import { blockTime, input, isSignedBy, loadValue, now, output, Reader, storeValue, Writer } from './host'
 import { sha256 } from './sha256'
 import { announce, announceAgain, announceCollected } from './unconfirmed'
@@ -21,17 +21,16 @@ export function off_chain_on_state_change(ptr: i32, len: i32): i64 {
   const from = input(ptr, len)
   const contract = from.address()
   const engine = from.address()
-  const index = ownIndex(engine)
   const queue = deletionQueue()
   let sent = 0
   for (let i = 0; i < queue.length && sent < DELETED_AT_ONCE; i++) {
-    const sharing = sharingOf(queue[i])
-    if (!sharing || !sharing.uploaded(index)) continue
+    const sharing = sharingOf(queue[i], engine)
+    if (!sharing || !sharing.uploaded) continue
     storeValue(BUCKET, queue[i], null)
     registerDeleted(queue[i], contract)
     sent++
   }
-  announceAgain(index, contract)
+  announceAgain(contract, engine)
   return output(0, null)
 }
 
@@ -54,23 +53,21 @@ function http(from: Reader, contract: Uint8Array, engine: Uint8Array): Uint8Arra
   if (method != 'PUT' && method != 'GET') return error(405, 'Invalid method')
   const id = parseId(uri.substring(PATH.length))
   if (!id) return error(400, 'Malformed request')
-  const sharing = sharingOf(id)
+  const sharing = sharingOf(id, engine)
   if (!sharing || sharing.deleting) return error(404, 'Unknown sharing')
   if (!isSignedBy(sharing.owner)) return error(401, 'Unauthorized')
-  return method == 'PUT' ? upload(id, sharing, body, contract, engine) : download(id, sharing)
+  return method == 'PUT' ? upload(id, sharing, body, contract) : download(id, sharing)
 }
 
-function upload(id: Id, sharing: Sharing, share: Uint8Array, contract: Uint8Array, engine: Uint8Array): Uint8Array {
-  const index = ownIndex(engine)
+function upload(id: Id, sharing: Sharing, share: Uint8Array, contract: Uint8Array): Uint8Array {
   if (share.length < SMALLEST_SHARE) return error(400, 'Malformed request')
   const stored = loadValue(BUCKET, id)
   if (stored && !equal(stored, share)) return error(409, 'Already stored')
-  const commitment = sharing.commitment(index)
-  if (!commitment || !equal(sha256(share), commitment)) {
+  if (!equal(sha256(share), sharing.commitment)) {
     return error(401, "User uploaded data doesn't match commitment")
   }
   if (!stored) storeValue(BUCKET, id, share)
-  if (!sharing.uploaded(index)) announce(id, contract)
+  if (!sharing.uploaded) announce(id, contract)
   return response(201, null, new Uint8Array(0))
 }
 

@@ -54,7 +54,7 @@ export function announceCollected(contract: Uint8Array): void {
   if (wasEmpty) schedule(RESEND_TIMER, RESEND_MS)
 }
 
-export function announceAgain(index: i32, contract: Uint8Array): void {
+export function announceAgain(contract: Uint8Array, engine: Uint8Array): void {
   const latest = now() - RESEND_MS
   const collected = batchAt(collectedKey())
   if (collected && collected.at <= latest) announceCollected(contract)
@@ -65,7 +65,7 @@ export function announceAgain(index: i32, contract: Uint8Array): void {
     const batch = sentAt(head)
     if (batch.at > latest) break
     storeValue(BUCKET, key(head++), null)
-    const missing = awaited(index, batch.ids)
+    const missing = awaited(engine, batch.ids)
     if (missing.length > 0) tell(missing, contract)
   }
   writeEnds()
