@@ -1,4 +1,5 @@
 /** Runs calls and transactions of a local chain in the virtual machine of Ethereum, with the rules of Cancun. */
+import { setImmediate } from 'node:timers/promises'
 import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
 import { createEVM, type EVM } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
@@ -71,6 +72,8 @@ export async function createMachine(chainId: bigint): Promise<Machine> {
   return {
     execute: (view, message, around) =>
       inTurn(async () => {
+        // An execution never waits for anything, so that many of them would hold up everything else in the process.
+        await setImmediate()
         Object.assign(running, { view, around })
         evm.journal.cleanJournal()
         evm.transientStorage.clear()
