@@ -4,8 +4,9 @@ import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereum
 import { createEVM, type EVM } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
 import { data as shown } from '../evm/values.ts'
+import { rememberJumps } from './jumps.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import type { View } from './state.ts'
+import { emptyState, type View, viewOf } from './state.ts'
 
 export const BLOCK_GAS = 30_000_000n
 
@@ -68,6 +69,8 @@ export async function createMachine(chainId: bigint): Promise<Machine> {
       },
     },
   })
+  running.view = viewOf(emptyState(), 0)
+  await rememberJumps(evm)
   const inTurn = oneAtATime()
   return {
     execute: (view, message, around) =>
