@@ -1,5 +1,7 @@
 /** A directory with a local chain, its contracts and their components, and a real engine that is started on it. */
+import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -37,12 +39,34 @@ export interface Upload {
   readonly share: string
 }
 
-/** `recovery`: whether the engine finds the native library. */
-export async function startEngineProcess(place: EnginePlace, recovery: 'native' | 'pure'): Promise<Running> {
-  for (const suffix of ['', '-wal', '-shm'])
-    rmSync(join(place.directory, 'data', `engine.db${suffix}`), { force: true })
-  const args = [join(place.directory, recovery, 'dist', 'vouchsafe.cjs'), 'engine', '--config', 'server.json']
-  return start({ args, directory: place.directory, logFile: join(place.directory, 'engine.log') })
+/** `recovery`: whether the engine finds the native library. `chain`: whether it runs the chain itself, or asks a process that does. */
+export async function startEngineProcess(
+  place: EnginePlace,
+  recovery: 'native' | 'pure',
+  chain: 'local' | 'served',
+): Promise<Running> {
+  const { directory } = place
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, 'data', `engine.db${suffix}`), { force: true })
+  const program = join(directory, recovery, 'dist', 'vouchsafe.cjs')
+  const node = chain === 'served' ? await serveChain(program, directory) : undefined
+  writeFileSync(join(directory, 'server.json'), settings(place, node?.url))
+  const args = [program, 'engine', '--config', 'server.json']
+  const engine = await start({ args, directory, logFile: join(directory, 'engine.log') })
+  const stop = async () => {
+    await engine.stop()
+    node?.stop()
+  }
+  return { ...engine, stop }
+}
+
+async function serveChain(program: string, directory: string) {
+  const args = [program, 'chain', 'serve', '--dir', 'chain', '--port', '0']
+  const node = spawn(process.execPath, args, { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'] })
+  process.on('exit', () => node.kill())
+  const [said] = (await once(node.stdout, 'data')) as [Buffer]
+  const [url] = /http:\S+/.exec(said.toString()) ?? []
+  if (url === undefined) throw new Error(`the chain is not served: ${said.toString()}`)
+  return { url, stop: () => node.kill() }
 }
 
 /** `dist` is copied, so that a build in the meantime changes nothing. */
@@ -51,7 +75,6 @@ export async function makeEnginePlace(bundle: string, uploads: number, sharingCo
   for (const recovery of ['native', 'pure'] as const) installInto(join(directory, recovery), bundle, recovery)
   const identity = party()
   writeFileSync(join(directory, 'engine.key'), pemOf(identity.key), { mode: 0o600 })
-  writeFileSync(join(directory, 'server.json'), settings())
   const chain = join(directory, 'chain')
   const rpc = await localJsonRpc(blockFiles(chain), () => new Date())
   const owner = party()
@@ -156,12 +179,16 @@ function pemOf(key: Uint8Array): string {
   return `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n`
 }
 
-function settings(): string {
+function settings({ readers, sharing }: EnginePlace, rpcUrl: string | undefined): string {
+  const served = { type: 'evm', rpcUrl, confirmations: 0 }
+  const addresses = [...Object.values(readers), ...sharing].map((address) => `0x${address.slice(2)}`)
   return JSON.stringify({
     port: 0,
     host: '127.0.0.1',
     identity: { keyFile: 'engine.key' },
-    chain: { type: 'local', directory: 'chain' },
+    chain: rpcUrl === undefined ? { type: 'local', directory: 'chain' } : served,
+    ...(rpcUrl === undefined ? {} : { contractFilter: addresses, componentDirectory: 'chain/components' }),
+    pollMilliseconds: 250,
     limits: { requestsPerSecond: 1_000_000, requestBurst: 1_000_000, outboxTransactions: 100_000 },
   })
 }

@@ -19,6 +19,8 @@ export interface EngineOptions {
   readonly calls: number
   readonly warmUp: number
   readonly only: string
+  /** Run by the engine itself, or by another process, whose time is not counted. */
+  readonly chain: 'local' | 'served'
 }
 
 interface Round {
@@ -72,7 +74,12 @@ export async function measureEngine(options: EngineOptions): Promise<Verdict> {
       { ...late, figure: `${added.toFixed(1)} ms` },
     ]
   })
-  return { section: 'engine', options: { rounds, calls, warmUp, concurrency: CONCURRENCY }, results, targets }
+  return {
+    section: 'engine',
+    options: { rounds, calls, warmUp, concurrency: CONCURRENCY, chain: options.chain },
+    results,
+    targets,
+  }
 }
 
 /** An upload costs as much as so many other calls. */
@@ -125,7 +132,7 @@ async function confirmed({ isConfirmed }: EnginePlace, sent: Upload[]): Promise<
 }
 
 async function measureKind(kind: Kind, place: EnginePlace, options: EngineOptions): Promise<Result> {
-  const engine = await startEngineProcess(place, kind.recovery)
+  const engine = await startEngineProcess(place, kind.recovery, options.chain)
   const program = fileURLToPath(import.meta.url)
   const floor = await start({
     args: [program, 'engine-floor'],

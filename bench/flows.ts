@@ -35,6 +35,7 @@ const USAGE = `npm run bench -- [flows|issuing|status|callbacks|memory|startup|i
   --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
   --rounds N --flows N --warm-up N
   --database postgresql   of the services: a server that is started for it; SQLite when absent
+  --chain served    engine: the chain is a process of its own, as in production, and its time is not counted
   --only TEXT       flows, profile and engine: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
@@ -61,6 +62,7 @@ async function main(): Promise<void> {
       'warm-up': { type: 'string', default: '1000' },
       only: { type: 'string', default: '' },
       database: { type: 'string', default: 'sqlite' },
+      chain: { type: 'string', default: 'local' },
     },
   })
   const [word = 'flows', script = ''] = positionals
@@ -82,7 +84,9 @@ async function main(): Promise<void> {
   const speed = { rounds: Number(values.rounds), flows: Number(values.flows), warmUp: Number(values['warm-up']) }
   if (word === 'engine') {
     const { rounds, flows: calls, warmUp } = speed
-    conclude([await measureEngine({ rounds, calls, warmUp, only: values.only, bundle: values.bundle })])
+    if (values.chain !== 'local' && values.chain !== 'served') throw new Error('--chain is local or served')
+    const { only, bundle, chain } = values
+    conclude([await measureEngine({ rounds, calls, warmUp, only, bundle, chain })])
     return
   }
   const verdicts = await inWorkplace(values.bundle, values.database, async (workplace) => {
