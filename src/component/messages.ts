@@ -4,6 +4,7 @@
  */
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
+import type { ModuleState } from './module-state.ts'
 import type { Effects, RuntimeLimits, TimerState } from './runtime.ts'
 
 export interface WorkerData {
@@ -16,7 +17,13 @@ export interface WorkerData {
 
 /** What a worker runs a component from; it keeps it until it is told to forget it. */
 export type Program =
-  | { readonly kind: 'wasm'; readonly module: WebAssembly.Module; readonly memoryName: string }
+  | {
+      readonly kind: 'wasm'
+      readonly module: WebAssembly.Module
+      readonly memoryName: string
+      /** Undefined: each call needs an instance of its own. */
+      readonly state: ModuleState | undefined
+    }
   | { readonly kind: 'javascript'; readonly source: string }
 
 export interface Job {

@@ -24,7 +24,14 @@ export interface ModuleOutline {
   readonly memoryName: string | undefined
   readonly memory: Limits
   readonly tables: readonly Limits[]
+  readonly exports: readonly Export[]
   readonly sections: readonly Section[]
+}
+
+interface Export {
+  readonly name: string
+  readonly kind: number
+  readonly index: number
 }
 
 interface Section {
@@ -61,17 +68,17 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
   const own = all(open(FUNCTION, 'its functions'), (from) => typeAt(types, from.u32()))
   const tables = all(open(TABLE, 'its tables'), tableLimits)
   const memories = all(open(MEMORY, 'its memories'), limits)
-  const exported = all(open(EXPORT, 'its exports'), exportOf)
+  const exports = all(open(EXPORT, 'its exports'), exportOf)
   const [memory, ...more] = memories
   if (memory === undefined) return refuseModule('The module has no memory of its own.')
   if (more.length > 0) refuseModule('The module has more than one memory.')
   if (tables.length > MOST_TABLES) refuseModule(`The module has more than ${MOST_TABLES} tables.`)
   const signatures = [...imports.map(({ type }) => type), ...own]
-  const functions = exported
+  const functions = exports
     .filter(({ kind }) => kind === 0)
     .map(({ name, index }) => [name, typeAt(signatures, index)] as const)
-  const memoryName = exported.find(({ kind }) => kind === 2)?.name
-  return { imports, functions: new Map(functions), memoryName, memory, tables, sections }
+  const memoryName = exports.find(({ kind }) => kind === 2)?.name
+  return { imports, functions: new Map(functions), memoryName, memory, tables, exports, sections }
 }
 
 /** The same module; its memory and its tables end at these bounds, and at its own where they are lower. */
@@ -170,6 +177,6 @@ function tableLimits(from: ModuleReader): Limits {
   return limits(from)
 }
 
-function exportOf(from: ModuleReader): { name: string; kind: number; index: number } {
+function exportOf(from: ModuleReader): Export {
   return { name: from.name(), kind: from.byte(), index: from.u32() }
 }

@@ -1,48 +1,85 @@
 /**
- * Core WebAssembly: a fresh instance for each call, input in pages that the engine adds to its memory, and a result that it
- * points at. A length or a pointer of the component is never used before it was compared with its memory.
+ * Core WebAssembly: an instance that no call has left anything in, input in pages that the engine adds to its memory, and a result that
+ * it points at. A length or a pointer of the component is never used before it was compared with its memory.
  */
 import { avlImports, type Memory } from './avl.ts'
 import type { Hosted } from './hosted.ts'
+import { type Instance, instantiate } from './instance.ts'
+import type { Program } from './messages.ts'
 import { PAGE } from './module.ts'
 import { HEADERS_BYTES } from './result.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { overLimit, trap } from './trap.ts'
+import { importTable } from './vet.ts'
 
-export interface WasmCall {
-  readonly module: WebAssembly.Module
-  readonly memoryName: string
-  readonly hook: string
-  readonly input: Uint8Array
+/** A module, and its instance where one is kept. */
+export interface LoadedModule {
+  /** The sections of the hook's result, in a copy. Throws a Trap, or what WebAssembly throws; it must be put back in any case. */
+  readonly run: (call: { readonly hook: string; readonly input: Uint8Array }, hosted: Hosted) => Uint8Array
+  readonly putBack: () => void
 }
 
 type Hook = (pointer: number, length: number) => bigint
 
-/** The sections of the hook's result, in a copy. Throws a Trap, or what WebAssembly throws. */
-export function runModule(
-  { module, memoryName, hook, input }: WasmCall,
-  hosted: Hosted,
-  limits: RuntimeLimits,
-): Uint8Array {
-  const started: { memory?: WebAssembly.Memory } = {}
-  const memory = memoryOf(() => started.memory ?? trap('the module asks its engine before it has started'))
-  const { exports } = new WebAssembly.Instance(module, importsOf(memory, hosted))
-  started.memory = exports[memoryName] as WebAssembly.Memory
-  const pointer = writeInput(started.memory, input, limits)
-  const result = (exports[hook] as Hook)(pointer, input.length)
-  const start = Number(BigInt.asUintN(32, result))
-  const length = new DataView(memory.read(start, 4).buffer).getUint32(0)
+/** The call that an instance is at. */
+interface Running {
+  readonly hosted: Hosted
+  readonly results: Results
+  /** Of `pbc.avl_*`, when the first of them is called. */
+  maps?: Functions
+}
+
+export function loadModule(program: Extract<Program, { kind: 'wasm' }>, limits: RuntimeLimits): LoadedModule {
+  let running: Running | undefined
+  let instance: Instance | undefined
+  const imports = importsOf({
+    running: () => running ?? trap('no call runs'),
+    memory: () => instance?.memory ?? trap('the module asks its engine before it has started'),
+  })
+  return {
+    run: ({ hook, input }, hosted) => {
+      running = { hosted, results: heldResults() }
+      const pages = Math.max(1, Math.ceil(input.length / PAGE))
+      if (instance !== undefined && pagesOf(instance) > instance.initialPages + pages) instance = undefined
+      instance ??= started(instantiate(program.module, imports, program), hosted)
+      const { memory, exports } = instance
+      const pointer = writeInput(instance, input, pages, limits)
+      const result = (exports[hook] as Hook)(pointer, input.length)
+      return sectionsAt(memory, Number(BigInt.asUintN(32, result)), limits)
+    },
+    putBack: () => {
+      running = undefined
+      if (instance?.putBack() !== true) instance = undefined
+    },
+  }
+}
+
+/** One whose start function has asked its engine, and has caught what came of it, is of no use. */
+function started(instance: Instance, hosted: Hosted): Instance {
+  const ended = hosted.ended()
+  if (ended !== undefined) throw ended
+  return instance
+}
+
+function pagesOf({ memory }: Instance): number {
+  return memory.buffer.byteLength / PAGE
+}
+
+function sectionsAt(memory: WebAssembly.Memory, start: number, limits: RuntimeLimits): Uint8Array {
+  const { byteOffset } = inside(memory, start, 4)
+  const length = new DataView(memory.buffer, byteOffset).getUint32(0)
   if (length > limits.responseBytes + HEADERS_BYTES) {
     overLimit('responseBytes', limits.responseBytes, `the result of the hook has ${length} bytes`)
   }
-  return memory.read(start + 4, length)
+  return inside(memory, start + 4, length).slice()
 }
 
-function writeInput(memory: WebAssembly.Memory, input: Uint8Array, limits: RuntimeLimits): number {
-  const pages = Math.max(1, Math.ceil(input.length / PAGE))
-  let before: number
+/** After the memory that the instance began with. */
+function writeInput(instance: Instance, input: Uint8Array, pages: number, limits: RuntimeLimits): number {
+  const { memory, initialPages } = instance
+  const missing = initialPages + pages - pagesOf(instance)
   try {
-    before = memory.grow(pages)
+    if (missing > 0) memory.grow(missing)
   } catch {
     return overLimit(
       'memoryBytes',
@@ -50,23 +87,14 @@ function writeInput(memory: WebAssembly.Memory, input: Uint8Array, limits: Runti
       `the component's memory has no room for its input of ${input.length} bytes`,
     )
   }
-  new Uint8Array(memory.buffer).set(input, before * PAGE)
-  return before * PAGE
+  new Uint8Array(memory.buffer).set(input, initialPages * PAGE)
+  return initialPages * PAGE
 }
 
-function memoryOf(current: () => WebAssembly.Memory): Memory {
-  const inside = (pointer: number, length: number): Uint8Array => {
-    const { buffer } = current()
-    const [start, size] = [pointer >>> 0, length >>> 0]
-    if (start + size > buffer.byteLength) trap(`it points outside its memory: ${size} bytes at ${start}`)
-    return new Uint8Array(buffer, start, size)
-  }
-  return {
-    read: (pointer, length) => inside(pointer, length).slice(),
-    write: (pointer, bytes) => {
-      inside(pointer, bytes.length).set(bytes)
-    },
-  }
+function inside({ buffer }: WebAssembly.Memory, pointer: number, length: number): Uint8Array {
+  const [start, size] = [pointer >>> 0, length >>> 0]
+  if (start + size > buffer.byteLength) trap(`it points outside its memory: ${size} bytes at ${start}`)
+  return new Uint8Array(buffer, start, size)
 }
 
 /** Results wait here until the component has copied them. */
@@ -94,25 +122,37 @@ function heldResults(): Results {
   }
 }
 
-function importsOf(memory: Memory, hosted: Hosted): WebAssembly.Imports {
-  const results = heldResults()
+/** What imports ask about: both trap where there is nothing. */
+interface Surroundings {
+  readonly running: () => Running
+  readonly memory: () => WebAssembly.Memory
+}
+
+function importsOf({ running, memory: current }: Surroundings): WebAssembly.Imports {
+  const memory: Memory = {
+    read: (pointer, length) => inside(current(), pointer, length).slice(),
+    write: (pointer, bytes) => {
+      inside(current(), pointer, bytes.length).set(bytes)
+    },
+  }
   const text = (pointer: number, length: number): string =>
     // A sentence for the log; what is longer than that is no sentence.
     Buffer.from(memory.read(pointer, Math.min(length >>> 0, 4096))).toString('utf8')
   const exit = (pointer = 0, length = 0): never => trap(text(pointer, length))
   return {
-    offchain: guarded(hosted, {
+    offchain: guarded(running, {
       call: (operation = 0, pointer = 0, length = 0) => {
-        const result = hosted.call(operation, memory.read(pointer, length))
+        const { hosted, results } = running()
+        const result = hosted.call(operation, inside(current(), pointer, length))
         return result === undefined ? NOTHING : results.add(result)
       },
       result: (id = 0, to = 0) => {
-        memory.write(to, results.take(id))
+        memory.write(to, running().results.take(id))
       },
       exit,
     }),
-    pbc: guarded(hosted, {
-      ...avlImports(memory, hosted.effects),
+    pbc: guarded(running, {
+      ...avlOf(running, current, memory),
       memmove: (to = 0, from = 0, length = 0) => {
         memory.write(to, memory.read(from, length))
         return to
@@ -122,16 +162,30 @@ function importsOf(memory: Memory, hosted: Hosted): WebAssembly.Imports {
   }
 }
 
-type Functions = WebAssembly.Imports[string]
+type Functions = Record<string, (...args: number[]) => unknown>
+
+/** Maps are those of one call, which few have. */
+function avlOf(running: () => Running, current: () => WebAssembly.Memory, memory: Memory): Functions {
+  const ofCall = (name: string) => {
+    return (...args: number[]): unknown => {
+      // Not in a start function: what is kept of an instance has no maps.
+      current()
+      const call = running()
+      call.maps ??= avlImports(memory, call.hosted.effects)
+      return call.maps[name]?.(...args)
+    }
+  }
+  return Object.fromEntries(Object.keys(importTable.pbc ?? {}).map((name) => [name, ofCall(name)]))
+}
 
 /** Whatever one of them throws ends the call, also where the component would catch it. */
-function guarded(hosted: Hosted, functions: Record<string, (...args: number[]) => unknown>): Functions {
+function guarded(running: () => Running, functions: Functions): WebAssembly.Imports[string] {
   const guard = (run: (...args: number[]) => unknown) => {
     return (...args: number[]): unknown => {
       try {
         return run(...args)
       } catch (error) {
-        return hosted.fail(error)
+        return running().hosted.fail(error)
       }
     }
   }

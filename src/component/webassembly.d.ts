@@ -14,8 +14,13 @@ declare namespace WebAssembly {
     /** The pages before. Throws a RangeError. */
     grow(pages: number): number
   }
-  interface Global {
-    value: number
+  interface Global<Value = number> {
+    value: Value
+  }
+  interface Table {
+    readonly length: number
+    get(index: number): unknown
+    set(index: number, value: unknown): void
   }
   function compile(bytes: Uint8Array): Promise<Module>
 }

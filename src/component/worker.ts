@@ -8,21 +8,22 @@ import { authenticate } from '../offchain/authentication/authenticate.ts'
 import { loadNative } from '../offchain/authentication/recover.ts'
 import { type Hosted, hostedCall } from './hosted.ts'
 import { loadScript, type Script } from './javascript.ts'
-import type { Answer, Ask, CallMessage, Job, Program, Report, WorkerData } from './messages.ts'
+import type { Answer, Ask, Job, Program, Report, WorkerData } from './messages.ts'
 import { BadResult, readResult } from './result.ts'
 import { storedValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
-import { runModule } from './wasm.ts'
+import { type LoadedModule, loadModule } from './wasm.ts'
 
 /** Of values that are remembered, whosever they are. */
 const STORED_BYTES = 8 * 1024 * 1024
 
-type Loaded = Exclude<Program, { kind: 'javascript' }> | { readonly kind: 'script'; readonly script: Script }
+/** A component that has run here, or is about to. */
+type Loaded = LoadedModule | Script
 
 const port = parentPort as MessagePort
 const { signal, limits, quickjs } = workerData as WorkerData
 const programs = new Map<string, Program>()
-const scripts = new Map<string, Script>()
+const components = new Map<string, Loaded>()
 const stored = storedValues(STORED_BYTES)
 
 function answerTo(question: Ask): Answer {
@@ -35,20 +36,21 @@ function answerTo(question: Ask): Answer {
 }
 
 function loaded(component: string): Loaded {
+  const known = components.get(component)
+  if (known !== undefined) return known
   const program = programs.get(component) ?? trap('the worker was not given the component')
-  if (program.kind === 'wasm') return program
-  const script = scripts.get(component) ?? loadScript(quickjs, program.source, limits)
-  scripts.set(component, script)
-  return { kind: 'script', script }
+  const made = program.kind === 'wasm' ? loadModule(program, limits) : loadScript(quickjs, program.source, limits)
+  components.set(component, made)
+  return made
 }
 
 function reportOn({ component, call }: Job): Report {
   let hosted: Hosted | undefined
   try {
     const program = loaded(component)
-    if (call === undefined) return { report: 'hooks', hooks: program.kind === 'script' ? program.script.hooks() : [] }
+    if (call === undefined) return { report: 'hooks', hooks: 'hooks' in program ? program.hooks() : [] }
     hosted = hostedCall(call, { limits, authenticate, random: randomBytes, ask: stored.remembering(call, answerTo) })
-    const sections = sectionsOf(program, call, hosted)
+    const sections = program.run(call, hosted)
     const ended = hosted.ended()
     if (ended !== undefined) throw ended
     const result = readResult(sections, call.expects, limits)
@@ -58,13 +60,6 @@ function reportOn({ component, call }: Job): Report {
     const message = sentence(hosted?.ended() ?? error).slice(0, LONGEST_SENTENCE)
     return { report, message, log: hosted?.effects.logged() ?? [] }
   }
-}
-
-function sectionsOf(program: Loaded, call: CallMessage, hosted: Hosted): Uint8Array {
-  const { hook, input } = call
-  return program.kind === 'wasm'
-    ? runModule({ ...program, hook, input }, hosted, limits)
-    : program.script.run(call, hosted)
 }
 
 /** In characters. What a script throws may be as long as its memory, and goes to the operator's log. */
@@ -82,12 +77,12 @@ function sentence(error: unknown): string {
 port.on('message', (job: Job) => {
   if (job.forget !== undefined) {
     programs.delete(job.forget)
-    scripts.delete(job.forget)
+    components.delete(job.forget)
   }
   if (job.program !== undefined) programs.set(job.component, job.program)
   port.postMessage(reportOn(job))
   // After the answer: the engine does not wait for it.
-  scripts.get(job.component)?.putBack()
+  components.get(job.component)?.putBack()
 })
 // It is there for the first request that is signed.
 void loadNative().then(() => port.postMessage({ report: 'ready' } satisfies Report))

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 interface Binaryen {
-  parseText(text: string): { emitBinary(): Uint8Array; dispose(): void }
+  parseText(text: string): { setFeatures(features: number): void; emitBinary(): Uint8Array; dispose(): void }
+  readonly Features: Readonly<Record<'BulkMemory' | 'ReferenceTypes' | 'SIMD128', number>>
 }
 
 // From the working directory: a benchmark is bundled to another place.
@@ -14,7 +15,11 @@ let binaryen: Promise<{ default: Binaryen }> | undefined
 /** The binary form of a module in text form. */
 export async function binaryOf(text: string): Promise<Uint8Array> {
   binaryen ??= import(pathToFileURL(require.resolve('binaryen')).href) as Promise<{ default: Binaryen }>
-  const module = (await binaryen).default.parseText(text)
+  const { default: compiler } = await binaryen
+  const { Features } = compiler
+  const module = compiler.parseText(text)
+  // Some sections are written for these alone.
+  module.setFeatures(Features.BulkMemory | Features.ReferenceTypes | Features.SIMD128)
   const bytes = module.emitBinary()
   module.dispose()
   return bytes
@@ -25,6 +30,7 @@ export function moduleText(
   body: string,
   {
     more = '',
+    before = '',
     hook = 'off_chain_on_http_request',
     memory = '1',
     signature = '(param $ptr i32) (param $len i32) (result i64)',
@@ -34,6 +40,7 @@ export function moduleText(
     (import "offchain" "call" (func $call (param i32 i32 i32) (result i64)))
     (import "offchain" "result" (func $result (param i32 i32)))
     (import "offchain" "exit" (func $exit (param i32 i32)))
+    ${before}
     (memory (export "memory") ${memory})
     ${more}
     (func (export "${hook}") ${signature} ${body}))`
