@@ -1,5 +1,5 @@
 /** A request to a component and its answer, on the wire: nothing in between changes what either of them said. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toBase64url } from '../codec/base64url.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
@@ -132,8 +132,10 @@ function noteSigned(
   log.info({ ...line, signers, ids: effects.spent.map(({ id }) => id) }, 'a signed request was accepted')
 }
 
+const DIGEST_OF_NOTHING = hash('sha256', '', 'buffer')
+
 function digest(bytes: Uint8Array): Uint8Array {
-  return createHash('sha256').update(bytes).digest()
+  return bytes.length === 0 ? DIGEST_OF_NOTHING : hash('sha256', bytes, 'buffer')
 }
 
 export function sendProblem(
@@ -163,16 +165,20 @@ function send(
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
   const isUnread = !request.complete && !request.readableEnded && (coding !== undefined || Number(length) > 0)
   const hasBody = request.method !== 'HEAD' && status !== 204 && status !== 304
-  response.statusCode = status
-  for (const [name, value] of headers) response.appendHeader(name, value)
-  response.setHeader('x-request-id', id)
-  if (!response.hasHeader('x-content-type-options')) response.setHeader('x-content-type-options', 'nosniff')
-  if (status !== 204 && status !== 304) response.setHeader('content-length', String(body.length))
+  const fields = new Map<string, string | string[]>([['x-request-id', id]])
+  for (const [name, value] of headers) {
+    const before = fields.get(name)
+    fields.set(name, before === undefined ? value : [before, value].flat())
+  }
+  if (!fields.has('x-content-type-options')) fields.set('x-content-type-options', 'nosniff')
+  if (status !== 204 && status !== 304) fields.set('content-length', String(body.length))
+  if (isUnread) fields.set('connection', 'close')
+  // Not one by one, each of which Node would keep and look at again.
+  response.writeHead(status, [...fields].flat(1))
   if (!isUnread) {
     response.end(hasBody ? body : undefined)
     return
   }
-  response.setHeader('connection', 'close')
   if (hasBody) response.write(body)
   const end = (): void => {
     clearTimeout(timer)

@@ -29,7 +29,8 @@ export function toWire(response: HttpResponseData, cors: boolean): WireResponse 
   if (!Number.isInteger(status) || status < 200 || status > 599) return `status ${status} is none of a final response`
   const broken = headers.find(({ name, values }) => !NAME.test(name) || !values.every((value) => VALUE.test(value)))
   if (broken !== undefined) return `the header ${JSON.stringify(broken.name.slice(0, 60))} is none of HTTP`
-  const kept = headers.filter(({ name }) => !isOurs(name.toLowerCase(), connectionOptions(headers), cors))
+  const connection = connectionOptions(headers)
+  const kept = headers.filter(({ name }) => !isOurs(name.toLowerCase(), connection, cors))
   return {
     status,
     headers: [
@@ -46,9 +47,13 @@ function isOurs(name: string, connection: ReadonlySet<string>, cors: boolean): b
   return connection.has(name) || (cors && name.startsWith('access-control-'))
 }
 
+const NO_OPTIONS: ReadonlySet<string> = new Set()
+
 /** Header fields that `connection` says are of the connection. */
 function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
-  const values = headers.filter(({ name }) => name.toLowerCase() === 'connection').flatMap(({ values: all }) => all)
+  const found = headers.filter(({ name }) => name.toLowerCase() === 'connection')
+  if (found.length === 0) return NO_OPTIONS
+  const values = found.flatMap(({ values: all }) => all)
   return new Set(values.flatMap((value) => value.split(',')).map((option) => option.trim().toLowerCase()))
 }
 

@@ -14,9 +14,16 @@ export function parseAddress(text: string): Address {
 }
 
 export function addressBytes(address: Address): Uint8Array {
-  return Uint8Array.from({ length: address.length / 2 }, (_, at) =>
-    Number.parseInt(address.slice(2 * at, 2 * at + 2), 16),
-  )
+  const bytes = new Uint8Array(address.length / 2)
+  for (let at = 0; at < bytes.length; at += 1)
+    bytes[at] = (digitAt(address, 2 * at) << 4) | digitAt(address, 2 * at + 1)
+  return bytes
+}
+
+/** Of a hexadecimal digit in lower case, as all of an address are. */
+function digitAt(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  return code > 57 ? code - 87 : code - 48
 }
 
 export function addressOf(bytes: Uint8Array): Address {
