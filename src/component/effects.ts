@@ -22,8 +22,8 @@ export interface CollectedEffects {
   /** Counts bytes that are kept for the component outside its memory. Traps when they are too many. */
   readonly hold: (bytes: number) => void
   readonly logged: () => readonly string[]
-  /** Undefined when nothing was changed, read or logged. */
-  readonly done: () => Effects | undefined
+  /** How often it read, when nothing was changed, signed or logged. */
+  readonly done: () => Effects | number
 }
 
 /** About what a change costs beside its bytes. */
@@ -61,7 +61,7 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
     logged: log.lines,
     done: () => {
       const told = { spent, signers: [...signers], log: log.lines(), reads }
-      return orNone({ storage: changesIn(overlay), transactions, timers: [...timers.values()], ...told })
+      return orReads({ storage: changesIn(overlay), transactions, timers: [...timers.values()], ...told })
     },
   }
 }
@@ -133,11 +133,9 @@ function changesIn(overlay: ReadonlyMap<string, Entry>): StorageChange[] {
   return changed.map(({ bucket, key, value }) => ({ bucket, key, value }))
 }
 
-function orNone(effects: Effects): Effects | undefined {
+function orReads(effects: Effects): Effects | number {
   const { storage, transactions, timers, spent, signers, log, reads } = effects
-  return reads === 0 && [storage, transactions, timers, spent, signers, log].every(({ length }) => length === 0)
-    ? undefined
-    : effects
+  return [storage, transactions, timers, spent, signers, log].every(({ length }) => length === 0) ? reads : effects
 }
 
 function nameOf(bucket: Uint8Array, key: Uint8Array): string {

@@ -27,6 +27,8 @@ export type Program =
   | { readonly kind: 'javascript'; readonly source: string }
 
 export interface Job {
+  /** Goes up with each job of a worker; what is asked and answered for it has it too. */
+  readonly number: number
   readonly component: string
   /** With the first job of a component. */
   readonly program: Program | undefined
@@ -52,7 +54,17 @@ export interface CallMessage {
   readonly expects: 'response' | 'engines' | 'nothing'
 }
 
-/** What only the engine can answer. */
+/** What only the engine can answer, for one job. */
+export interface Asked {
+  readonly job: number
+  readonly question: Ask
+}
+
+export interface Answered {
+  readonly job: number
+  readonly answer: Answer
+}
+
 export type Ask =
   | { readonly ask: 'load'; readonly bucket: Uint8Array; readonly key: Uint8Array }
   | { readonly ask: 'contract'; readonly input: Uint8Array }
@@ -78,7 +90,7 @@ export type Report =
       readonly report: 'done'
       readonly response: HttpResponseData | undefined
       readonly result: Uint8Array
-      /** Undefined when there are none, which is the most common and costs nothing to send. */
-      readonly effects: Effects | undefined
+      /** Where nothing was done but to read, so many times: the most common, and cheap to send. */
+      readonly effects: Effects | number
     }
   | { readonly report: 'trap' | 'bad-response'; readonly message: string; readonly log: readonly string[] }

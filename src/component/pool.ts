@@ -6,15 +6,14 @@
 import { Worker } from 'node:worker_threads'
 import { answerOf } from './answer.ts'
 import { callMessage } from './call-message.ts'
-import type { Ask, CallMessage, Job, Report, WorkerData } from './messages.ts'
+import type { Answered, Asked, CallMessage, Job, Report, WorkerData } from './messages.ts'
+import { type Ended, outcomeOf } from './outcome.ts'
 import { compileQuickJs, type Prepared, preparedPrograms, type RecentlyUsed, recentlyUsed } from './programs.ts'
 import {
   type Component,
   type ComponentDescription,
   ComponentError,
-  type Effects,
   type Host,
-  type Outcome,
   type Runtime,
   type RuntimeLimits,
 } from './runtime.ts'
@@ -41,7 +40,6 @@ interface Task {
   readonly end: (report: Ended) => void
   readonly fail: (error: Error) => void
 }
-type Ended = Exclude<Report, { report: 'ready' }> | { readonly report: 'deadline' }
 
 interface Slot {
   readonly worker: Worker
@@ -50,6 +48,8 @@ interface Slot {
   readonly known: RecentlyUsed<true>
   state: 'starting' | 'idle' | 'busy' | 'gone'
   task: Task | undefined
+  /** How many it was given: the number of the last. */
+  jobs: number
   /** When it was given its task. */
   since: number
   timer: NodeJS.Timeout | undefined
@@ -62,7 +62,6 @@ const DESCRIBE_MS = 10_000
 /** How long a job waits for others before a spare worker is started for it, and how many workers there are then for each. */
 const PATIENCE_MS = 100
 const WITH_SPARE = 2
-const NO_EFFECTS: Effects = { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [], reads: 0 }
 
 interface Pool {
   readonly settings: PoolSettings
@@ -125,19 +124,6 @@ async function describe(pool: Pool, component: Component, prepared: Prepared): P
   return { kind: 'javascript', hooks: found }
 }
 
-function outcomeOf(ended: Ended): Outcome {
-  switch (ended.report) {
-    case 'done':
-      return { kind: 'done', response: ended.response, result: ended.result, effects: ended.effects ?? NO_EFFECTS }
-    case 'hooks':
-      return { kind: 'trap', message: 'the worker misunderstood', log: [] }
-    case 'deadline':
-      return { kind: 'deadline' }
-    default:
-      return { kind: ended.report, message: ended.message, log: ended.log }
-  }
-}
-
 function enqueue(pool: Pool, task: Omit<Task, 'owner' | 'end' | 'fail'>): Promise<Ended> {
   return new Promise((end, fail) => {
     if (pool.closed) throw new Error('The component runtime is closed.')
@@ -169,18 +155,19 @@ function start(pool: Pool): Slot {
     known: recentlyUsed(KEPT_BY_WORKER),
     state: 'starting',
     task: undefined,
+    jobs: 0,
     since: 0,
     timer: undefined,
   }
-  worker.on('message', (message: Report | Ask) => received(pool, slot, message))
+  worker.on('message', (message: Report | Asked) => received(pool, slot, message))
   worker.on('error', (error: Error) => lost(pool, slot, error.message))
   worker.on('exit', () => lost(pool, slot, 'it ended by itself'))
   return slot
 }
 
-function received(pool: Pool, slot: Slot, message: Report | Ask): void {
+function received(pool: Pool, slot: Slot, message: Report | Asked): void {
   if (slot.state === 'gone') return
-  if ('ask' in message) {
+  if ('question' in message) {
     void answer(slot, message)
     return
   }
@@ -195,12 +182,13 @@ function received(pool: Pool, slot: Slot, message: Report | Ask): void {
   if (message.report !== 'ready') task?.end(message)
 }
 
-async function answer(slot: Slot, question: Ask): Promise<void> {
-  const { task } = slot
-  if (task?.host === undefined) return
+async function answer(slot: Slot, { job, question }: Asked): Promise<void> {
+  const { task, jobs } = slot
+  if (task?.host === undefined || job !== jobs) return
   const given = await answerOf(task.host, question).catch((error: unknown) => ({ failed: (error as Error).message }))
-  if (slot.task !== task) return
-  slot.worker.postMessage(given)
+  // What it was for may have ended.
+  if (slot.task !== task || slot.jobs !== job) return
+  slot.worker.postMessage({ job, answer: given } satisfies Answered)
   Atomics.add(slot.signal, 0, 1)
   Atomics.notify(slot.signal, 0)
 }
@@ -250,9 +238,11 @@ function give(pool: Pool, slot: Slot, task: Task): void {
   slot.state = 'busy'
   slot.since = performance.now()
   slot.task = task
+  slot.jobs += 1
   slot.worker.ref()
   slot.timer = setTimeout(() => remove(pool, slot, { report: 'deadline' }), deadlineMs)
-  slot.worker.postMessage({ component, program: has ? undefined : program, forget, call } satisfies Job)
+  const job: Job = { number: slot.jobs, component, program: has ? undefined : program, forget, call }
+  slot.worker.postMessage(job)
 }
 
 /** A worker that has ended, which no component should bring about; before it was ready it could not even start. */

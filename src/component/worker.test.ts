@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, LIMITS, script } from '../../test/support/components.ts'
 import { callMessage } from './call-message.ts'
-import type { Job, Report, WorkerData } from './messages.ts'
+import type { Answered, Job, Report, WorkerData } from './messages.ts'
 import { compileQuickJs, preparedPrograms } from './programs.ts'
 
 it('is not taken in by a call to wake up that belongs to the answer before', async () => {
@@ -21,18 +21,18 @@ it('is not taken in by a call to wake up that belongs to the answer before', asy
   const worker = new Worker(join(WORKER_DIRECTORY, 'component-worker.cjs'), { workerData })
   const heard = async () => ((await once(worker, 'message')) as [unknown])[0]
   const answer = (): void => {
-    worker.postMessage(new Uint8Array(1))
+    worker.postMessage({ job: 1, answer: new Uint8Array(1) } satisfies Answered)
     Atomics.add(signal, 0, 1)
     Atomics.notify(signal, 0)
   }
   try {
     expect(await heard()).toEqual({ report: 'ready' })
     const message = callMessage(call(asksTwice, { hook: { kind: 'state-change' } }))
-    const job: Job = { component: asksTwice.sha256, program, forget: undefined, call: message }
+    const job: Job = { number: 1, component: asksTwice.sha256, program, forget: undefined, call: message }
     worker.postMessage(job)
-    expect(await heard()).toMatchObject({ ask: 'contract' })
+    expect(await heard()).toMatchObject({ job: 1, question: { ask: 'contract' } })
     answer()
-    expect(await heard()).toMatchObject({ ask: 'contract' })
+    expect(await heard()).toMatchObject({ job: 1, question: { ask: 'contract' } })
     // The engine's thread was held up before it could: the worker has found its answer without, and sleeps again.
     while (Atomics.notify(signal, 0) === 0) await new Promise((resolve) => setImmediate(resolve))
     const report = heard()

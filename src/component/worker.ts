@@ -8,7 +8,7 @@ import { authenticate } from '../offchain/authentication/authenticate.ts'
 import { loadNative } from '../offchain/authentication/recover.ts'
 import { type Hosted, hostedCall } from './hosted.ts'
 import { loadScript, type Script } from './javascript.ts'
-import type { Answer, Ask, Job, Program, Report, WorkerData } from './messages.ts'
+import type { Answer, Answered, Ask, Asked, Job, Program, Report, WorkerData } from './messages.ts'
 import { BadResult, readResult } from './result.ts'
 import { storedValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
@@ -26,13 +26,19 @@ const programs = new Map<string, Program>()
 const components = new Map<string, Loaded>()
 const stored = storedValues(STORED_BYTES)
 
-function answerTo(question: Ask): Answer {
-  const seen = Atomics.load(signal, 0)
-  port.postMessage(question)
-  // The engine's thread may have been held up before it woke us for the answer before.
-  while (Atomics.load(signal, 0) === seen) Atomics.wait(signal, 0, seen)
-  const { message } = receiveMessageOnPort(port) as { message: Answer }
-  return typeof message === 'object' && 'failed' in message ? trap(message.failed) : message
+/** What the engine answers to another job is let go. */
+function answerTo(job: number, question: Ask): Answer {
+  port.postMessage({ job, question } satisfies Asked)
+  for (;;) {
+    const seen = Atomics.load(signal, 0)
+    const received = receiveMessageOnPort(port) as { message: Answered } | undefined
+    if (received === undefined) Atomics.wait(signal, 0, seen)
+    else if (received.message.job === job) return unlessFailed(received.message.answer)
+  }
+}
+
+function unlessFailed(answer: Answer): Answer {
+  return typeof answer === 'object' && 'failed' in answer ? trap(answer.failed) : answer
 }
 
 function loaded(component: string): Loaded {
@@ -44,12 +50,13 @@ function loaded(component: string): Loaded {
   return made
 }
 
-function reportOn({ component, call }: Job): Report {
+function reportOn({ number, component, call }: Job): Report {
   let hosted: Hosted | undefined
   try {
     const program = loaded(component)
     if (call === undefined) return { report: 'hooks', hooks: 'hooks' in program ? program.hooks() : [] }
-    hosted = hostedCall(call, { limits, authenticate, random: randomBytes, ask: stored.remembering(call, answerTo) })
+    const ask = stored.remembering(call, (question) => answerTo(number, question))
+    hosted = hostedCall(call, { limits, authenticate, random: randomBytes, ask })
     const sections = program.run(call, hosted)
     const ended = hosted.ended()
     if (ended !== undefined) throw ended
