@@ -42,17 +42,17 @@ export interface Reader {
 }
 
 export function writer(): Writer {
-  const { reserve, append, done } = growing()
+  const { place, append, done } = growing()
   const written = (write: () => void): Writer => {
     write()
     return self
   }
   const self: Writer = {
-    u8: (value) => written(() => reserve(1).setUint8(0, value)),
-    u32: (value) => written(() => reserve(4).setUint32(0, value)),
-    i32: (value) => written(() => reserve(4).setInt32(0, value)),
-    u64: (value) => written(() => reserve(8).setBigUint64(0, value)),
-    i64: (value) => written(() => reserve(8).setBigInt64(0, value)),
+    u8: (value) => written(() => place(1, (view, at) => view.setUint8(at, value))),
+    u32: (value) => written(() => place(4, (view, at) => view.setUint32(at, value))),
+    i32: (value) => written(() => place(4, (view, at) => view.setInt32(at, value))),
+    u64: (value) => written(() => place(8, (view, at) => view.setBigUint64(at, value))),
+    i64: (value) => written(() => place(8, (view, at) => view.setBigInt64(at, value))),
     raw: (bytes) => written(() => append(bytes)),
     bytes: (bytes) => self.u32(bytes.length).raw(bytes),
     text: (text) => self.bytes(encoder.encode(text)),
@@ -73,23 +73,29 @@ export function writer(): Writer {
 
 function growing() {
   let buffer = new Uint8Array(256)
+  let view = new DataView(buffer.buffer)
   let length = 0
   /** Where so many more bytes go. */
-  const reserve = (more: number): DataView => {
-    if (length + more > buffer.length) {
-      const grown = new Uint8Array(Math.max(buffer.length * 2, length + more))
-      grown.set(buffer.subarray(0, length))
-      buffer = grown
-    }
-    const view = new DataView(buffer.buffer, length, more)
+  const reserve = (more: number): number => {
+    const at = length
     length += more
-    return view
+    if (length > buffer.length) {
+      const grown = new Uint8Array(Math.max(buffer.length * 2, length))
+      grown.set(buffer.subarray(0, at))
+      buffer = grown
+      view = new DataView(buffer.buffer)
+    }
+    return at
+  }
+  const place = (bytes: number, write: (view: DataView, at: number) => void): void => {
+    const at = reserve(bytes)
+    write(view, at)
   }
   const append = (bytes: Uint8Array): void => {
-    const { byteOffset } = reserve(bytes.length)
-    buffer.set(bytes, byteOffset)
+    const at = reserve(bytes.length)
+    buffer.set(bytes, at)
   }
-  return { reserve, append, done: () => buffer.slice(0, length) }
+  return { place, append, done: () => buffer.slice(0, length) }
 }
 
 export function reader(input: Uint8Array): Reader {
