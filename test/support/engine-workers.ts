@@ -1,0 +1,28 @@
+/** {@link startEngine} with the real runtime in the place of scripted components: worker threads that run what a component's bytes say. */
+import type { RuntimeLimits } from '../../src/component/runtime.ts'
+import { pool } from './components.ts'
+import { startEngine, type TestEngine, type TestEngineOptions, type TestRuntime, testChain } from './engine.ts'
+import { componentFile } from './engine-contracts.ts'
+
+/** An engine that serves these contracts, all with the component of `source`, in so many workers. */
+export async function servingInWorkers(
+  source: string,
+  contracts: readonly string[],
+  options: TestEngineOptions & { readonly workers?: number; readonly limits?: Partial<RuntimeLimits> } = {},
+): Promise<TestEngine & { stop(): Promise<void> }> {
+  const clock = { now: new Date() }
+  const { bytes, sha256 } = await componentFile(source)
+  const runtime = await pool(options.limits, options.workers ?? 3)
+  const files = new Map([[sha256, bytes]])
+  const from = { clock, chain: testChain(clock), files, runtime: runtime as TestRuntime } as TestEngine
+  const started = await startEngine({ ...options, from })
+  for (const address of contracts) started.chain.set({ address, component: { sha256, uri: '' } })
+  await started.rounds()
+  const stop = async (): Promise<void> => {
+    await started.engine.stop()
+    await started.engine.app.close()
+    await runtime.close()
+    await started.store.close()
+  }
+  return { ...started, stop }
+}
