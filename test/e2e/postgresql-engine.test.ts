@@ -1,0 +1,95 @@
+/** An engine, as a process of its own, whose database is PostgreSQL: what it took outlives a kill, is encrypted, and is taken once. */
+import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { readSharing, sharingMethods } from '../../sdk/client/sharing-contract.ts'
+import { keySigner } from '../../sdk/client/signers.ts'
+import { transact } from '../../src/bin/chain/transactions.ts'
+import { withConnection } from '../../src/store/postgres-connections.ts'
+import { deployed, place, send } from '../support/engine-contracts.ts'
+import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
+import { buildCommand } from '../support/process.ts'
+import { freshUrl, postgresOf } from '../support/store.ts'
+
+const SHARING = join(import.meta.dirname, '..', '..', 'dist', 'components', 'secret-sharing.js')
+const STARTS_MS = 60_000
+const dir = makeDirectory('chain')
+const url = freshUrl()
+let engine: EngineProcess
+
+beforeAll(async () => {
+  buildCommand()
+  const chain = { type: 'local', directory: dir }
+  engine = await makeEngine({ chain, database: { url }, pollMilliseconds: 25 })
+  await engine.start()
+}, STARTS_MS)
+afterAll(async () => {
+  await engine.remove()
+  rmSync(join(dir, '..'), { recursive: true })
+})
+
+/** Every row of every table of the engine, as text. */
+function everything(): Promise<string> {
+  return withConnection(postgresOf(url), async (run) => {
+    const schema = new URL(url).searchParams.get('currentSchema') ?? ''
+    const text = 'select table_name from information_schema.tables where table_schema = $1'
+    const { rows: tables } = await run({ text, values: [schema] })
+    const all: string[] = []
+    for (const { table_name: table } of tables as readonly { readonly table_name: string }[]) {
+      const { rows } = await run({ text: `select t::text from ${schema}."${table}" t`, values: [] })
+      all.push(table, JSON.stringify(rows))
+    }
+    return all.join('\n')
+  })
+}
+
+it(
+  'keeps a share over a kill, encrypted, and takes no signed request twice',
+  async () => {
+    const at = await place({ dir })
+    // The other engine is nothing but an account that says it has its share.
+    const other = await place({ dir })
+    const listed = [engine, { address: other.chain.account(other.key()).address, url: '' }]
+    const contract = await deployed(at, 'SecretSharing', SHARING, listed)
+    await served([engine], contract)
+    const share = Buffer.from(`a share that nobody is to read ${randomBytes(16).toString('hex')}`)
+    await transact(at, contract, sharingMethods.registerSharing(7n, 2, [sha256(share), sha256(randomBytes(32))]))
+    const signer = keySigner(at.key(), 'evm')
+    const recipient = { engine: engine.address, contract, chain: at.chain }
+    /** Signed once; sent as often as it is called. */
+    const signed = async (method: string, body: Buffer) => {
+      const data = { method, uri: '/shares/7', headers: [], body }
+      const authorization = await signer.authorize(data, recipient, { now: new Date(), random: randomBytes })
+      return () => {
+        const address = `${engine.url}/offchain/${contract}/shares/7`
+        return fetch(address, { method, headers: { authorization }, ...(method === 'GET' ? {} : { body }) })
+      }
+    }
+    const put = await signed('PUT', share)
+    await eventually(async () => (await (await signed('PUT', share))()).status === 201)
+    expect((await put()).status).toBe(201)
+
+    const stored = await everything()
+    expect(stored).toContain('component_storage')
+    for (const form of ['utf8', 'hex', 'base64'] as const)
+      expect(stored).not.toContain(share.toString(form).slice(0, 24))
+
+    await engine.kill()
+    await engine.start()
+    await served([engine], contract)
+    expect([(await put()).status, (await put()).status]).toEqual([401, 401])
+    await send(other, contract, 'SecretSharing', 'registerShared', ['7'])
+    await eventually(async () => (await readSharing(at.chain, contract, 7n, await at.chain.head()))?.uploaded[0])
+    await transact(at, contract, sharingMethods.requestDownload(7n))
+    const got = await eventually(async () => {
+      const again = await signed('GET', Buffer.alloc(0))
+      const answer = await again()
+      return answer.status === 200 && { bytes: Buffer.from(await answer.arrayBuffer()), again }
+    })
+    expect(got.bytes).toEqual(share)
+    expect((await got.again()).status).toBe(401)
+  },
+  STARTS_MS,
+)
