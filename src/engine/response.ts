@@ -16,11 +16,18 @@ const OF_THE_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['content-length', 'date', 'x-request-id'],
 ])
-/** They bind everything at this host, where other contracts are too. */
+/** They bind everything at this host, where other contracts are too; or the engine always says them itself. */
 const OF_THE_HOST = new Set([
+  'x-content-type-options',
   ...['set-cookie', 'clear-site-data', 'strict-transport-security', 'service-worker-allowed', 'alt-svc'],
   ...['public-key-pins', 'expect-ct', 'nel', 'report-to', 'reporting-endpoints', 'origin-agent-cluster'],
 ])
+
+/**
+ * All contracts share the origin of the engine: a page of one must not act as that origin. Browsers hold a page to every policy that
+ * it comes with, so that one of the component can add to this, and take nothing away.
+ */
+const SANDBOXED = ['content-security-policy', 'sandbox'] as const
 
 /** The response in the form of the wire, or why it is none. `cors`: the engine says who may read it. */
 export function toWire(response: HttpResponseData, cors: boolean): WireResponse | string {
@@ -35,6 +42,7 @@ export function toWire(response: HttpResponseData, cors: boolean): WireResponse 
     status,
     headers: [
       ...kept.flatMap(({ name, values }) => values.map((value) => [name.toLowerCase(), value.trim()] as const)),
+      SANDBOXED,
       ...(headerValue(response, 'cache-control') === undefined ? ([['cache-control', 'no-store']] as const) : []),
     ],
     // RFC 9110 sections 15.3.5 and 15.4.5.

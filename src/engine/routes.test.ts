@@ -139,6 +139,28 @@ describe('what goes out', () => {
     expect(headers['x-engine-error']).toBeUndefined()
   })
 
+  it.each([
+    ['nothing', [], 'sandbox'],
+    [
+      'a policy of its own, which adds to it',
+      [header('Content-Security-Policy', "default-src 'self'")],
+      ["default-src 'self'", 'sandbox'],
+    ],
+    [
+      'one that would undo it',
+      [header('content-security-policy', 'sandbox allow-same-origin')],
+      ['sandbox allow-same-origin', 'sandbox'],
+    ],
+    ['that types are to be guessed', [header('X-Content-Type-Options', 'no')], 'sandbox'],
+  ])('is no page of the origin that all contracts share, if the component says %s', async (_, headers, policy) => {
+    const { engine, url } = await answering({ headers: [...headers, header('content-type', 'text/html')] })
+    expect((await engine.app.inject(url)).headers).toMatchObject({
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'content-type': 'text/html',
+    })
+  })
+
   it('leaves out what is not the component’s to say', async () => {
     const names = [
       'X-Engine-Error',
