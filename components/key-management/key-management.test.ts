@@ -1,14 +1,16 @@
 /** Keys of several engines over one chain: made, used, denied, and what goes wrong. */
 import { createPublicKey, randomBytes, verify } from 'node:crypto'
-import { ed25519_FROST as frost } from '@noble/curves/ed25519.js'
+import { ed25519_FROST as frost, x25519 } from '@noble/curves/ed25519.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { keyPackage, type SigningEngine, SigningError, signTogether } from '../../sdk/client/key-management.ts'
+import { answer as answerOf } from '../abi.ts'
 import { toHex } from '../bytes.ts'
 import { localChain } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, type JsonRpc, type Party, party } from '../test/evm.ts'
 import { inProcess } from '../test/in-process.ts'
 import { publishShares } from './contract.ts'
+import { decrypt, encrypt } from './encryption.ts'
 import { readRound1, writeRound1 } from './packages.ts'
 import { http } from './signing.ts'
 import { stateChange } from './state-change.ts'
@@ -83,6 +85,9 @@ describe('key management, without a sandbox', () => {
         return { status, body: text }
       },
     }))
+  /** The shares in a call of `publishShares`. */
+  const list = (payload: Uint8Array): Uint8Array[] =>
+    answerOf(payload.slice(4)).list(1, (items, index) => items.bytes(index))
   const holds = (signature: Uint8Array, publicKey: Uint8Array, signed = message): boolean => {
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') }
     return verify(null, signed, createPublicKey({ key: jwk, format: 'jwk' }), signature)
@@ -207,6 +212,50 @@ describe('key management, without a sandbox', () => {
     for (const each of all.devices)
       expect([...each.storage.keys()].filter((name) => !name.startsWith('HELD'))).toEqual([])
   }, 60_000)
+
+  it.each([
+    ['another number', (share: Uint8Array) => share.with(0, (share[0] ?? 0) ^ 1)],
+    ['a number beyond the order of the group', () => new Uint8Array(32).fill(255)],
+    ['zero', () => new Uint8Array(32)],
+  ])(
+    'fails by name when a share that was encrypted well does not fit its commitments: %s',
+    async (_, wrong) => {
+      const all = await engines()
+      const id = await create(all, 2)
+      await settle(all, 1)
+      const [first, second, third] = all.devices as [Device, Device, Device]
+      await first.stateChange()
+      await second.stateChange()
+      const name = `GENERATIONS/${Buffer.from(String(id)).toString('hex')}`
+      const generation = (of: Device) =>
+        JSON.parse(Buffer.from(of.storage.get(name) ?? []).toString(), revive) as { readonly encryptionKey: Uint8Array }
+      const [own, theirs] = [generation(third).encryptionKey, generation(first).encryptionKey]
+      const chainId = String(Number(await rpc('eth_chainId', [])))
+      const contract = `00${all.contract.address.slice(2).toLowerCase()}`
+      const way = { chainId, contract, key: id, from: 2, to: 0 }
+      // What it would publish, of which one share is changed.
+      third.offline = true
+      await third.stateChange()
+      const right = list(third.sent.at(-1) ?? new Uint8Array())
+      const share = decrypt(right[0] ?? new Uint8Array(), own, x25519.getPublicKey(theirs), way)
+      const changed = encrypt(wrong(share), own, x25519.getPublicKey(theirs), way)
+      await all.contract.sendRaw(third.party, publishShares(id, right.with(0, changed)))
+      third.offline = false
+      await settle(all)
+      expect(await keyOf(all, id)).toMatchObject({
+        status: FAILED,
+        accuser: first.party.address,
+        accused: third.party.address,
+        reason: 'its share does not fit its commitments',
+      })
+      for (const each of all.devices) {
+        expect([...each.storage.keys()].filter((one) => !one.startsWith('HELD'))).toEqual([])
+        const answer = await each.http('POST', `/keys/${id}/commitments`, { as: signer })
+        expect([answer.status, answer.text]).toEqual([409, '{"error":"The key cannot sign: failed"}'])
+      }
+    },
+    60_000,
+  )
 
   it('fails by name when commitments come without a proof', async () => {
     const all = await engines()
