@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keyPackage, type SigningEngine, signTogether } from '../../sdk/client/key-management.ts'
 import { chains } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
-import { type DeployedContract, deploy, party } from '../test/evm.ts'
-import { inRuntime, scriptOf } from '../test/in-runtime.ts'
+import { type DeployedContract, deploy, type Party, party } from '../test/evm.ts'
+import { authorizeOnce, inRuntime, scriptOf } from '../test/in-runtime.ts'
 
 const [owner, signer, stranger] = [party(), party(), party()]
 const message = new TextEncoder().encode('pay 10 to somebody')
@@ -14,6 +14,7 @@ describe.each(chains)('key management in the sandbox on $name', ({ start }) => {
   const stops: (() => Promise<void>)[] = []
   let contract: DeployedContract
   let devices: readonly Device[]
+  let olderProfile: Device
   beforeAll(async () => {
     const chain = await start()
     const { run, authorize, stop } = await inRuntime(await scriptOf('key-management'))
@@ -25,7 +26,9 @@ describe.each(chains)('key management in the sandbox on $name', ({ start }) => {
       componentSha256: new Uint8Array(32),
       componentUri: '',
     })
-    devices = parties.map((one) => device(run, contract, one, authorize))
+    const once = authorizeOnce(String(Number(await chain.rpc('eth_chainId', []))))
+    devices = parties.map((one) => device(run, contract, one, once))
+    olderProfile = device(run, contract, parties[0] as Party, authorize)
   }, 60_000)
   afterAll(() => Promise.all(stops.map((stop) => stop())))
 
@@ -63,6 +66,10 @@ describe.each(chains)('key management in the sandbox on $name', ({ start }) => {
     const first = devices[0] as Device
     expect(await first.http('POST', path, { body, as: signer })).toMatchObject({ status: 409 })
     expect(await first.http('POST', path, { body, as: stranger })).toMatchObject({ status: 401 })
+    for (const what of ['commitments', 'signature-shares']) {
+      const answer = await olderProfile.http('POST', `/keys/1/${what}`, { body, as: signer })
+      expect([answer.status, answer.text]).toEqual([401, '{"error":"Unauthorized: sign by the profile offchain-v2"}'])
+    }
     await expect(signTogether(1n, new TextEncoder().encode('take 10'), key, engines)).rejects.toThrow('does not allow')
     await contract.send(owner, 'setPolicy', { id: 1n, policy_: { ...policy, signers: [] } })
     await expect(signTogether(1n, message, key, engines)).rejects.toThrow('answered 401')

@@ -28,18 +28,22 @@ export function http(request: Request, context: Context): Response {
   if (what === undefined) return refuse(404, 'Invalid URL')
   if (request.method !== 'POST') return refuse(405, 'Invalid method')
   if (!/^(0|[1-9][0-9]{0,38})$/.test(text) || BigInt(text) >= 1n << 128n) return refuse(400, 'Malformed request')
-  const asked = admitted(BigInt(text), context)
+  const asked = admitted(BigInt(text), request, context)
   if ('status' in asked) return asked
   return what === 'commitments' ? commitments(asked, context) : signatureShare(asked, request, context)
 }
 
 /** Whoever the policy of the contract lets ask at this block; or what to answer the others. */
-function admitted(id: bigint, context: Context): Asked | Response {
+function admitted(id: bigint, request: Request, context: Context): Asked | Response {
   const { status } = contract.keyOf(id, context)
   if (status === 'unknown') return refuse(404, 'Unknown key')
   const policy = contract.policyOf(id, context)
   const caller = policy.signers.length > 0 ? context.authenticate(policy.signers) : undefined
   if (caller === undefined) return refuse(401, 'Unauthorized')
+  // The older profile lets a request that was caught on its way be sent again, which would push the caller's nonces out.
+  if (request.header('authorization')?.startsWith('offchain-v2 ') !== true) {
+    return refuse(401, 'Unauthorized: sign by the profile offchain-v2')
+  }
   if (status !== 'active') return refuse(409, `The key cannot sign: ${status}`)
   const now = Math.max(context.now().getTime(), context.block.time.getTime())
   if (policy.notAfter > 0 && now > policy.notAfter) return refuse(403, 'The policy of the key has ended')

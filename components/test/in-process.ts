@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Context, Key, Request, Response } from '../../sdk/component/index.ts'
 import type { Call, Host, Outcome, StorageChange } from '../../src/component/runtime.ts'
-import { headerValue } from '../../src/offchain/http-data.ts'
+import { type HttpRequestData, headerValue } from '../../src/offchain/http-data.ts'
 
 export interface Guest {
   http?(request: Request, context: Context): Response
@@ -132,12 +132,12 @@ function contextOf(
   }
 }
 
-function requestOf(request: { method: string; uri: string; body: Uint8Array }): Request {
+function requestOf(request: HttpRequestData): Request {
   const text = (): string => new TextDecoder().decode(request.body)
   const { method, uri, body } = request
   const path = uri.split('?', 1)[0] ?? ''
   const json = (): unknown => JSON.parse(text())
-  return { method, uri, path, query: {}, header: unsupported, body, text, json }
+  return { method, uri, path, query: {}, header: (name) => headerValue(request, name), body, text, json }
 }
 
 function unsupported(): never {

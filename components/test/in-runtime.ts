@@ -1,7 +1,8 @@
 /** A component run as an engine runs it: its bytes, in the sandbox. */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DEFAULT_LIMITS } from '../../src/component/limits.ts'
+import { requestFields, signRequest } from '../../src/offchain/authentication/offchain-v2.ts'
 import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
 import { readComponent } from '../../src/toolchain/bundle.ts'
 import { startRuntime } from '../../src/toolchain/places.ts'
@@ -26,4 +27,17 @@ function authorize({ method, uri, body, from, engine, contract, now }: Signing):
   const recipient = { engine: `00${engine.slice(2)}`, contract: `00${contract.slice(2).toLowerCase()}` }
   const value = signSecp256k1({ method, uri, body }, recipient, { key: from.key, now })
   return [{ name: 'authorization', values: [value] }]
+}
+
+/** The same by `offchain-v2`, on the chain of that id. */
+export function authorizeOnce(chainId: string): typeof authorize {
+  return ({ method, uri, body, from, engine, contract, now }) => {
+    const chain = { id: chainId, addresses: 'evm' } as const
+    const recipient = { engine: `00${engine.slice(2)}`, contract: `00${contract.slice(2).toLowerCase()}`, chain }
+    const issuedAt = now.getTime()
+    const life = { issuedAt, expiresAt: issuedAt + 60_000, nonce: new Uint8Array(randomBytes(16)) }
+    const fields = requestFields({ method, uri, headers: [], body }, recipient, life)
+    if (fields === undefined) throw new Error('it has several content types')
+    return [{ name: 'authorization', values: [signRequest(fields, 'sha256', from.key)] }]
+  }
 }
