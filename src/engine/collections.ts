@@ -39,7 +39,11 @@ export interface TimerRow {
 
 export type EngineCollections = EncryptionCollections & {
   /** By contract: its fence, of which the version goes up with every change of its storage, outbox or timers. */
-  component_state: { readonly storageBytes: number }
+  component_state: {
+    readonly storageBytes: number
+    /** Transactions that it asked for in a day: counted from 1970, in UTC. */
+    readonly asked?: { readonly day: number; readonly transactions: number }
+  }
   /** By a MAC of contract, bucket and key. `value` in base64; `bytes` is what it counts, its key included. */
   component_storage: { readonly value: string; readonly bytes: number }
   /** In the order in which they were asked for. */

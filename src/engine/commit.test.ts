@@ -198,6 +198,27 @@ describe('a signed request', () => {
 })
 
 describe('quotas', () => {
+  it('are of the transactions that a contract may ask for in a day, whatever is restarted', async () => {
+    const engine = await started(shelf, { settings: { limits: { transactionsPerDay: 3 } } })
+    for (const value of ['1', '2', '3']) expect((await put(engine, value)).statusCode).toBe(201)
+    await engine.rounds()
+    const refused = await put(engine, '4')
+    expect([refused.statusCode, refused.headers['x-engine-error']]).toEqual([500, 'component-trap'])
+    expect(engine.logLines.some((line) => line.includes('"limit":"transactionsPerDay","value":3'))).toBe(true)
+    const metrics = await engine.engine.metrics.registry.metrics()
+    expect(metrics).toContain('vouchsafe_engine_refused_total{limit="transactionsPerDay"} 1')
+    const again = await engine.restart()
+    open.push(again)
+    await again.rounds()
+    expect((await put(again, '5')).statusCode).toBe(500)
+    expect(await get(again)).toBe('3')
+    again.clock.now = new Date(again.clock.now.getTime() + 86_400_000)
+    await again.rounds()
+    expect((await put(again, '6')).statusCode).toBe(201)
+    await again.rounds()
+    expect(new Set(again.chain.submitted.map(({ nonce }) => nonce)).size).toBe(4)
+  })
+
   it('keep the storage of a contract below its limit, and let it shrink', async () => {
     const engine = await started(shelf, { settings: { limits: { storageBytes: 1000 } } })
     expect((await put(engine, 'x'.repeat(900))).statusCode).toBe(201)

@@ -39,6 +39,8 @@ export interface Finished {
 /** `quota` has the name of the limit. */
 export type Committed = 'committed' | 'conflict' | { readonly quota: keyof Limits }
 
+const DAY_MS = 86_400_000
+
 /** Whether a call changes what other calls may read. */
 export function isWriting({ effects, ended }: Pick<Finished, 'effects' | 'ended'>): boolean {
   const { storage, transactions, timers } = effects
@@ -59,9 +61,14 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   if (rows.length > 0 && outbox.count(contract) + rows.length > limits.outboxTransactions) {
     return { quota: 'outboxTransactions' }
   }
-  const batch = [fenceChange(contract, fence, storageBytes), ...spent, ...storage.changes, ...plan.changes, ...rows]
+  const asked = askedToday(fence, rows.length, now())
+  if (rows.length > 0 && asked !== undefined && asked.transactions > limits.transactionsPerDay) {
+    return { quota: 'transactionsPerDay' }
+  }
+  const state = { storageBytes, ...(asked === undefined ? {} : { asked }) }
+  const batch = [fenceChange(contract, fence, state), ...spent, ...storage.changes, ...plan.changes, ...rows]
   if (!(await isCommitted(context, contract, batch))) return 'conflict'
-  fences.set(contract, { version: (fence.version ?? -1) + 1, storageBytes })
+  fences.set(contract, { version: (fence.version ?? -1) + 1, ...state })
   plan.apply()
   outbox.added(contract, rows.length)
   return 'committed'
@@ -94,8 +101,18 @@ async function isCommitted(
   return false
 }
 
-function fenceChange(contract: Address, { version }: Fence, storageBytes: number): Change<EngineCollections> {
-  const value = { storageBytes }
+/** With `more` of them. Undefined when there never was one. */
+function askedToday({ asked }: Fence, more: number, now: Date): Fence['asked'] {
+  if (more === 0) return asked
+  const day = Math.floor(now.getTime() / DAY_MS)
+  return { day, transactions: (asked?.day === day ? asked.transactions : 0) + more }
+}
+
+function fenceChange(
+  contract: Address,
+  { version }: Fence,
+  value: EngineCollections['component_state'],
+): Change<EngineCollections> {
   return version === undefined
     ? { insert: 'component_state', id: contract, value }
     : { update: 'component_state', id: contract, version, value }

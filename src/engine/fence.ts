@@ -3,13 +3,15 @@
  * commit only while it stands. Kept in memory, so that a call which changes nothing asks the database for what it reads alone.
  */
 import type { Address } from '../offchain/address.ts'
-import type { EngineStore } from './collections.ts'
+import type { EngineCollections, EngineStore } from './collections.ts'
 
 export interface Fence {
   /** Undefined: there is no row yet. */
   readonly version: number | undefined
   /** Of all values of the contract, with their keys. */
   readonly storageBytes: number
+  /** Transactions in the last day of UTC in which there was one. Stored, so that a restart begins no other day. */
+  readonly asked?: EngineCollections['component_state']['asked'] | undefined
 }
 
 export interface Fences {
@@ -29,7 +31,7 @@ export function createFences(store: EngineStore): Fences {
       const cached = known.get(contract)
       if (cached !== undefined) return cached
       const row = await store.get('component_state', contract)
-      const read: Fence = { version: row?.version, storageBytes: row?.value.storageBytes ?? 0 }
+      const read: Fence = { version: row?.version, storageBytes: row?.value.storageBytes ?? 0, asked: row?.value.asked }
       // What was set while this was read is newer.
       const current = known.get(contract) ?? read
       known.set(contract, current)

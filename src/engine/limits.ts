@@ -34,6 +34,12 @@ const table = {
   transactions: limit(DEFAULT_LIMITS.transactions, 'Transactions of a call', 0, 1000),
   transactionBytes: limit(DEFAULT_LIMITS.transactionBytes, 'Payload of a transaction'),
   outboxTransactions: limit(1000, 'Transactions of a contract that wait to be included', 1, 100_000),
+  transactionsPerDay: limit(
+    10_000,
+    'Transactions of a contract in a day of UTC, which the engine may have to pay',
+    0,
+    1_000_000_000,
+  ),
   randomBytes: limit(DEFAULT_LIMITS.randomBytes, 'Random bytes of a call', 0),
   storageKeyBytes: limit(DEFAULT_LIMITS.storageKeyBytes, 'Bucket and key of a stored value'),
   storageValueBytes: limit(DEFAULT_LIMITS.storageValueBytes, 'A stored value'),
