@@ -12,9 +12,9 @@ import { keySigner, type RequestSigner } from '../../sdk/client/signers.ts'
 import { readArtifact } from '../../src/bin/chain/artifact.ts'
 import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
+import { buildCommand } from '../support/command.ts'
 import { deployed, type Place, place, send } from '../support/engine-contracts.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
-import { buildCommand } from '../support/command.ts'
 
 const KEYS = join(import.meta.dirname, '..', '..', 'dist', 'components', 'key-management.js')
 const STARTS_MS = 90_000

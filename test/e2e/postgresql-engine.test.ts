@@ -8,9 +8,9 @@ import { readSharing, sharingMethods } from '../../sdk/client/sharing-contract.t
 import { keySigner } from '../../sdk/client/signers.ts'
 import { transact } from '../../src/bin/chain/transactions.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
+import { buildCommand } from '../support/command.ts'
 import { deployed, place, send } from '../support/engine-contracts.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
-import { buildCommand } from '../support/command.ts'
 import { freshUrl, postgresOf } from '../support/store.ts'
 
 const SHARING = join(import.meta.dirname, '..', '..', 'dist', 'components', 'secret-sharing.js')

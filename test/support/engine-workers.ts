@@ -1,7 +1,8 @@
 /** {@link startEngine} with the real runtime in the place of scripted components: worker threads that run what a component's bytes say. */
 import type { RuntimeLimits } from '../../src/component/runtime.ts'
 import { pool } from './components.ts'
-import { startEngine, type TestEngine, type TestEngineOptions, type TestRuntime, testChain } from './engine.ts'
+import { ENGINE, startEngine, type TestEngine, type TestEngineOptions, type TestRuntime } from './engine.ts'
+import { testChain } from './engine-chain.ts'
 import { componentFile } from './engine-contracts.ts'
 
 /** An engine that serves these contracts, all with the component of `source`, in so many workers. */
@@ -14,7 +15,7 @@ export async function servingInWorkers(
   const { bytes, sha256 } = await componentFile(source)
   const runtime = await pool(options.limits, options.workers ?? 3)
   const files = new Map([[sha256, bytes]])
-  const from = { clock, chain: testChain(clock), files, runtime: runtime as TestRuntime } as TestEngine
+  const from = { clock, chain: testChain(clock, ENGINE), files, runtime: runtime as TestRuntime } as TestEngine
   const started = await startEngine({ ...options, from })
   for (const address of contracts) started.chain.set({ address, component: { sha256, uri: '' } })
   await started.rounds()
