@@ -20,7 +20,7 @@ import { measureStartup } from './startup.ts'
 import { measureStatus } from './status.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|callbacks|memory|startup|install|database|profile|all] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|startup|install|database|profile|all] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
