@@ -58,7 +58,7 @@ function globalPart(exported: unknown): Part {
   } catch {
     return 'unknown'
   }
-  // Which of them it is is not to be seen, and to write it may make it another.
+  // There are many, which look alike from here; to write one back may make another of it.
   if (Number.isNaN(value)) return 'unknown'
   try {
     global.value = value

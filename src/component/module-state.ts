@@ -12,10 +12,18 @@ export interface ModuleState {
   readonly tables: number
 }
 
+/** Sections. */
 const GLOBAL = 6
 const EXPORT = 7
 const ELEMENT = 9
 const DATA = 11
+/** What an export is. */
+const TABLE_KIND = 1
+const GLOBAL_KIND = 3
+/** Of element segments alone: such a one is never anywhere. */
+const DECLARATIVE = 3
+const I32_CONST = 0x41
+const END = 0x0b
 const PREFIX = 'engine:'
 /** To look at more than these would cost as much as a new instance. */
 const MOST_GLOBALS = 64
@@ -65,11 +73,6 @@ function areActive(from: ModuleReader | undefined, skipContent: (from: ModuleRea
   return true
 }
 
-/** Of elements alone: they are never anywhere. */
-const DECLARATIVE = 3
-const I32_CONST = 0x41
-const END = 0x0b
-
 /** The same module, which exports its state too. */
 export function withStateExports(
   bytes: Uint8Array,
@@ -88,9 +91,6 @@ export function withStateExports(
   }
   return Buffer.concat(parts)
 }
-
-const TABLE_KIND = 1
-const GLOBAL_KIND = 3
 
 function exportOf(name: string, kind: number, index: number): Uint8Array {
   return Uint8Array.from([...writeU32(name.length), ...Buffer.from(name), kind, ...writeU32(index)])

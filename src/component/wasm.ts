@@ -168,7 +168,7 @@ type Functions = Record<string, (...args: number[]) => unknown>
 function avlOf(running: () => Running, current: () => WebAssembly.Memory, memory: Memory): Functions {
   const ofCall = (name: string) => {
     return (...args: number[]): unknown => {
-      // Not in a start function: what is kept of an instance has no maps.
+      // Traps in the start function: an instance that is kept has nothing of the call that it was made in.
       current()
       const call = running()
       call.maps ??= avlImports(memory, call.hosted.effects)

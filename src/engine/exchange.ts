@@ -165,12 +165,14 @@ function send(
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
   const isUnread = !request.complete && !request.readableEnded && (coding !== undefined || Number(length) > 0)
   const hasBody = request.method !== 'HEAD' && status !== 204 && status !== 304
-  const fields = new Map<string, string | string[]>([['x-request-id', id]])
+  const fields = new Map<string, string | string[]>([
+    ['x-request-id', id],
+    ['x-content-type-options', 'nosniff'],
+  ])
   for (const [name, value] of headers) {
     const before = fields.get(name)
     fields.set(name, before === undefined ? value : [before, value].flat())
   }
-  if (!fields.has('x-content-type-options')) fields.set('x-content-type-options', 'nosniff')
   if (status !== 204 && status !== 304) fields.set('content-length', String(body.length))
   if (isUnread) fields.set('connection', 'close')
   // Not one by one, each of which Node would keep and look at again.

@@ -33,11 +33,6 @@ export interface OutboxContext {
 }
 
 type Row = DueRow<OutboxRow>
-
-const SIGNED_AGAIN = {
-  exhausted: 'the contract needed more gas than it seemed to; it is signed again',
-  lost: 'its nonce was used by another transaction; it is signed again',
-} as const
 type SignedRow = Row & { readonly value: { readonly signed: SignedTransaction } }
 
 /** Signed and not yet included. */
@@ -47,6 +42,10 @@ const FAILURE_KEPT_MS = 30 * 86_400_000
 const MOST_ROWS = 10_000
 /** A transaction that runs out of its estimated gas so often is given up. */
 const MOST_EXHAUSTED = 3
+const SIGNED_AGAIN = {
+  exhausted: 'the contract needed more gas than it seemed to; it is signed again',
+  lost: 'its nonce was used by another transaction; it is signed again',
+} as const
 
 /** What a round knows of the ones before it. */
 interface Known {

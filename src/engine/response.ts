@@ -11,14 +11,13 @@ export interface WireResponse {
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** RFC 9110 section 7.6.1, and the length, which we say ourselves. */
+/** RFC 9110 section 7.6.1, and what the engine says itself of every answer. */
 const OF_THE_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
-  ...['content-length', 'date', 'x-request-id'],
+  ...['content-length', 'date', 'x-request-id', 'x-content-type-options'],
 ])
-/** They bind everything at this host, where other contracts are too; or the engine always says them itself. */
+/** They bind everything at this host, where other contracts are too. */
 const OF_THE_HOST = new Set([
-  'x-content-type-options',
   ...['set-cookie', 'clear-site-data', 'strict-transport-security', 'service-worker-allowed', 'alt-svc'],
   ...['public-key-pins', 'expect-ct', 'nel', 'report-to', 'reporting-endpoints', 'origin-agent-cluster'],
 ])
