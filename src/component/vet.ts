@@ -1,5 +1,6 @@
 /** What a component may be: which imports it may have, how its hooks look, and how large it may be and become. */
 import { hook } from '../offchain/hosted.ts'
+import { importTable } from './import-table.ts'
 import { type FunctionType, type ModuleOutline, PAGE, quoted, readModule, withBounds } from './module.ts'
 import { refuseModule } from './module-reader.ts'
 import { type ModuleState, stateOf, withStateExports } from './module-state.ts'
@@ -19,25 +20,6 @@ export type Vetted =
 
 /** No more elements than a table of functions of a large module has. */
 const MOST_ELEMENTS = 100_000
-
-const type = (parameters: string, results: string): FunctionType => ({ parameters, results })
-
-/** Every function that a module may import, by module and name. */
-export const importTable: Readonly<Record<string, Readonly<Record<string, FunctionType>>>> = {
-  offchain: { call: type('iii', 'I'), result: type('ii', ''), exit: type('ii', '') },
-  pbc: {
-    memmove: type('iii', 'i'),
-    exit: type('ii', ''),
-    avl_new: type('', 'i'),
-    avl_get: type('iiii', 'i'),
-    avl_get_size: type('iii', 'i'),
-    avl_insert: type('iiiii', ''),
-    avl_remove: type('iii', ''),
-    avl_len: type('i', 'i'),
-    avl_get_next: type('iiii', ''),
-    avl_get_next_size: type('iii', 'i'),
-  },
-}
 
 /** Throws a ComponentError, in words for its author, when it cannot be run under these limits. */
 export function vet(component: Component, limits: RuntimeLimits): Vetted {
@@ -82,7 +64,7 @@ function vetImport(module: string, name: string, actual: FunctionType): void {
   }
 }
 
-const HOOK = type('ii', 'I')
+const HOOK: FunctionType = { parameters: 'ii', results: 'I' }
 
 function hooksOf({ functions }: ModuleOutline): string[] {
   const hooks = [...functions].filter(([name]) => isHook(name))

@@ -4,13 +4,13 @@
  */
 import { avlImports, type Memory } from './avl.ts'
 import type { Hosted } from './hosted.ts'
+import { importTable } from './import-table.ts'
 import { type Instance, instantiate } from './instance.ts'
 import type { Program } from './messages.ts'
 import { PAGE } from './module.ts'
 import { HEADERS_BYTES } from './result.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { overLimit, trap } from './trap.ts'
-import { importTable } from './vet.ts'
 
 /** A module, and its instance where one is kept. */
 export interface LoadedModule {

@@ -15,7 +15,7 @@ export async function servingInWorkers(
   const { bytes, sha256 } = await componentFile(source)
   const runtime = await pool(options.limits, options.workers ?? 3)
   const files = new Map([[sha256, bytes]])
-  const from = { clock, chain: testChain(clock, ENGINE), files, runtime: runtime as TestRuntime } as TestEngine
+  const from = { clock, chain: testChain(clock, ENGINE), files, runtime: runtime as TestRuntime }
   const started = await startEngine({ ...options, from })
   for (const address of contracts) started.chain.set({ address, component: { sha256, uri: '' } })
   await started.rounds()

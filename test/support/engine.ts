@@ -168,7 +168,8 @@ export interface TestEngineOptions {
   readonly settings?: Record<string, unknown>
   readonly outbound?: Outbound
   readonly store?: Store<EngineCollections>
-  readonly from?: TestEngine
+  /** What it has in common with another one. */
+  readonly from?: Partial<Pick<TestEngine, 'clock' | 'chain' | 'runtime' | 'files' | 'store'>>
 }
 
 export function engineConfig(settings: Record<string, unknown> = {}): EngineConfig {
