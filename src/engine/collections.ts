@@ -41,7 +41,7 @@ export type EngineCollections = EncryptionCollections & {
   /** By contract: its fence, of which the version goes up with every change of its storage, outbox or timers. */
   component_state: {
     readonly storageBytes: number
-    /** Transactions that it asked for in a day: counted from 1970, in UTC. */
+    /** Transactions that it asked for in a day of UTC; days are counted from 1970. */
     readonly asked?: { readonly day: number; readonly transactions: number }
   }
   /** By a MAC of contract, bucket and key. `value` in base64; `bytes` is what it counts, its key included. */

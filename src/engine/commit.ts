@@ -62,7 +62,7 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
     return { quota: 'outboxTransactions' }
   }
   const asked = askedToday(fence, rows.length, now())
-  if (rows.length > 0 && asked !== undefined && asked.transactions > limits.transactionsPerDay) {
+  if (rows.length > 0 && (asked?.transactions ?? 0) > limits.transactionsPerDay) {
     return { quota: 'transactionsPerDay' }
   }
   const state = { storageBytes, ...(asked === undefined ? {} : { asked }) }
