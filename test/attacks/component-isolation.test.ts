@@ -22,8 +22,8 @@ const is = (value: string, expected: number, type = 'i32'): string =>
 const table = '(type $f (func (result i32))) (func $one (type $f) (i32.const 1)) (func $two (type $f) (i32.const 2))'
 const called = (index: number, of = ''): string => `(call_indirect ${of} (type $f) (i32.const ${index}))`
 
-/** What each has at its outside, what it finds and does in a call, and whether its instance is kept. */
-const rows: [name: string, more: string, body: string, isKept: boolean][] = [
+/** What each has at its outside, what it finds and does in a call, and whether its state can be listed. */
+const rows: [name: string, more: string, body: string, isListed: boolean][] = [
   [
     'its memory, over its data',
     '(data (i32.const 100) "\\05\\00\\00\\00")',
@@ -161,9 +161,9 @@ const make = (more: string, body: string): Promise<Component> =>
 describe('a module that leaves something for its next call', () => {
   const run = (component: Component, over: Partial<Call> = stateChange) => runtime.run(call(component, over), noHost)
 
-  it.each(rows)('in %s does not find it there', async (_name, more, body, isKept) => {
+  it.each(rows)('in %s does not find it there', async (_name, more, body, isListed) => {
     const made = await make(more, body)
-    expect((vet(made, LIMITS) as { state?: object }).state !== undefined).toBe(isKept)
+    expect((vet(made, LIMITS) as { state?: object }).state !== undefined).toBe(isListed)
     for (let round = 0; round < 4; round += 1) expect(await run(made)).toMatchObject({ kind: 'done' })
   })
 
