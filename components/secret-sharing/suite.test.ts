@@ -348,6 +348,19 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(await heard([...(await put(1)), next as bigint])).toEqual([true, true])
   })
 
+  it('tells the contract when the same share is uploaded again, a minute after the timer was lost', async () => {
+    await quiet(36)
+    const { id, uri, shares } = await registered()
+    const upload = () => one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    await upload()
+    await upload()
+    expect(one().sent).toHaveLength(0)
+    one().ahead += RESEND + 1000
+    expect(await upload()).toMatchObject({ status: 201 })
+    expect(one().sent).toHaveLength(1)
+    expect(await heard([id])).toEqual([true])
+  })
+
   it('tells the contract once more, a minute after a transaction was lost, of what it has not heard since', async () => {
     await quiet(40)
     one().offline = true

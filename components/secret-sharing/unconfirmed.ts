@@ -35,11 +35,12 @@ interface Batch {
 export function announce(id: bigint, context: Context): void {
   const own = toBytes(id, 16)
   const now = context.now().getTime()
-  const { ids, at } = batchAt(COLLECTED, context) ?? { ids: [], at: now }
-  if (ids.some((each) => equal(each, own))) return
-  setBatch(COLLECTED, { ids: [...ids, own], at }, context)
-  if (ids.length + 1 >= MOST_TOGETHER || at <= now - RESEND_MS) announceCollected(context)
-  else if (ids.length === 0) context.timers.schedule(COLLECTED_TIMER, COLLECTED_MS)
+  const { ids: before, at } = batchAt(COLLECTED, context) ?? { ids: [], at: now }
+  const ids = before.some((each) => equal(each, own)) ? before : [...before, own]
+  if (ids !== before) setBatch(COLLECTED, { ids, at }, context)
+  // A timer that has failed too often is given up.
+  if (ids.length >= MOST_TOGETHER || at <= now - RESEND_MS) announceCollected(context)
+  else if (before.length === 0) context.timers.schedule(COLLECTED_TIMER, COLLECTED_MS)
 }
 
 /** Tells the contract of what was collected, and remembers to see whether it heard. */

@@ -33,12 +33,14 @@ export function announce(id: Id, contract: Uint8Array): void {
   const time = now()
   const stored = batchAt(collectedKey())
   const collected = stored ? stored : new Batch(new Uint8Array(0), time)
-  if (collected.has(id)) return
   const before = collected.ids.length
-  const ids = new Uint8Array(before + ID)
-  ids.set(collected.ids)
-  ids.set(id, before)
-  setBatch(collectedKey(), ids, collected.at)
+  let ids = collected.ids
+  if (!collected.has(id)) {
+    ids = new Uint8Array(before + ID)
+    ids.set(collected.ids)
+    ids.set(id, before)
+    setBatch(collectedKey(), ids, collected.at)
+  }
   if (ids.length / ID >= MOST_TOGETHER || collected.at <= time - RESEND_MS) announceCollected(contract)
   else if (before == 0) schedule(COLLECTED_TIMER, COLLECTED_MS)
 }
