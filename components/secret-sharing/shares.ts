@@ -7,9 +7,8 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import type { Context, Request, Response } from 'vouchsafe/component'
 import { equal } from '../bytes.ts'
 import { deletionQueue, registerDeleted, type Sharing, sharingOf } from './contract.ts'
-import { announce, announceAgain, toBytes } from './unconfirmed.ts'
+import { announce, announceAgain, SHARES, toBytes } from './unconfirmed.ts'
 
-const BUCKET = 'SHARES'
 /** A share begins with as many random bytes as nobody can guess. */
 const SMALLEST_SHARE = 32
 /** Of one run: an engine sends so many transactions at most, and leaves the rest for the next. */
@@ -34,7 +33,7 @@ export function stateChange(context: Context): void {
   for (const id of deletionQueue(context)) {
     if (sent === DELETED_AT_ONCE) break
     if (sharingOf(id, context)?.uploaded !== true) continue
-    context.storage(BUCKET).delete(key(id))
+    context.storage(SHARES).delete(key(id))
     registerDeleted(id, context)
     sent++
   }
@@ -50,12 +49,12 @@ export function parseId(text: string): bigint | undefined {
 
 function upload(id: bigint, sharing: Sharing, share: Uint8Array, context: Context): Response {
   if (share.length < SMALLEST_SHARE) return error(400, 'Malformed request')
-  const stored = context.storage(BUCKET).get(key(id))
+  const stored = context.storage(SHARES).get(key(id))
   if (stored && !equal(stored, share)) return error(409, 'Already stored')
   if (!equal(sha256(share), sharing.commitment)) {
     return error(401, "User uploaded data doesn't match commitment")
   }
-  if (!stored) context.storage(BUCKET).set(key(id), share)
+  if (!stored) context.storage(SHARES).set(key(id), share)
   if (!sharing.uploaded) announce(id, context)
   return { status: 201 }
 }
@@ -66,7 +65,7 @@ function download(id: bigint, sharing: Sharing, context: Context): Response {
   if (now > sharing.downloadDeadline) {
     return error(400, 'Download not requested, or download deadline has been passed')
   }
-  const share = context.storage(BUCKET).get(key(id))
+  const share = context.storage(SHARES).get(key(id))
   if (share === undefined) return error(404, 'Unknown sharing')
   return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: share }
 }

@@ -384,6 +384,20 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect([...one().storage.keys()].filter((name) => name.startsWith('UNCONFIRMED/'))).toHaveLength(1)
   })
 
+  it('does not say that it holds a share of a sharing that was deleted and registered anew within a minute', async () => {
+    await quiet(42)
+    const { id } = await uploaded()
+    expect(one().timers.has(RESEND_TIMER)).toBe(true)
+    await contract.send(owner, 'deleteSharing', id)
+    for (const each of devices) await each.stateChange()
+    await registered([share(), share(), share()], id)
+    one().ahead += RESEND + 1000
+    await one().timer(RESEND_TIMER)
+    expect(await heard([id])).toEqual([false])
+    expect(one().timers.has(RESEND_TIMER)).toBe(false)
+    expect(one().failed).toEqual([])
+  })
+
   it('looks after many lost transactions a few at a time, and all of them in the end', async () => {
     await quiet(50)
     one().offline = true
@@ -423,6 +437,7 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     entry.writeBigUInt64BE(BigInt(Date.now()), 16)
     const stored = one().storage
     stored.set(`UNCONFIRMED/${Buffer.from(place).toString('hex')}`, new Uint8Array(entry))
+    stored.set(`SHARES/${id.toString(16).padStart(32, '0')}`, share())
     stored.set(`UNCONFIRMED/${Buffer.from('ends').toString('hex')}`, ends)
     await one().stateChange()
     expect(await heard([id])).toEqual([true])

@@ -22,6 +22,8 @@ export const RESEND_TIMER = 1
 const LOOKED_AT = 7
 
 const BUCKET = 'UNCONFIRMED'
+/** Where shares are stored, each under the 16 bytes of its id. */
+export const SHARES = 'SHARES'
 const ENDS = 'ends'
 const COLLECTED = 'new'
 
@@ -48,8 +50,10 @@ export function announceCollected(context: Context): void {
   const collected = batchAt(COLLECTED, context)
   if (collected === undefined) return
   context.storage(BUCKET).delete(COLLECTED)
+  const ids = heldOf(collected.ids, context)
+  if (ids.length === 0) return
   const { head, tail } = ends(context)
-  tell(collected.ids, tail, context)
+  tell(ids, tail, context)
   setEnds(head, tail + 1n, context)
   if (head === tail) context.timers.schedule(RESEND_TIMER, RESEND_MS)
 }
@@ -66,12 +70,17 @@ export function announceAgain(context: Context): void {
     const { ids, at } = sentAt(head, context)
     if (at > latest) break
     context.storage(BUCKET).delete(key(head++))
-    const missing = awaited(ids, context)
+    const missing = heldOf(awaited(ids, context), context)
     if (missing.length > 0) tell(missing, tail++, context)
   }
   setEnds(head, tail, context)
   const more = head < queue.tail && sentAt(head, context).at <= latest
   if (head < tail) context.timers.schedule(RESEND_TIMER, more ? 0 : RESEND_MS)
+}
+
+/** An id may have been deleted since, and registered anew: then this engine holds nothing under it. */
+function heldOf(ids: readonly Uint8Array[], context: Context): readonly Uint8Array[] {
+  return ids.filter((id) => context.storage(SHARES).get(id) !== undefined)
 }
 
 function tell(ids: readonly Uint8Array[], at: bigint, context: Context): void {

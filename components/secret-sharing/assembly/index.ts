@@ -2,10 +2,9 @@
 import { deletionQueue, equal, Id, registerDeleted, Sharing, sharingOf } from './contract'
 import { blockTime, input, isSignedBy, loadValue, now, output, Reader, storeValue, Writer } from './host'
 import { sha256 } from './sha256'
-import { announce, announceAgain, announceCollected } from './unconfirmed'
+import { announce, announceAgain, announceCollected, SHARES } from './unconfirmed'
 
 const HTTP_RESPONSE: u8 = 0x22
-const BUCKET = 'SHARES'
 const SMALLEST_SHARE: i32 = 32
 const DELETED_AT_ONCE: i32 = 8
 const PATH = '/shares/'
@@ -26,7 +25,7 @@ export function off_chain_on_state_change(ptr: i32, len: i32): i64 {
   for (let i = 0; i < queue.length && sent < DELETED_AT_ONCE; i++) {
     const sharing = sharingOf(queue[i], engine)
     if (!sharing || !sharing.uploaded) continue
-    storeValue(BUCKET, queue[i], null)
+    storeValue(SHARES, queue[i], null)
     registerDeleted(queue[i], contract)
     sent++
   }
@@ -61,12 +60,12 @@ function http(from: Reader, contract: Uint8Array, engine: Uint8Array): Uint8Arra
 
 function upload(id: Id, sharing: Sharing, share: Uint8Array, contract: Uint8Array): Uint8Array {
   if (share.length < SMALLEST_SHARE) return error(400, 'Malformed request')
-  const stored = loadValue(BUCKET, id)
+  const stored = loadValue(SHARES, id)
   if (stored && !equal(stored, share)) return error(409, 'Already stored')
   if (!equal(sha256(share), sharing.commitment)) {
     return error(401, "User uploaded data doesn't match commitment")
   }
-  if (!stored) storeValue(BUCKET, id, share)
+  if (!stored) storeValue(SHARES, id, share)
   if (!sharing.uploaded) announce(id, contract)
   return response(201, null, new Uint8Array(0))
 }
@@ -75,7 +74,7 @@ function download(id: Id, sharing: Sharing): Uint8Array {
   if (max(now(), blockTime()) > sharing.downloadDeadline) {
     return error(400, 'Download not requested, or download deadline has been passed')
   }
-  const share = loadValue(BUCKET, id)
+  const share = loadValue(SHARES, id)
   if (!share) return error(404, 'Unknown sharing')
   return response(200, 'application/octet-stream', share)
 }

@@ -11,6 +11,8 @@ const RESEND_TIMER: i32 = 1
 const LOOKED_AT: i32 = 7
 
 const BUCKET = 'UNCONFIRMED'
+/** Where shares are stored. */
+export const SHARES: string = 'SHARES'
 const ID: i32 = 16
 
 let head: u64 = 0
@@ -49,9 +51,11 @@ export function announceCollected(contract: Uint8Array): void {
   const collected = batchAt(collectedKey())
   if (!collected) return
   storeValue(BUCKET, collectedKey(), null)
+  const ids = heldOf(collected.ids)
+  if (ids.length == 0) return
   readEnds()
   const wasEmpty = head == tail
-  tell(collected.ids, contract)
+  tell(ids, contract)
   writeEnds()
   if (wasEmpty) schedule(RESEND_TIMER, RESEND_MS)
 }
@@ -67,12 +71,25 @@ export function announceAgain(contract: Uint8Array, engine: Uint8Array): void {
     const batch = sentAt(head)
     if (batch.at > latest) break
     storeValue(BUCKET, key(head++), null)
-    const missing = awaited(engine, batch.ids)
+    const missing = heldOf(awaited(engine, batch.ids))
     if (missing.length > 0) tell(missing, contract)
   }
   writeEnds()
   const more = head < end && sentAt(head).at <= latest
   if (head < tail) schedule(RESEND_TIMER, more ? 0 : RESEND_MS)
+}
+
+/** An id may have been deleted since, and registered anew: then this engine holds nothing under it. */
+function heldOf(ids: Uint8Array): Uint8Array {
+  const held = new Uint8Array(ids.length)
+  let end = 0
+  for (let at = 0; at < ids.length; at += ID) {
+    const id = ids.subarray(at, at + ID)
+    if (!loadValue(SHARES, id)) continue
+    held.set(id, end)
+    end += ID
+  }
+  return held.subarray(0, end)
 }
 
 function tell(ids: Uint8Array, contract: Uint8Array): void {
