@@ -219,6 +219,45 @@ describe('quotas', () => {
     expect(new Set(again.chain.submitted.map(({ nonce }) => nonce)).size).toBe(4)
   })
 
+  it('of transactions in a day give up no timer and no change of state: they come on the next', async () => {
+    const changes: number[] = []
+    const engine = await started(
+      {
+        http: (hands) => {
+          hands.transact('first')
+          hands.timer(1, 0)
+          return Promise.resolve({ status: 201 })
+        },
+        stateChange: (hands) => {
+          changes.push(hands.call.block.number)
+          if (changes.length > 1) hands.transact('changed')
+          return Promise.resolve()
+        },
+        timer: (hands) => {
+          hands.transact('timer')
+          return Promise.resolve()
+        },
+      },
+      { settings: { limits: { transactionsPerDay: 1 } } },
+    )
+    expect((await put(engine, '')).statusCode).toBe(201)
+    engine.chain.mine([CONTRACT])
+    const before = changes.length
+    const nonces = () => new Set(engine.chain.submitted.map(({ nonce }) => nonce)).size
+    for (let tries = 0; tries < 20; tries++) {
+      engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
+      await engine.rounds(1)
+    }
+    expect(changes).toHaveLength(before + 1)
+    expect(nonces()).toBe(1)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 86_400_000)
+    await engine.rounds()
+    expect(changes).toHaveLength(before + 2)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 86_400_000)
+    await engine.rounds()
+    expect(nonces()).toBe(3)
+  })
+
   it('keep the storage of a contract below its limit, and let it shrink', async () => {
     const engine = await started(shelf, { settings: { limits: { storageBytes: 1000 } } })
     expect((await put(engine, 'x'.repeat(900))).statusCode).toBe(201)

@@ -101,10 +101,19 @@ async function isCommitted(
   return false
 }
 
+function dayOf(at: Date): number {
+  return Math.floor(at.getTime() / DAY_MS)
+}
+
+/** When `transactionsPerDay` begins anew. */
+export function nextDay(now: Date): Date {
+  return new Date((dayOf(now) + 1) * DAY_MS)
+}
+
 /** With `more` of them. Undefined when there never was one. */
 function askedToday({ asked }: Fence, more: number, now: Date): Fence['asked'] {
   if (more === 0) return asked
-  const day = Math.floor(now.getTime() / DAY_MS)
+  const day = dayOf(now)
   return { day, transactions: (asked?.day === day ? asked.transactions : 0) + more }
 }
 

@@ -5,7 +5,7 @@
 import type { Block } from '../chain/chain.ts'
 import type { Effects, Hook, Outcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
-import { type Committed, commitCall, isWriting, type Seen } from './commit.ts'
+import { type Committed, commitCall, isWriting, nextDay, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, Entry } from './contract-entry.ts'
 import type { Fence } from './fence.ts'
@@ -33,7 +33,9 @@ export type Performed =
       readonly effects: Effects
       readonly block: Block
     }
-  | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'quota' | 'overloaded' | 'unavailable' }
+  /** `until`: sooner it would meet the limit again. */
+  | { readonly kind: 'quota'; readonly until: Date | undefined }
+  | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'overloaded' | 'unavailable' }
 
 const MOST_RUNS = 10
 const NEVER_WRITTEN = -1
@@ -95,13 +97,13 @@ function wireOf(
 }
 
 function refusedBy(
-  { metrics, log, limits }: EngineContext,
+  { metrics, log, limits, now }: EngineContext,
   { contract: { address } }: CallTarget,
   { quota }: Exclude<Committed, string>,
 ): Performed {
   metrics.refused.inc({ limit: quota })
   log.warn({ event: 'quota', contract: address, limit: quota, value: limits[quota] }, 'nothing was kept')
-  return { kind: 'quota' }
+  return { kind: 'quota', until: quota === 'transactionsPerDay' ? nextDay(now()) : undefined }
 }
 
 interface Run {

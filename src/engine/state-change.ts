@@ -23,7 +23,9 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
     const performed = await perform(context, entry, () => targetOf(context, entry), asked)
     if (performed.kind === 'done') Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
     else if (performed.kind === 'unavailable') hook.pending = true
-    else retryHook(context, entry)
+    else if (performed.kind === 'quota' && performed.until !== undefined) {
+      Object.assign(hook, { pending: true, notBefore: performed.until.getTime() })
+    } else retryHook(context, entry)
   } catch (error) {
     retryHook(context, entry)
     throw error

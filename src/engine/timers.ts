@@ -16,11 +16,14 @@ export async function runTimer(context: EngineContext, entry: Entry, id: number)
   const ended = { id, row: over(row, 'done', now()) }
   const performed = await perform(context, entry, target, { hook, mode: 'serial', ended })
   if (performed.kind === 'done' || performed.kind === 'unavailable') return
-  const attempts = row.attempts + 1
+  const until = performed.kind === 'quota' ? performed.until : undefined
+  const attempts = row.attempts + (until === undefined ? 1 : 0)
   const next =
-    attempts < MOST_ATTEMPTS
-      ? { ...row, attempts, at: now().getTime() + backOff(attempts) }
-      : over({ ...row, attempts }, 'failed', now())
+    until !== undefined
+      ? { ...row, at: until.getTime() }
+      : attempts < MOST_ATTEMPTS
+        ? { ...row, attempts, at: now().getTime() + backOff(attempts) }
+        : over({ ...row, attempts }, 'failed', now())
   if (timers.get(entry.address, id) !== row) return
   const plan = timers.plan(entry.address, [], now(), { id, row: next })
   if ((await context.store.commit(plan.changes)) === undefined) plan.apply()
