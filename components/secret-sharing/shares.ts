@@ -55,7 +55,7 @@ function upload(id: bigint, sharing: Sharing, share: Uint8Array, context: Contex
     return error(401, "User uploaded data doesn't match commitment")
   }
   if (!stored) context.storage(SHARES).set(key(id), share)
-  if (!sharing.uploaded) announce(id, context)
+  if (!sharing.uploaded) announce(id, stored !== undefined, context)
   return { status: 201 }
 }
 

@@ -211,13 +211,21 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(one().sent).toHaveLength(1)
   })
 
-  it('tells the contract again when a repeated upload finds that it does not know', async () => {
+  it('tells the contract again when a repeated upload finds that it does not know: a minute later, and no sooner', async () => {
     const { uri, shares, id } = await registered()
+    const again = () => one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
     one().offline = true
-    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    await again()
     await one().timer(COLLECTED_TIMER)
     one().offline = false
-    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    const told = one().sent.length
+    for (let times = 0; times < 3; times++) {
+      expect(await again()).toMatchObject({ status: 201 })
+      expect(one().timers.has(COLLECTED_TIMER)).toBe(false)
+    }
+    expect(one().sent).toHaveLength(told)
+    one().ahead += RESEND + 1000
+    await again()
     await one().timer(COLLECTED_TIMER)
     expect((await stateOf(id)).uploaded).toEqual([true, false, false])
   })

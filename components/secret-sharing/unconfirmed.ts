@@ -20,6 +20,8 @@ export const RESEND_MS = 60_000
 export const RESEND_TIMER = 1
 /** Of one run: for how many transactions it is looked. With the deletions of a run they are no more than an engine sends at once. */
 const LOOKED_AT = 7
+/** For how many transactions a repeated upload looks back. */
+const LOOKED_BACK = 64n
 
 const BUCKET = 'UNCONFIRMED'
 /** Where shares are stored, each under the 16 bytes of its id. */
@@ -33,9 +35,11 @@ interface Batch {
   readonly at: number
 }
 
-/** Has the contract told of a share, shortly. */
-export function announce(id: bigint, context: Context): void {
+/** Has the contract told of a share, shortly; of one that was stored before, unless it was told within the last minute. */
+export function announce(id: bigint, wasStored: boolean, context: Context): void {
   const own = toBytes(id, 16)
+  // Every telling costs the engine a transaction, and an owner may repeat an upload as often as he likes.
+  if (wasStored && wasToldLately(own, context)) return
   const now = context.now().getTime()
   const { ids: before, at } = batchAt(COLLECTED, context) ?? { ids: [], at: now }
   const ids = before.some((each) => equal(each, own)) ? before : [...before, own]
@@ -81,6 +85,17 @@ export function announceAgain(context: Context): void {
 /** An id may have been deleted since, and registered anew: then this engine holds nothing under it. */
 function heldOf(ids: readonly Uint8Array[], context: Context): readonly Uint8Array[] {
   return ids.filter((id) => context.storage(SHARES).get(id) !== undefined)
+}
+
+function wasToldLately(id: Uint8Array, context: Context): boolean {
+  const earliest = context.now().getTime() - RESEND_MS
+  const { head, tail } = ends(context)
+  for (let at = tail; at > head && tail - at < LOOKED_BACK; at--) {
+    const batch = sentAt(at - 1n, context)
+    if (batch.at <= earliest) return false
+    if (batch.ids.some((each) => equal(each, id))) return true
+  }
+  return false
 }
 
 function tell(ids: readonly Uint8Array[], at: bigint, context: Context): void {

@@ -66,7 +66,7 @@ function upload(id: Id, sharing: Sharing, share: Uint8Array, contract: Uint8Arra
     return error(401, "User uploaded data doesn't match commitment")
   }
   if (!stored) storeValue(SHARES, id, share)
-  if (!sharing.uploaded) announce(id, contract)
+  if (!sharing.uploaded) announce(id, stored != null, contract)
   return response(201, null, new Uint8Array(0))
 }
 

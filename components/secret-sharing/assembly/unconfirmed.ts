@@ -9,6 +9,7 @@ const MOST_TOGETHER: i32 = 64
 const RESEND_MS: u64 = 60_000
 const RESEND_TIMER: i32 = 1
 const LOOKED_AT: i32 = 7
+const LOOKED_BACK: i32 = 64
 
 const BUCKET = 'UNCONFIRMED'
 /** Where shares are stored. */
@@ -31,7 +32,8 @@ class Batch {
   }
 }
 
-export function announce(id: Id, contract: Uint8Array): void {
+export function announce(id: Id, wasStored: bool, contract: Uint8Array): void {
+  if (wasStored && wasToldLately(id)) return
   const time = now()
   const stored = batchAt(collectedKey())
   const collected = stored ? stored : new Batch(new Uint8Array(0), time)
@@ -90,6 +92,18 @@ function heldOf(ids: Uint8Array): Uint8Array {
     end += ID
   }
   return held.subarray(0, end)
+}
+
+function wasToldLately(id: Id): bool {
+  const earliest = now() - RESEND_MS
+  readEnds()
+  let at = tail
+  for (let looked = 0; at > head && looked < LOOKED_BACK; looked++) {
+    const batch = sentAt(--at)
+    if (batch.at <= earliest) return false
+    if (batch.has(id)) return true
+  }
+  return false
 }
 
 function tell(ids: Uint8Array, contract: Uint8Array): void {
