@@ -48,6 +48,11 @@ await build({
   plugins: [engineApart],
 })
 await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
+await build({
+  ...shared,
+  entryPoints: ['src/bin/chain/local-chain-worker.ts'],
+  outfile: 'dist/local-chain-worker.cjs',
+})
 await buildWorker(join(root, 'dist'))
 await buildSdk(join(root, 'dist', 'sdk'))
 buildComponents()

@@ -3,12 +3,22 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
+import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
 import { describeChain } from '../../src/chain/chain.contract.ts'
 import { chainIdOf } from '../../src/chain/evm/evm.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { componentDirectory } from '../../src/toolchain/places.ts'
+import { buildCommand } from '../support/command.ts'
 
 describeChain('a local chain', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   const rpc = await localJsonRpc(blockFiles(directory), () => new Date())
+  return { rpc, id: await chainIdOf(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
+})
+
+describeChain('a local chain in a thread of its own', async () => {
+  buildCommand()
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
+  const rpc = await openLocalChain(directory, join(componentDirectory(), 'local-chain-worker.cjs'))
   return { rpc, id: await chainIdOf(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
 })

@@ -4,7 +4,17 @@
  * at most: there is no half of a block, and no two of the same number.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { BlockFiles } from '../../chain/local/files.ts'
 import { makeDirectory } from '../directory.ts'
@@ -36,6 +46,8 @@ function nameOf(number: number): string {
 }
 
 function readIfThere(path: string): Buffer | undefined {
+  // Most often it is not: to find that out costs less than an error.
+  if (!existsSync(path)) return undefined
   try {
     return readFileSync(path)
   } catch (error) {

@@ -4,14 +4,14 @@ import type { Chain } from '../../chain/chain.ts'
 import { chainIdOf, evmChain } from '../../chain/evm/evm.ts'
 import type { JsonRpc } from '../../chain/json-rpc.ts'
 import { deployedContracts } from '../../chain/local/deployed.ts'
-import { localJsonRpc } from '../../chain/local/local.ts'
 import { partisiaChain } from '../../chain/partisia/partisia.ts'
 import { partisiaReader } from '../../chain/partisia/reader.ts'
 import type { EngineConfig } from '../../engine/config.ts'
-import { blockFiles } from '../chain/block-files.ts'
+import { componentDirectory } from '../../toolchain/places.ts'
 import { jsonHttp } from '../chain/json-http.ts'
 import { httpJsonRpc } from '../chain/json-rpc-http.ts'
-import { now, outbound } from '../effects.ts'
+import { openLocalChain } from '../chain/local-chain.ts'
+import { outbound } from '../effects.ts'
 
 type Named = Pick<EngineConfig, 'chain' | 'contractFilter' | 'components'>
 
@@ -53,7 +53,8 @@ function cannotSay(setting: string, error: unknown): never {
 }
 
 async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): Promise<JsonRpc> {
-  return chain.type === 'evm' ? httpJsonRpc(chain.rpcUrl, outbound) : localJsonRpc(blockFiles(chain.directory), now)
+  if (chain.type === 'evm') return httpJsonRpc(chain.rpcUrl, outbound)
+  return openLocalChain(chain.directory, join(componentDirectory(), 'local-chain-worker.cjs'))
 }
 
 async function idOf(rpc: JsonRpc): Promise<string> {
