@@ -5,6 +5,7 @@ import { revertReason } from '../evm/revert.ts'
 import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message, type Result } from './execute.ts'
+import { tellsGas } from './gas-opcodes.ts'
 import type { Ledger } from './ledger.ts'
 import { addressText, entryAt } from './params.ts'
 import { viewOf } from './state.ts'
@@ -19,15 +20,31 @@ export async function called(ledger: Ledger, call: unknown, tag: unknown): Promi
   return returned
 }
 
+/** What SSTORE must find, whatever it takes (EIP-2200). */
+const SSTORE_SENTRY = 2300n
+
 /** Enough gas, and not much more than enough: a call may pass on 63 of 64 parts only (EIP-150), and is paid back at its end. */
 export async function estimated(ledger: Ledger, call: unknown, tag: unknown): Promise<bigint> {
   const message = messageOf(call)
   const { gasTaken } = await succeeded(ledger, message, tag)
+  const code = message.to === undefined ? message.input : codeAt(ledger, message.to, tag)
+  if (code.length === 0) return gasTaken
+  if (!tellsGas(code)) return least(gasTaken + SSTORE_SENTRY, message.gasLimit)
   for (let gasLimit = gasTaken; gasLimit < message.gasLimit; gasLimit += gasLimit / 32n + 1n) {
     const { failure } = await ran(ledger, { ...message, gasLimit }, tag)
     if (failure === undefined) return gasLimit
   }
   return message.gasLimit
+}
+
+function least(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
+}
+
+const NO_CODE = new Uint8Array()
+
+function codeAt(ledger: Ledger, address: string, tag: unknown): Uint8Array {
+  return ledger.state.code.at(address, entryAt(ledger, tag).block.number) ?? NO_CODE
 }
 
 async function succeeded(ledger: Ledger, message: Message, tag: unknown): Promise<Result> {

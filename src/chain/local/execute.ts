@@ -56,7 +56,7 @@ export interface Machine {
 export async function createMachine(chainId: bigint): Promise<Machine> {
   const running: { view?: View; around?: Surroundings } = {}
   const evm = await createEVM({
-    common: new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun }),
+    common: new Rules({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun }),
     // Stands for that of the view which is run on.
     stateManager: new Proxy({} as StateManagerInterface, {
       get: (_, name) => Reflect.get(running.view?.manager ?? {}, name) as unknown,
@@ -82,6 +82,19 @@ export async function createMachine(chainId: bigint): Promise<Machine> {
         evm.transientStorage.clear()
         return run(evm, view, { message, around })
       }),
+  }
+}
+
+/** The machine asks for them with each instruction, and they never change. */
+class Rules extends Common {
+  readonly #asked = new Map<number, boolean>()
+
+  override isActivatedEIP(eip: number): boolean {
+    const known = this.#asked.get(eip)
+    if (known !== undefined) return known
+    const isActivated = super.isActivatedEIP(eip)
+    this.#asked.set(eip, isActivated)
+    return isActivated
   }
 }
 
