@@ -1,5 +1,9 @@
 /** Signed transactions as they come to a local chain. */
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { hexToBytes } from '@noble/hashes/utils.js'
 import { Transaction } from 'micro-eth-signer'
+import { evmAddress } from '../../offchain/address.ts'
+import { accountOf, recover } from '../../offchain/authentication/recover.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message } from './execute.ts'
 
@@ -44,8 +48,27 @@ export function readTransaction(raw: string): ReadTransaction {
       input: Buffer.from(fields.data.replace(/^0x/, ''), 'hex'),
       gasLimit: fields.gasLimit,
     },
-    sender: () => orRefused(() => transaction.sender.toLowerCase()),
+    sender: () => senderOf(transaction),
   }
+}
+
+/** A signature with the higher s is none (EIP-2). */
+function senderOf(transaction: ReturnType<typeof Transaction.fromHex>): string {
+  const {
+    r = 0n,
+    s = 0n,
+    yParity,
+  } = transaction.raw as { readonly r?: bigint; readonly s?: bigint; readonly yParity?: number }
+  const compact = hexToBytes(`${word(r)}${word(s)}`)
+  const key = recover(keccak_256(transaction.toBytes({ includeSignature: false })), {
+    compact,
+    recovery: yParity === 1 ? 1 : 0,
+  })
+  return key === undefined ? refused('invalid transaction: nobody signed it') : evmAddress(accountOf(key, 'evm'))
+}
+
+function word(value: bigint): string {
+  return value.toString(16).padStart(64, '0')
 }
 
 function orRefused<T>(read: () => T): T {
