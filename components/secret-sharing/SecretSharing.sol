@@ -8,26 +8,50 @@ import {EngineList} from "../EngineList.sol";
 /// No share is ever on the chain: owners bring them to the engines over HTTP, and fetch them there.
 ///
 /// The life of a sharing: registerSharing by the owner; registerShared or registerAllShared by each engine that holds its share;
-/// requestDownload by the owner, as often as needed; deleteSharing by the owner; registerDeleted by each engine, the
-/// last of which removes it. Its id may be used again then.
+/// requestDownload by the owner, as often as needed; deleteSharing by the owner; registerDeleted or registerAllDeleted by each
+/// engine, the last of which removes it. Its id may be used again then: a ticket says which sharing of an id is meant (uint64: how
+/// often the id had been registered; uint128: the id), so that what an engine says late is never taken for the next.
 contract SecretSharing is EngineList {
     /// For how long after requestDownload the engines give out their shares.
     uint64 public constant DOWNLOAD_WINDOW = 5 minutes;
+
+    /// As many as have a bit in `held`.
+    uint256 private constant MOST_ENGINES = 184;
+
+    enum Stage {
+        None,
+        Registered,
+        Deleting
+    }
 
     struct Sharing {
         address owner;
         uint8 threshold;
         uint64 downloadDeadline;
-        bool deleting;
+        /// How often the id was registered. From here to `held` is one word: all that a confirmation reads, and what it writes.
+        uint64 registration;
+        /// With None, whatever else is here is of a sharing that was removed. That nothing is cleared then makes it no dearer to
+        /// be the last engine that has deleted its share: what it takes is known before the others have said so.
+        Stage stage;
         /// A bit for each engine that holds its share.
-        uint256 held;
-        /// Where it stands in the queue.
+        uint184 held;
+        /// Where it stands in `deletions`.
         uint256 place;
         bytes32[] commitments;
     }
 
+    /// Of a deletion that an engine has still before it: how many next to it are behind that engine already.
+    struct Gap {
+        uint128 before;
+        uint128 beyond;
+    }
+
     mapping(uint128 => Sharing) private sharings;
-    uint128[] private queue;
+    /// Tickets, in the order in which their deletion was asked for. None is ever taken out.
+    uint256[] private deletions;
+    /// By the place of an engine in the list: the first of `deletions` that it has still before it, and the gaps beside those.
+    mapping(uint256 => uint256) private first;
+    mapping(uint256 => mapping(uint256 => Gap)) private gaps;
 
     event SharingRegistered(uint128 indexed id, address indexed owner);
     event Shared(uint128 indexed id, address indexed engine);
@@ -37,7 +61,9 @@ contract SecretSharing is EngineList {
 
     constructor(Engine[] memory engines, bytes32 componentSha256, string memory componentUri)
         EngineList(engines, componentSha256, componentUri)
-    {}
+    {
+        require(engines.length <= MOST_ENGINES, "184 engines at most");
+    }
 
     /// Makes the sender the owner of a new sharing.
     /// @param id chosen at random by the owner: whoever comes first has it
@@ -45,11 +71,13 @@ contract SecretSharing is EngineList {
     /// @param commitments SHA-256 of each engine's share, in the order of engines()
     function registerSharing(uint128 id, uint8 threshold, bytes32[] calldata commitments) external {
         Sharing storage sharing_ = sharings[id];
-        require(sharing_.owner == address(0), "the id is in use");
+        require(sharing_.stage == Stage.None, "the id is in use");
         require(commitments.length == engineCount(), "one commitment for each engine is needed");
         require(threshold > 0 && threshold <= commitments.length, "the threshold is not between 1 and the number of engines");
         sharing_.owner = msg.sender;
         sharing_.threshold = threshold;
+        sharing_.registration++;
+        sharing_.stage = Stage.Registered;
         sharing_.commitments = commitments;
         emit SharingRegistered(id, msg.sender);
     }
@@ -58,16 +86,17 @@ contract SecretSharing is EngineList {
     function registerShared(uint128 id) external {
         uint256 index = callingEngine();
         Sharing storage sharing_ = known(id);
-        require(!sharing_.deleting, "the sharing is being deleted");
+        require(sharing_.stage == Stage.Registered, "the sharing is being deleted");
         if (!holds(sharing_, index)) hold(sharing_, id, index);
     }
 
-    /// The sending engine holds its share of each. What registerShared would refuse is left out, and keeps none of the others waiting.
-    function registerAllShared(uint128[] calldata ids) external {
+    /// The sending engine holds its share of each. What registerShared would refuse, or was meant for an earlier registration, is left
+    /// out, and keeps none of the others waiting.
+    function registerAllShared(uint256[] calldata tickets) external {
         uint256 index = callingEngine();
-        for (uint256 i = 0; i < ids.length; i++) {
-            Sharing storage sharing_ = sharings[ids[i]];
-            if (awaits(sharing_, index)) hold(sharing_, ids[i], index);
+        for (uint256 i = 0; i < tickets.length; i++) {
+            Sharing storage sharing_ = sharings[uint128(tickets[i])];
+            if (awaits(sharing_, tickets[i], index)) hold(sharing_, uint128(tickets[i]), index);
         }
     }
 
@@ -81,10 +110,10 @@ contract SecretSharing is EngineList {
     /// Asks every engine to forget its share. From here on nothing else can be asked of this sharing.
     function deleteSharing(uint128 id) external {
         Sharing storage sharing_ = ownedAndComplete(id);
-        sharing_.deleting = true;
+        sharing_.stage = Stage.Deleting;
         sharing_.downloadDeadline = 0;
-        sharing_.place = queue.length;
-        queue.push(id);
+        sharing_.place = deletions.length;
+        deletions.push(ticketOf(sharing_, id));
         emit DeletionRequested(id);
     }
 
@@ -92,14 +121,20 @@ contract SecretSharing is EngineList {
     function registerDeleted(uint128 id) external {
         uint256 index = callingEngine();
         Sharing storage sharing_ = known(id);
-        require(sharing_.deleting, "nobody asked to delete the sharing");
-        if (!holds(sharing_, index)) return;
-        sharing_.held &= ~(1 << index);
-        if (sharing_.held == 0) {
-            leaveQueue(sharing_.place);
-            delete sharings[id];
+        require(sharing_.stage == Stage.Deleting, "nobody asked to delete the sharing");
+        if (holds(sharing_, index)) forget(sharing_, id, index);
+    }
+
+    /// The sending engine holds none of these shares any more. What registerDeleted would refuse, or was meant for an earlier
+    /// registration, is left out.
+    function registerAllDeleted(uint256[] calldata tickets) external {
+        uint256 index = callingEngine();
+        for (uint256 i = 0; i < tickets.length; i++) {
+            Sharing storage sharing_ = sharings[uint128(tickets[i])];
+            if (isAt(sharing_, Stage.Deleting, tickets[i]) && holds(sharing_, index)) {
+                forget(sharing_, uint128(tickets[i]), index);
+            }
         }
-        emit Deleted(id, msg.sender);
     }
 
     /// All zero and empty when there is no such sharing.
@@ -122,78 +157,121 @@ contract SecretSharing is EngineList {
         )
     {
         Sharing storage sharing_ = sharings[id];
-        uploaded = new bool[](sharing_.commitments.length);
+        if (sharing_.stage == Stage.None) return (owner, threshold, commitments, uploaded, downloadDeadline, deleting);
+        owner = sharing_.owner;
+        threshold = sharing_.threshold;
+        commitments = sharing_.commitments;
+        uploaded = new bool[](commitments.length);
         for (uint256 i = 0; i < uploaded.length; i++) uploaded[i] = holds(sharing_, i);
-        return (
-            sharing_.owner,
-            sharing_.threshold,
-            sharing_.commitments,
-            uploaded,
-            sharing_.downloadDeadline,
-            sharing_.deleting
-        );
+        downloadDeadline = sharing_.downloadDeadline;
+        deleting = sharing_.stage == Stage.Deleting;
     }
 
     /// What one of the engines has to know of a sharing; all zero when there is none.
     function share(uint128 id, address engine)
         external
         view
-        returns (address owner, bytes32 commitment, bool uploaded, uint64 downloadDeadline, bool deleting)
+        returns (
+            address owner,
+            bytes32 commitment,
+            bool uploaded,
+            uint64 downloadDeadline,
+            bool deleting,
+            uint256 ticket
+        )
     {
         uint256 index = indexOf(engine);
         Sharing storage sharing_ = sharings[id];
+        if (sharing_.stage == Stage.None) return (owner, commitment, uploaded, downloadDeadline, deleting, ticket);
         owner = sharing_.owner;
-        if (owner == address(0)) return (owner, commitment, uploaded, downloadDeadline, deleting);
-        return (owner, sharing_.commitments[index], holds(sharing_, index), sharing_.downloadDeadline, sharing_.deleting);
+        commitment = sharing_.commitments[index];
+        uploaded = holds(sharing_, index);
+        downloadDeadline = sharing_.downloadDeadline;
+        deleting = sharing_.stage == Stage.Deleting;
+        ticket = ticketOf(sharing_, id);
     }
 
-    /// Those of the ids for which this contract has not heard from an engine that it holds its share, and would like to.
-    function awaited(address engine, uint128[] calldata ids) external view returns (uint128[] memory found) {
+    /// Those of the tickets for which this contract has not heard from an engine that it holds its share, and would like to.
+    function awaited(address engine, uint256[] calldata tickets) external view returns (uint256[] memory found) {
         uint256 index = indexOf(engine);
-        found = new uint128[](ids.length);
+        found = new uint256[](tickets.length);
         uint256 count = 0;
-        for (uint256 i = 0; i < ids.length; i++) {
-            if (awaits(sharings[ids[i]], index)) found[count++] = ids[i];
+        for (uint256 i = 0; i < tickets.length; i++) {
+            if (awaits(sharings[uint128(tickets[i])], tickets[i], index)) found[count++] = tickets[i];
         }
         assembly {
             mstore(found, count)
         }
     }
 
-    /// The sharings that are being deleted, in no order.
-    function deletionQueue() external view returns (uint128[] memory) {
-        return queue;
+    /// The tickets of sharings whose deletion was asked for, and of which an engine has not said that its share is gone: the oldest,
+    /// and no more than `most`. Gas is taken for so many, however many there are.
+    function toDelete(address engine, uint256 most) external view returns (uint256[] memory tickets) {
+        uint256 index = indexOf(engine);
+        uint256 place = first[index];
+        uint256 left = deletions.length - place;
+        tickets = new uint256[](most < left ? most : left);
+        uint256 count = 0;
+        while (count < tickets.length && place < deletions.length) {
+            tickets[count++] = deletions[place];
+            place += 1 + gaps[index][place].beyond;
+        }
+        assembly {
+            mstore(tickets, count)
+        }
+    }
+
+    function ticketOf(Sharing storage sharing_, uint128 id) private view returns (uint256) {
+        return (uint256(sharing_.registration) << 128) | id;
+    }
+
+    /// Whether it is the sharing which the ticket was given for, and at that stage.
+    function isAt(Sharing storage sharing_, Stage stage, uint256 ticket) private view returns (bool) {
+        return sharing_.stage == stage && sharing_.registration == ticket >> 128;
     }
 
     function holds(Sharing storage sharing_, uint256 index) private view returns (bool) {
         return sharing_.held & (1 << index) != 0;
     }
 
-    function awaits(Sharing storage sharing_, uint256 index) private view returns (bool) {
-        return sharing_.owner != address(0) && !sharing_.deleting && !holds(sharing_, index);
+    function awaits(Sharing storage sharing_, uint256 ticket, uint256 index) private view returns (bool) {
+        return isAt(sharing_, Stage.Registered, ticket) && !holds(sharing_, index);
     }
 
     function hold(Sharing storage sharing_, uint128 id, uint256 index) private {
-        sharing_.held |= 1 << index;
+        sharing_.held |= uint184(1 << index);
         emit Shared(id, msg.sender);
+    }
+
+    function forget(Sharing storage sharing_, uint128 id, uint256 index) private {
+        sharing_.held &= ~uint184(1 << index);
+        if (sharing_.held == 0) sharing_.stage = Stage.None;
+        passOver(sharing_.place, index);
+        emit Deleted(id, msg.sender);
+    }
+
+    /// The engine at `index` has that deletion behind it: a few words are written, wherever it stands.
+    function passOver(uint256 place, uint256 index) private {
+        Gap storage gap = gaps[index][place];
+        uint256 next = place + 1 + gap.beyond;
+        if (place == first[index]) {
+            first[index] = next;
+            return;
+        }
+        uint128 length = gap.before + 1 + gap.beyond;
+        gaps[index][place - 1 - gap.before].beyond = length;
+        gaps[index][next].before = length;
     }
 
     function known(uint128 id) private view returns (Sharing storage sharing_) {
         sharing_ = sharings[id];
-        require(sharing_.owner != address(0), "there is no such sharing");
+        require(sharing_.stage != Stage.None, "there is no such sharing");
     }
 
     function ownedAndComplete(uint128 id) private view returns (Sharing storage sharing_) {
         sharing_ = known(id);
         require(sharing_.owner == msg.sender, "the sender is not the owner");
-        require(!sharing_.deleting, "the sharing is being deleted");
+        require(sharing_.stage == Stage.Registered, "the sharing is being deleted");
         require(sharing_.held == (1 << engineCount()) - 1, "not every engine has its share yet");
-    }
-
-    function leaveQueue(uint256 place) private {
-        uint128 last = queue[queue.length - 1];
-        queue[place] = last;
-        sharings[last].place = place;
-        queue.pop();
     }
 }

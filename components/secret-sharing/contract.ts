@@ -1,17 +1,22 @@
 /** What the component asks of its contract, SecretSharing.sol, and tells it. */
 
 import type { Context } from 'vouchsafe/component'
-import { account, answer, callData, list, uint } from '../abi.ts'
+import { account, answer, callData, uint, type Value } from '../abi.ts'
+import { concat } from '../bytes.ts'
 
 /** The first four bytes of the Keccak-256 of each signature. */
 export const selectors = {
   'share(uint128,address)': '7d93b1fe',
-  'deletionQueue()': '689ad49f',
-  'registerShared(uint128)': '5d83e926',
-  'registerAllShared(uint128[])': '7484eb02',
-  'awaited(address,uint128[])': '52214986',
-  'registerDeleted(uint128)': '64d3e959',
+  'registerAllShared(uint256[])': '004af68f',
+  'awaited(address,uint256[])': 'c11623cc',
+  'toDelete(address,uint256)': 'f9099a87',
+  'registerAllDeleted(uint256[])': 'a9b637b0',
 } as const
+
+/** Bytes of a ticket: by it the contract knows which registration of an id is meant. Several stand one after another. */
+export const TICKET = 32
+/** Bytes of an id, with which a ticket ends. */
+export const ID = 16
 
 /** As far as this engine is concerned. */
 export interface Sharing {
@@ -23,6 +28,7 @@ export interface Sharing {
   /** The last moment of the download window, in milliseconds since 1970; 0 when nobody asked for one. */
   readonly downloadDeadline: number
   readonly deleting: boolean
+  readonly ticket: Uint8Array
 }
 
 const NOBODY = '00'.repeat(21)
@@ -38,37 +44,34 @@ export function sharingOf(id: bigint, context: Context): Sharing | undefined {
     uploaded: found.flag(2),
     downloadDeadline: found.number(3) * 1000,
     deleting: found.flag(4),
+    ticket: found.word(5),
   }
 }
 
-export function deletionQueue(context: Context): readonly bigint[] {
-  return answer(context.read(callData(selectors['deletionQueue()']))).list(0, (items, at) => items.uint(at))
-}
-
-/** Of several in one transaction, in which none keeps the others waiting. Ids are 16 bytes each, at least one. */
-export function registerShared(ids: readonly Uint8Array[], context: Context): void {
-  const [first, ...others] = ids.map(word)
-  if (first === undefined) return
-  const single = others.length === 0
-  context.transact(
-    single
-      ? callData(selectors['registerShared(uint128)'], first)
-      : callData(selectors['registerAllShared(uint128[])'], list([first, ...others])),
-  )
+/** That this engine holds these shares, in one transaction, in which none keeps the others waiting; of no shares nothing. */
+export function registerShared(tickets: Uint8Array, context: Context): void {
+  if (tickets.length > 0) context.transact(callData(selectors['registerAllShared(uint256[])'], list(tickets)))
 }
 
 /** For which of them the contract waits to hear from this engine. */
-export function awaited(ids: readonly Uint8Array[], context: Context): readonly Uint8Array[] {
-  const asked = callData(selectors['awaited(address,uint128[])'], account(context.engine), list(ids.map(word)))
-  return answer(context.read(asked)).list(0, (items, at) => items.word(at).subarray(16))
+export function awaited(tickets: Uint8Array, context: Context): Uint8Array {
+  return ticketsOf(callData(selectors['awaited(address,uint256[])'], account(context.engine), list(tickets)), context)
 }
 
-function word(id: Uint8Array): Uint8Array {
-  const padded = new Uint8Array(32)
-  padded.set(id, 32 - id.length)
-  return padded
+/** Of the shares that this engine is still to delete, so many at most. */
+export function toDelete(most: number, context: Context): Uint8Array {
+  return ticketsOf(callData(selectors['toDelete(address,uint256)'], account(context.engine), uint(most)), context)
 }
 
-export function registerDeleted(id: bigint, context: Context): void {
-  context.transact(callData(selectors['registerDeleted(uint128)'], uint(id)))
+/** That this engine has deleted these shares: as {@link registerShared}. */
+export function registerDeleted(tickets: Uint8Array, context: Context): void {
+  if (tickets.length > 0) context.transact(callData(selectors['registerAllDeleted(uint256[])'], list(tickets)))
+}
+
+function list(tickets: Uint8Array): Value {
+  return { tail: concat([uint(tickets.length / TICKET), tickets]) }
+}
+
+function ticketsOf(asked: Uint8Array, context: Context): Uint8Array {
+  return concat(answer(context.read(asked)).list(0, (items, at) => items.word(at)))
 }

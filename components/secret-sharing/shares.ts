@@ -6,13 +6,13 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Context, Request, Response } from 'vouchsafe/component'
 import { equal } from '../bytes.ts'
-import { deletionQueue, registerDeleted, type Sharing, sharingOf } from './contract.ts'
+import { ID, registerDeleted, type Sharing, sharingOf, TICKET, toDelete } from './contract.ts'
 import { announce, announceAgain, SHARES, toBytes } from './unconfirmed.ts'
 
 /** A share begins with as many random bytes as nobody can guess. */
 const SMALLEST_SHARE = 32
-/** Of one run: an engine sends so many transactions at most, and leaves the rest for the next. */
-const DELETED_AT_ONCE = 8
+/** Of one run, in one transaction; the rest is left for the next. */
+const DELETED_AT_ONCE = 64
 
 /** Every answer but a share has an empty body, or an object with `error`. */
 export function http(request: Request, context: Context): Response {
@@ -29,15 +29,12 @@ export function http(request: Request, context: Context): Response {
 
 /** Brings the engine to where the contract is, from wherever it was. */
 export function stateChange(context: Context): void {
-  let sent = 0
-  for (const id of deletionQueue(context)) {
-    if (sent === DELETED_AT_ONCE) break
-    if (sharingOf(id, context)?.uploaded !== true) continue
-    context.storage(SHARES).delete(key(id))
-    registerDeleted(id, context)
-    sent++
-  }
   announceAgain(context)
+  const tickets = toDelete(DELETED_AT_ONCE, context)
+  for (let end = TICKET; end <= tickets.length; end += TICKET) {
+    context.storage(SHARES).delete(tickets.subarray(end - ID, end))
+  }
+  registerDeleted(tickets, context)
 }
 
 /** The decimal digits of a number below 2^128, in the one way to write it. */
@@ -55,7 +52,7 @@ function upload(id: bigint, sharing: Sharing, share: Uint8Array, context: Contex
     return error(401, "User uploaded data doesn't match commitment")
   }
   if (!stored) context.storage(SHARES).set(key(id), share)
-  if (!sharing.uploaded) announce(id, stored !== undefined, context)
+  if (!sharing.uploaded) announce(sharing.ticket, stored !== undefined, context)
   return { status: 201 }
 }
 
@@ -71,7 +68,7 @@ function download(id: bigint, sharing: Sharing, context: Context): Response {
 }
 
 function key(id: bigint): Uint8Array {
-  return toBytes(id, 16)
+  return toBytes(id, ID)
 }
 
 function error(status: number, sentence: string): Response {

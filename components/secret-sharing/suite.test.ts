@@ -31,6 +31,8 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
   let contract: DeployedContract
   let devices: readonly Device[]
   let lastId = 0n
+  /** Questions of components to the contract. */
+  let reads = 0
 
   beforeAll(async () => {
     const running = await chain.start()
@@ -39,7 +41,14 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     rpc = running.rpc
     const made = { engines: list, componentSha256: new Uint8Array(32), componentUri: '' }
     contract = await deploy(rpc, 'SecretSharing', made)
-    devices = engines.map((engine) => device(run, contract, engine, authorize))
+    const counting = {
+      ...contract,
+      askRaw: (data: Uint8Array) => {
+        reads++
+        return contract.askRaw(data)
+      },
+    }
+    devices = engines.map((engine) => device(run, counting, engine, authorize))
   }, 120_000)
   afterAll(() => Promise.all(stops.map((stop) => stop())))
   beforeEach(() => {
@@ -73,6 +82,17 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     }
     return ids
   }
+  /** As many, of which the contract believes every engine to hold its share. */
+  const deleting = async (count: number) => {
+    const ids: bigint[] = []
+    for (let n = 0; n < count; n++) ids.push((await registered()).id)
+    const tickets = await Promise.all(ids.map(ticketOf))
+    for (const engine of engines) await contract.send(engine, 'registerAllShared', tickets)
+    for (const id of ids) await contract.send(owner, 'deleteSharing', id)
+    return ids
+  }
+  const ticketOf = async (id: bigint) =>
+    ((await contract.ask('share', { id, engine: engines[0].address })) as { ticket: bigint }).ticket
   const heard = async (ids: readonly bigint[]) => {
     const states = await Promise.all(ids.map(stateOf))
     return states.map(({ uploaded: [first] }) => first)
@@ -89,6 +109,8 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
   }
   const stateOf = async (id: bigint) =>
     (await contract.ask('sharing', id)) as { uploaded: boolean[]; downloadDeadline: bigint }
+  const toDelete = () =>
+    Promise.all(engines.map(({ address }) => contract.ask('toDelete', { engine: address, most: 100n })))
 
   it('stores a share, says so to the contract, and gives it back in the window', async () => {
     const { id, shares, uri } = await uploaded()
@@ -263,7 +285,7 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(one().storage.has(name)).toBe(true)
     for (const each of devices) await each.stateChange()
     for (const each of devices) expect(each.storage.has(name)).toBe(false)
-    expect(await contract.ask('deletionQueue')).toEqual([])
+    expect(await toDelete()).toEqual([[], [], []])
     for (const each of devices) expect(each.failed).toEqual([])
   })
 
@@ -290,19 +312,13 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
   })
 
   it('deletes a few of many at a time, and all of them in the end', async () => {
-    const ids = []
-    for (let n = 0; n < 10; n++) {
-      const shares = [share(), share(), share()]
-      const { id } = await registered(shares)
-      for (const engine of engines) await contract.send(engine, 'registerShared', id)
-      await contract.send(owner, 'deleteSharing', id)
-      ids.push(id)
-    }
+    await deleting(65)
     await one().stateChange()
-    expect(one().sent).toHaveLength(8)
+    // The first, an offset, the number of tickets, and these.
+    expect(one().sent.map(({ length }) => length)).toEqual([4 + (2 + 64) * 32])
     for (const each of devices) await each.stateChange()
     for (const each of devices) await each.stateChange()
-    expect(await contract.ask('deletionQueue')).toEqual([])
+    expect(await toDelete()).toEqual([[], [], []])
   }, 60_000)
 
   it('tells the contract of many shares at once, when it has collected them for a moment', async () => {
@@ -338,7 +354,7 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(await heard([...others, id])).toEqual([true, true, true])
     expect(one().failed).toEqual([])
     for (const each of devices) await each.stateChange()
-    expect(await contract.ask('deletionQueue')).toEqual([])
+    expect(await toDelete()).toEqual([[], [], []])
   })
 
   it('tells the contract of what was collected on a change of it, when the timer was lost', async () => {
@@ -387,7 +403,7 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     await one().timer(RESEND_TIMER)
     expect(one().timers.has(RESEND_TIMER)).toBe(false)
     expect(one().sent).toHaveLength(2)
-    // The first, an offset, the number of ids, and those of which it had not heard.
+    // The first, an offset, the number of tickets, and those of which it had not heard.
     expect(one().sent[1]).toHaveLength(4 + 4 * 32)
     expect([...one().storage.keys()].filter((name) => name.startsWith('UNCONFIRMED/'))).toHaveLength(1)
   })
@@ -404,6 +420,44 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(await heard([id])).toEqual([false])
     expect(one().timers.has(RESEND_TIMER)).toBe(false)
     expect(one().failed).toEqual([])
+  })
+
+  it('does not say that it holds a share of a sharing that was registered anew while the transaction waited', async () => {
+    await quiet(44)
+    const { id, uri, shares } = await registered()
+    one().offline = true
+    await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    await one().timer(COLLECTED_TIMER)
+    one().offline = false
+    const waiting = one().sent.at(-1) as Uint8Array
+    for (const engine of engines) await contract.send(engine, 'registerShared', id)
+    await contract.send(owner, 'deleteSharing', id)
+    for (const each of devices) await each.stateChange()
+    await registered([share(), share(), share()], id)
+    await contract.sendRaw(engines[0], waiting)
+    expect(await heard([id])).toEqual([false])
+  })
+
+  it('does not say that a share is gone of a sharing that was registered anew while the transaction waited', async () => {
+    const { id, shares, uri } = await uploaded()
+    await contract.send(owner, 'deleteSharing', id)
+    one().sent.length = 0
+    one().offline = true
+    await one().stateChange()
+    one().offline = false
+    const waiting = one().sent.at(-1) as Uint8Array
+    for (const each of devices) await each.stateChange()
+    await registered(shares, id)
+    for (const [index, body] of shares.entries()) {
+      expect(await one(index).http('PUT', uri, { body, as: owner })).toMatchObject({ status: 201 })
+      await one(index).timer(COLLECTED_TIMER)
+    }
+    await contract.send(owner, 'deleteSharing', id)
+    await contract.sendRaw(engines[0], waiting)
+    expect(await heard([id])).toEqual([true])
+    for (const each of devices) await each.stateChange()
+    expect(one().storage.has(`SHARES/${id.toString(16).padStart(32, '0')}`)).toBe(false)
+    expect((await stateOf(id)).uploaded).toEqual([])
   })
 
   it('looks after many lost transactions a few at a time, and all of them in the end', async () => {
@@ -435,19 +489,33 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(await heard(ids)).toEqual([true])
   })
 
-  it('reads what it stored when it told the contract of each share by itself', async () => {
-    await quiet(70)
-    const { id } = await registered()
-    const [place, ends] = [new Uint8Array(8), new Uint8Array(16)]
-    ends[15] = 1
-    const entry = Buffer.alloc(24)
-    entry.writeBigUInt64BE(id, 8)
-    entry.writeBigUInt64BE(BigInt(Date.now()), 16)
-    const stored = one().storage
-    stored.set(`UNCONFIRMED/${Buffer.from(place).toString('hex')}`, new Uint8Array(entry))
-    stored.set(`SHARES/${id.toString(16).padStart(32, '0')}`, share())
-    stored.set(`UNCONFIRMED/${Buffer.from('ends').toString('hex')}`, ends)
+  it('asks no more of the contract, however much another engine has still to delete', async () => {
+    await quiet(80)
+    const ids = await deleting(12)
+    while ((await heard(ids)).some((each) => each)) await one().stateChange()
+    const [before, sent] = [reads, one().sent.length]
     await one().stateChange()
-    expect(await heard([id])).toEqual([true])
+    expect(reads - before).toBe(1)
+    expect(one().sent).toHaveLength(sent)
+    for (const index of [1, 2]) for (let times = 0; times < 2; times++) await one(index).stateChange()
+    expect(await toDelete()).toEqual([[], [], []])
+  }, 60_000)
+
+  it('looks after lost transactions before it deletes', async () => {
+    await quiet(90)
+    const { id } = await uploaded()
+    one().offline = true
+    const ids = await put(1)
+    await one().timer(COLLECTED_TIMER)
+    one().offline = false
+    const lost = one().sent.at(-1)
+    await contract.send(owner, 'deleteSharing', id)
+    one().ahead += RESEND + 1000
+    one().sent.length = 0
+    await one().stateChange()
+    expect(one().sent).toHaveLength(2)
+    expect(one().sent[0]).toEqual(lost)
+    expect(await heard(ids)).toEqual([true])
+    for (const each of devices) await each.stateChange()
   })
 })

@@ -6,19 +6,19 @@
 
 import type { Context } from 'vouchsafe/component'
 import { concat, equal } from '../bytes.ts'
-import { awaited, registerShared } from './contract.ts'
+import { awaited, registerShared, TICKET } from './contract.ts'
 
 /** How long shares are collected, from the first on. */
 export const COLLECTED_MS = 200
 /** The timer that sends them. */
 export const COLLECTED_TIMER = 2
-/** In one transaction: so many take some two million gas. */
+/** In one transaction. */
 const MOST_TOGETHER = 64
 /** How long a transaction has, before it is looked for. */
 export const RESEND_MS = 60_000
 /** The timer that looks. */
 export const RESEND_TIMER = 1
-/** Of one run: for how many transactions it is looked. With the deletions of a run they are no more than an engine sends at once. */
+/** Of one run: for how many transactions it is looked. */
 const LOOKED_AT = 7
 /** For how many transactions a repeated upload looks back. */
 const LOOKED_BACK = 64n
@@ -29,23 +29,24 @@ export const SHARES = 'SHARES'
 const ENDS = 'ends'
 const COLLECTED = 'new'
 
-/** Shares of one transaction, as 16 bytes each, and when it was sent; of those that are collected, since when they are. */
+/** The tickets of one transaction, and when it was sent; of those that are collected, since when they are. */
 interface Batch {
-  readonly ids: readonly Uint8Array[]
+  readonly tickets: Uint8Array
   readonly at: number
 }
 
 /** Has the contract told of a share, shortly; of one that was stored before, unless it was told within the last minute. */
-export function announce(id: bigint, wasStored: boolean, context: Context): void {
-  const own = toBytes(id, 16)
+export function announce(ticket: Uint8Array, wasStored: boolean, context: Context): void {
   // Every telling costs the engine a transaction, and an owner may repeat an upload as often as he likes.
-  if (wasStored && wasToldLately(own, context)) return
+  if (wasStored && wasToldLately(ticket, context)) return
   const now = context.now().getTime()
-  const { ids: before, at } = batchAt(COLLECTED, context) ?? { ids: [], at: now }
-  const ids = before.some((each) => equal(each, own)) ? before : [...before, own]
-  if (ids !== before) setBatch(COLLECTED, { ids, at }, context)
+  const { tickets: before, at } = batchAt(COLLECTED, context) ?? { tickets: new Uint8Array(), at: now }
+  // What was not stored before cannot be there yet.
+  const isCollected = wasStored && has(before, ticket)
+  const tickets = isCollected ? before : concat([before, ticket])
+  if (!isCollected) setBatch(COLLECTED, { tickets, at }, context)
   // A timer that has failed too often is given up.
-  if (ids.length >= MOST_TOGETHER || at <= now - RESEND_MS) announceCollected(context)
+  if (tickets.length >= MOST_TOGETHER * TICKET || at <= now - RESEND_MS) announceCollected(context)
   else if (before.length === 0) context.timers.schedule(COLLECTED_TIMER, COLLECTED_MS)
 }
 
@@ -54,10 +55,8 @@ export function announceCollected(context: Context): void {
   const collected = batchAt(COLLECTED, context)
   if (collected === undefined) return
   context.storage(BUCKET).delete(COLLECTED)
-  const ids = heldOf(collected.ids, context)
-  if (ids.length === 0) return
   const { head, tail } = ends(context)
-  tell(ids, tail, context)
+  tell(collected.tickets, tail, context)
   setEnds(head, tail + 1n, context)
   if (head === tail) context.timers.schedule(RESEND_TIMER, RESEND_MS)
 }
@@ -71,10 +70,10 @@ export function announceAgain(context: Context): void {
   if (queue.head === queue.tail) return
   let { head, tail } = queue
   for (let looked = 0; head < queue.tail && looked < LOOKED_AT; looked++) {
-    const { ids, at } = sentAt(head, context)
+    const { tickets, at } = sentAt(head, context)
     if (at > latest) break
     context.storage(BUCKET).delete(key(head++))
-    const missing = heldOf(awaited(ids, context), context)
+    const missing = awaited(tickets, context)
     if (missing.length > 0) tell(missing, tail++, context)
   }
   setEnds(head, tail, context)
@@ -82,25 +81,25 @@ export function announceAgain(context: Context): void {
   if (head < tail) context.timers.schedule(RESEND_TIMER, more ? 0 : RESEND_MS)
 }
 
-/** An id may have been deleted since, and registered anew: then this engine holds nothing under it. */
-function heldOf(ids: readonly Uint8Array[], context: Context): readonly Uint8Array[] {
-  return ids.filter((id) => context.storage(SHARES).get(id) !== undefined)
-}
-
-function wasToldLately(id: Uint8Array, context: Context): boolean {
+function wasToldLately(ticket: Uint8Array, context: Context): boolean {
   const earliest = context.now().getTime() - RESEND_MS
   const { head, tail } = ends(context)
   for (let at = tail; at > head && tail - at < LOOKED_BACK; at--) {
     const batch = sentAt(at - 1n, context)
     if (batch.at <= earliest) return false
-    if (batch.ids.some((each) => equal(each, id))) return true
+    if (has(batch.tickets, ticket)) return true
   }
   return false
 }
 
-function tell(ids: readonly Uint8Array[], at: bigint, context: Context): void {
-  registerShared(ids, context)
-  setBatch(key(at), { ids, at: context.now().getTime() }, context)
+function has(tickets: Uint8Array, ticket: Uint8Array): boolean {
+  for (let at = 0; at < tickets.length; at += TICKET) if (equal(tickets.subarray(at, at + TICKET), ticket)) return true
+  return false
+}
+
+function tell(tickets: Uint8Array, at: bigint, context: Context): void {
+  registerShared(tickets, context)
+  setBatch(key(at), { tickets, at: context.now().getTime() }, context)
 }
 
 function ends(context: Context): { readonly head: bigint; readonly tail: bigint } {
@@ -123,13 +122,12 @@ function sentAt(at: bigint, context: Context): Batch {
 function batchAt(at: string | Uint8Array, context: Context): Batch | undefined {
   const stored = context.storage(BUCKET).get(at)
   if (stored === undefined) return undefined
-  const count = Math.floor(stored.length / 16)
-  const ids = Array.from({ length: count }, (_, index) => stored.subarray(16 * index, 16 * (index + 1)))
-  return { ids, at: Number(fromBytes(stored.subarray(16 * count))) }
+  const end = stored.length - 8
+  return { tickets: stored.subarray(0, end), at: Number(fromBytes(stored.subarray(end))) }
 }
 
 function setBatch(at: string | Uint8Array, batch: Batch, context: Context): void {
-  context.storage(BUCKET).set(at, concat([...batch.ids, toBytes(BigInt(batch.at), 8)]))
+  context.storage(BUCKET).set(at, concat([batch.tickets, toBytes(BigInt(batch.at), 8)]))
 }
 
 function key(at: bigint): Uint8Array {

@@ -29,6 +29,8 @@ export interface DeployedContract {
   readonly send: (from: Party, method: string, args?: unknown) => Promise<void>
   /** Of these bytes. */
   readonly sendRaw: (from: Party, data: Uint8Array) => Promise<void>
+  /** What is sent to it, in hexadecimal. */
+  readonly encode: (method: string, args?: unknown) => string
   readonly ask: (method: string, args?: unknown) => Promise<unknown>
   readonly askRaw: (data: Uint8Array) => Promise<Uint8Array>
 }
@@ -72,6 +74,7 @@ function deployed(rpc: JsonRpc, address: string, abi: ParsedABI): DeployedContra
     rpc,
     askRaw,
     sendRaw,
+    encode: (name, args) => hex(method(name).encodeInput(args)),
     send: (from, name, args) => sendRaw(from, method(name).encodeInput(args)),
     ask: async (name, args) => method(name).decodeOutput(await askRaw(method(name).encodeInput(args))),
   }

@@ -2,14 +2,16 @@
 import { fail, readContract, transact } from './host'
 
 const SHARE: u32 = 0x7d93b1fe
-const DELETION_QUEUE: u32 = 0x689ad49f
-const REGISTER_SHARED: u32 = 0x5d83e926
-const REGISTER_ALL_SHARED: u32 = 0x7484eb02
-const AWAITED: u32 = 0x52214986
-const REGISTER_DELETED: u32 = 0x64d3e959
+const REGISTER_ALL_SHARED: u32 = 0x004af68f
+const AWAITED: u32 = 0xc11623cc
+const TO_DELETE: u32 = 0xf9099a87
+const REGISTER_ALL_DELETED: u32 = 0xa9b637b0
 
 const WORD: i32 = 32
-const ID: i32 = 16
+/** Bytes of a ticket: by it the contract knows which registration of an id is meant. Several stand one after another. */
+export const TICKET: i32 = 32
+/** Bytes of an id, with which a ticket ends. */
+export const ID: i32 = 16
 
 /** Sixteen bytes, big-endian. */
 export type Id = Uint8Array
@@ -37,12 +39,17 @@ export class Sharing {
   get deleting(): bool {
     return number(this.answer, 4) != 0
   }
+
+  get ticket(): Uint8Array {
+    return word(this.answer, 5)
+  }
 }
 
 /** Null when there is no such sharing at this block. */
 export function sharingOf(id: Id, engine: Uint8Array): Sharing | null {
   const data = new Uint8Array(4 + 2 * WORD)
-  data.set(callData(SHARE, id))
+  store<u32>(data.dataStart, bswap(SHARE))
+  data.set(id, 4 + WORD - ID)
   putAddress(data, 4 + WORD, engine)
   const answer = readContract(data)
   const owner = address(answer, 0)
@@ -50,52 +57,40 @@ export function sharingOf(id: Id, engine: Uint8Array): Sharing | null {
   return null
 }
 
-export function deletionQueue(): Id[] {
-  const list = listAt(readContract(callData(DELETION_QUEUE, null)), 0)
-  const ids = new Array<Id>()
-  for (let i = 0; i < list.length / WORD; i++) ids.push(word(list, i).subarray(16))
-  return ids
+/** That the engine holds these shares, in one transaction, in which none keeps the others waiting; of no shares nothing. */
+export function registerShared(tickets: Uint8Array, contract: Uint8Array): void {
+  if (tickets.length > 0) transact(contract, listCallData(REGISTER_ALL_SHARED, null, tickets))
 }
 
-/** Ids one after another, at least one; in one transaction, in which none keeps the others waiting. */
-export function registerShared(ids: Uint8Array, contract: Uint8Array): void {
-  const single = ids.length == ID
-  transact(contract, single ? callData(REGISTER_SHARED, ids) : listCallData(REGISTER_ALL_SHARED, null, ids))
+/** For which of them the contract waits to hear from the engine. */
+export function awaited(engine: Uint8Array, tickets: Uint8Array): Uint8Array {
+  return listAt(readContract(listCallData(AWAITED, engine, tickets)), 0)
 }
 
-/** For which of them the contract waits to hear from the engine, one after another. */
-export function awaited(engine: Uint8Array, ids: Uint8Array): Uint8Array {
-  const list = listAt(readContract(listCallData(AWAITED, engine, ids)), 0)
-  const found = new Uint8Array((list.length / WORD) * ID)
-  for (let i = 0; i < list.length / WORD; i++) found.set(word(list, i).subarray(WORD - ID), i * ID)
-  return found
+/** Of the shares that the engine is still to delete, so many at most. */
+export function toDelete(engine: Uint8Array, most: i32): Uint8Array {
+  const data = new Uint8Array(4 + 2 * WORD)
+  store<u32>(data.dataStart, bswap(TO_DELETE))
+  putAddress(data, 4, engine)
+  putNumber(data, 4 + WORD, most)
+  return listAt(readContract(data), 0)
 }
 
-export function registerDeleted(id: Id, contract: Uint8Array): void {
-  transact(contract, callData(REGISTER_DELETED, id))
+/** That the engine has deleted these shares: as registerShared. */
+export function registerDeleted(tickets: Uint8Array, contract: Uint8Array): void {
+  if (tickets.length > 0) transact(contract, listCallData(REGISTER_ALL_DELETED, null, tickets))
 }
 
-function callData(selector: u32, id: Id | null): Uint8Array {
-  const data = new Uint8Array(id ? 4 + WORD : 4)
-  store<u32>(data.dataStart, bswap(selector))
-  if (id) data.set(<Uint8Array>id, 4 + WORD - id.length)
-  return data
-}
-
-/** An engine, unless it is null, and a list of ids. */
-function listCallData(selector: u32, engine: Uint8Array | null, ids: Uint8Array): Uint8Array {
-  const count = ids.length / ID
+/** An engine, unless it is null, and tickets. */
+function listCallData(selector: u32, engine: Uint8Array | null, tickets: Uint8Array): Uint8Array {
   const heads = engine ? 2 : 1
-  const data = new Uint8Array(4 + (heads + 1 + count) * WORD)
+  const data = new Uint8Array(4 + (heads + 1) * WORD + tickets.length)
   store<u32>(data.dataStart, bswap(selector))
   if (engine) putAddress(data, 4, <Uint8Array>engine)
-  let at = 4 + heads * WORD
+  const at = 4 + heads * WORD
   putNumber(data, at - WORD, heads * WORD)
-  putNumber(data, at, count)
-  for (let i = 0; i < count; i++) {
-    at += WORD
-    data.set(ids.subarray(i * ID, (i + 1) * ID), at + WORD - ID)
-  }
+  putNumber(data, at, tickets.length / TICKET)
+  data.set(tickets, at + WORD)
   return data
 }
 

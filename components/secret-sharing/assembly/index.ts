@@ -1,12 +1,12 @@
 // Secret sharing in AssemblyScript: what ../shares.ts is in TypeScript, answer by answer and byte by byte of storage.
-import { deletionQueue, equal, Id, registerDeleted, Sharing, sharingOf } from './contract'
+import { equal, ID, Id, registerDeleted, Sharing, sharingOf, TICKET, toDelete } from './contract'
 import { blockTime, input, isSignedBy, loadValue, now, output, Reader, storeValue, Writer } from './host'
 import { sha256 } from './sha256'
 import { announce, announceAgain, announceCollected, SHARES } from './unconfirmed'
 
 const HTTP_RESPONSE: u8 = 0x22
 const SMALLEST_SHARE: i32 = 32
-const DELETED_AT_ONCE: i32 = 8
+const DELETED_AT_ONCE: i32 = 64
 const PATH = '/shares/'
 
 export function off_chain_on_http_request(ptr: i32, len: i32): i64 {
@@ -20,16 +20,12 @@ export function off_chain_on_state_change(ptr: i32, len: i32): i64 {
   const from = input(ptr, len)
   const contract = from.address()
   const engine = from.address()
-  const queue = deletionQueue()
-  let sent = 0
-  for (let i = 0; i < queue.length && sent < DELETED_AT_ONCE; i++) {
-    const sharing = sharingOf(queue[i], engine)
-    if (!sharing || !sharing.uploaded) continue
-    storeValue(SHARES, queue[i], null)
-    registerDeleted(queue[i], contract)
-    sent++
-  }
   announceAgain(contract, engine)
+  const tickets = toDelete(engine, DELETED_AT_ONCE)
+  for (let end = TICKET; end <= tickets.length; end += TICKET) {
+    storeValue(SHARES, tickets.subarray(end - ID, end), null)
+  }
+  registerDeleted(tickets, contract)
   return output(0, null)
 }
 
@@ -66,7 +62,7 @@ function upload(id: Id, sharing: Sharing, share: Uint8Array, contract: Uint8Arra
     return error(401, "User uploaded data doesn't match commitment")
   }
   if (!stored) storeValue(SHARES, id, share)
-  if (!sharing.uploaded) announce(id, stored != null, contract)
+  if (!sharing.uploaded) announce(sharing.ticket, stored != null, contract)
   return response(201, null, new Uint8Array(0))
 }
 

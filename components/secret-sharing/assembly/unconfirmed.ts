@@ -1,6 +1,6 @@
 // Shares that are stored, and of which the contract may not know yet: collected for a moment, then in a queue, oldest first. The
 // words of ../unconfirmed.ts hold here too, and both keep the same bytes.
-import { awaited, equal, Id, registerShared } from './contract'
+import { awaited, equal, registerShared, TICKET } from './contract'
 import { fail, loadValue, now, schedule, storeValue } from './host'
 
 const COLLECTED_MS: u64 = 200
@@ -14,38 +14,39 @@ const LOOKED_BACK: i32 = 64
 const BUCKET = 'UNCONFIRMED'
 /** Where shares are stored. */
 export const SHARES: string = 'SHARES'
-const ID: i32 = 16
 
 let head: u64 = 0
 let tail: u64 = 0
 
-/** Ids one after another, and a time behind them. */
+/** Tickets one after another, and a time behind them. */
 class Batch {
   constructor(
-    public ids: Uint8Array,
+    public tickets: Uint8Array,
     public at: u64,
   ) {}
 
-  has(id: Id): bool {
-    for (let i = 0; i < this.ids.length; i += ID) if (equal(this.ids.subarray(i, i + ID), id)) return true
+  has(ticket: Uint8Array): bool {
+    for (let at = 0; at < this.tickets.length; at += TICKET) {
+      if (equal(this.tickets.subarray(at, at + TICKET), ticket)) return true
+    }
     return false
   }
 }
 
-export function announce(id: Id, wasStored: bool, contract: Uint8Array): void {
-  if (wasStored && wasToldLately(id)) return
+export function announce(ticket: Uint8Array, wasStored: bool, contract: Uint8Array): void {
+  if (wasStored && wasToldLately(ticket)) return
   const time = now()
   const stored = batchAt(collectedKey())
   const collected = stored ? stored : new Batch(new Uint8Array(0), time)
-  const before = collected.ids.length
-  let ids = collected.ids
-  if (!collected.has(id)) {
-    ids = new Uint8Array(before + ID)
-    ids.set(collected.ids)
-    ids.set(id, before)
-    setBatch(collectedKey(), ids, collected.at)
+  const before = collected.tickets.length
+  let tickets = collected.tickets
+  if (!wasStored || !collected.has(ticket)) {
+    tickets = new Uint8Array(before + TICKET)
+    tickets.set(collected.tickets)
+    tickets.set(ticket, before)
+    setBatch(collectedKey(), tickets, collected.at)
   }
-  if (ids.length / ID >= MOST_TOGETHER || collected.at <= time - RESEND_MS) announceCollected(contract)
+  if (tickets.length >= MOST_TOGETHER * TICKET || collected.at <= time - RESEND_MS) announceCollected(contract)
   else if (before == 0) schedule(COLLECTED_TIMER, COLLECTED_MS)
 }
 
@@ -53,11 +54,9 @@ export function announceCollected(contract: Uint8Array): void {
   const collected = batchAt(collectedKey())
   if (!collected) return
   storeValue(BUCKET, collectedKey(), null)
-  const ids = heldOf(collected.ids)
-  if (ids.length == 0) return
   readEnds()
   const wasEmpty = head == tail
-  tell(ids, contract)
+  tell(collected.tickets, contract)
   writeEnds()
   if (wasEmpty) schedule(RESEND_TIMER, RESEND_MS)
 }
@@ -73,7 +72,7 @@ export function announceAgain(contract: Uint8Array, engine: Uint8Array): void {
     const batch = sentAt(head)
     if (batch.at > latest) break
     storeValue(BUCKET, key(head++), null)
-    const missing = heldOf(awaited(engine, batch.ids))
+    const missing = awaited(engine, batch.tickets)
     if (missing.length > 0) tell(missing, contract)
   }
   writeEnds()
@@ -81,34 +80,21 @@ export function announceAgain(contract: Uint8Array, engine: Uint8Array): void {
   if (head < tail) schedule(RESEND_TIMER, more ? 0 : RESEND_MS)
 }
 
-/** An id may have been deleted since, and registered anew: then this engine holds nothing under it. */
-function heldOf(ids: Uint8Array): Uint8Array {
-  const held = new Uint8Array(ids.length)
-  let end = 0
-  for (let at = 0; at < ids.length; at += ID) {
-    const id = ids.subarray(at, at + ID)
-    if (!loadValue(SHARES, id)) continue
-    held.set(id, end)
-    end += ID
-  }
-  return held.subarray(0, end)
-}
-
-function wasToldLately(id: Id): bool {
+function wasToldLately(ticket: Uint8Array): bool {
   const earliest = now() - RESEND_MS
   readEnds()
   let at = tail
   for (let looked = 0; at > head && looked < LOOKED_BACK; looked++) {
     const batch = sentAt(--at)
     if (batch.at <= earliest) return false
-    if (batch.has(id)) return true
+    if (batch.has(ticket)) return true
   }
   return false
 }
 
-function tell(ids: Uint8Array, contract: Uint8Array): void {
-  registerShared(ids, contract)
-  setBatch(key(tail++), ids, now())
+function tell(tickets: Uint8Array, contract: Uint8Array): void {
+  registerShared(tickets, contract)
+  setBatch(key(tail++), tickets, now())
 }
 
 function textKey(text: string): Uint8Array {
@@ -145,10 +131,10 @@ function batchAt(at: Uint8Array): Batch | null {
   return new Batch(stored.subarray(0, length), bswap(load<u64>(stored.dataStart + <usize>length)))
 }
 
-function setBatch(at: Uint8Array, ids: Uint8Array, time: u64): void {
-  const batch = new Uint8Array(ids.length + 8)
-  batch.set(ids)
-  store<u64>(batch.dataStart + <usize>ids.length, bswap(time))
+function setBatch(at: Uint8Array, tickets: Uint8Array, time: u64): void {
+  const batch = new Uint8Array(tickets.length + 8)
+  batch.set(tickets)
+  store<u64>(batch.dataStart + <usize>tickets.length, bswap(time))
   storeValue(BUCKET, at, batch)
 }
 
