@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
+import { problems } from '../src/engine/problem.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const pages = [
@@ -132,6 +133,13 @@ describe('the README by hand', () => {
     expect(status.status).toBe('VERIFICATION_SUCCEEDED')
     expect(status.result.credentials.card[0].claims.credentialSubject).toEqual({ given_name: 'Ada' })
   }, 60_000)
+})
+
+describe('the answers of an engine itself', () => {
+  it.each(['docs/engine.md', 'sdk/client/engine-client.ts'])('are all known to %s', (file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    expect(Object.keys(problems).filter((code) => !new RegExp(`['\`]${code}['\`]`).test(text))).toEqual([])
+  })
 })
 
 describe('a component of your own, in ten minutes', () => {

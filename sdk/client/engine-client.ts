@@ -75,7 +75,7 @@ const PROBLEMS = new Set([
   ...['bad-request', 'bad-address', 'unknown-contract', 'no-http-hook', 'not-found', 'method-not-allowed'],
   ...['request-timeout', 'body-too-large', 'target-too-long', 'not-this-engine', 'too-many-requests'],
   ...['headers-too-large', 'component-trap', 'server-error', 'bad-component-response', 'stale-chain'],
-  ...['overloaded', 'starting', 'component-unavailable', 'deadline'],
+  ...['overloaded', 'starting', 'component-unavailable', 'transaction-quota', 'deadline', 'storage-quota'],
 ])
 
 function unlessRefused(answer: EngineAnswer): EngineAnswer {

@@ -37,6 +37,15 @@ const get = async ({ engine, url }: TestEngine, path = '/a') => (await engine.ap
 const put = ({ engine, url }: TestEngine, payload: string, path = '/a') =>
   engine.app.inject({ method: 'PUT', url: url + path, payload })
 
+/** How a call is refused, when the engine itself does: which limit it names, and nothing of its value. */
+async function refusal(engine: TestEngine, payload: string, path = '/a'): Promise<unknown[]> {
+  const { statusCode, headers, body } = await put(engine, payload, path)
+  const { detail } = JSON.parse(body) as { readonly detail: string }
+  const [, limit] =
+    /^the contract is at limits\.(\w+) of this engine, and nothing of the call was kept$/.exec(detail) ?? []
+  return [statusCode, headers['x-engine-error'], headers['retry-after'], limit]
+}
+
 describe('a call', () => {
   it('leaves what it stored, and its transactions, when it ends well', async () => {
     const engine = await started(shelf)
@@ -202,15 +211,14 @@ describe('quotas', () => {
     const engine = await started(shelf, { settings: { limits: { transactionsPerDay: 3 } } })
     for (const value of ['1', '2', '3']) expect((await put(engine, value)).statusCode).toBe(201)
     await engine.rounds()
-    const refused = await put(engine, '4')
-    expect([refused.statusCode, refused.headers['x-engine-error']]).toEqual([500, 'component-trap'])
+    expect(await refusal(engine, '4')).toEqual([503, 'transaction-quota', '86400', 'transactionsPerDay'])
     expect(engine.logLines.some((line) => line.includes('"limit":"transactionsPerDay","value":3'))).toBe(true)
     const metrics = await engine.engine.metrics.registry.metrics()
     expect(metrics).toContain('vouchsafe_engine_refused_total{limit="transactionsPerDay"} 1')
     const again = await engine.restart()
     open.push(again)
     await again.rounds()
-    expect((await put(again, '5')).statusCode).toBe(500)
+    expect((await put(again, '5')).statusCode).toBe(503)
     expect(await get(again)).toBe('3')
     again.clock.now = new Date(again.clock.now.getTime() + 86_400_000)
     await again.rounds()
@@ -261,7 +269,7 @@ describe('quotas', () => {
   it('keep the storage of a contract below its limit, and let it shrink', async () => {
     const engine = await started(shelf, { settings: { limits: { storageBytes: 1000 } } })
     expect((await put(engine, 'x'.repeat(900))).statusCode).toBe(201)
-    expect((await put(engine, 'x'.repeat(200), '/b')).statusCode).toBe(500)
+    expect(await refusal(engine, 'x'.repeat(200), '/b')).toEqual([507, 'storage-quota', undefined, 'storageBytes'])
     expect(await get(engine, '/b')).toBe('-')
     expect((await put(engine, 'x'.repeat(100))).statusCode).toBe(201)
     expect((await put(engine, 'x'.repeat(200), '/b')).statusCode).toBe(201)
@@ -277,25 +285,32 @@ describe('quotas', () => {
     const restarted = await engine.restart()
     open.push(restarted)
     await restarted.rounds()
-    expect((await put(restarted, 'x'.repeat(200), '/b')).statusCode).toBe(500)
+    expect((await put(restarted, 'x'.repeat(200), '/b')).statusCode).toBe(507)
   })
 
+  /** PUT /timer schedules one, with the id in the body; anything else sends so many transactions. */
+  const busy: Script = {
+    http: (hands) => {
+      if (uriOf(hands) !== '/timer') for (let sent = 0; sent < Number(bodyOf(hands)); sent++) hands.transact('x')
+      else hands.timer(Number(bodyOf(hands)), 1e9)
+      return Promise.resolve({})
+    },
+  }
+  const withLimits = (limits: Record<string, number>): TestEngineOptions => ({ settings: { limits } })
+
   it('keep the outbox and the timers of a contract below theirs', async () => {
-    const settings = { limits: { outboxTransactions: 2, timers: 2 } }
-    const engine = await started(
-      {
-        http: (hands) => {
-          if (uriOf(hands) === '/timer') hands.timer(Number(bodyOf(hands)), 1000)
-          else hands.transact('x')
-          return Promise.resolve({})
-        },
-      },
-      { settings },
-    )
-    const statuses = []
-    for (const id of ['1', '2', '2', '3']) statuses.push((await put(engine, id, '/timer')).statusCode)
-    for (let sent = 0; sent < 3; sent++) statuses.push((await put(engine, '')).statusCode)
-    expect(statuses).toEqual([200, 200, 200, 500, 200, 200, 500])
+    const engine = await started(busy, withLimits({ outboxTransactions: 2, timers: 2 }))
+    for (const id of ['1', '2', '2']) expect((await put(engine, id, '/timer')).statusCode).toBe(200)
+    expect(await refusal(engine, '3', '/timer')).toEqual([507, 'storage-quota', undefined, 'timers'])
+    for (const count of ['1', '1']) expect((await put(engine, count)).statusCode).toBe(200)
+    expect(await refusal(engine, '1')).toEqual([503, 'transaction-quota', '10', 'outboxTransactions'])
+  })
+
+  it('promise nothing to a call that asks for more than there ever is', async () => {
+    const engine = await started(busy, withLimits({ outboxTransactions: 3, transactionsPerDay: 2 }))
+    expect(await refusal(engine, '4')).toEqual([503, 'transaction-quota', undefined, 'outboxTransactions'])
+    expect(await refusal(engine, '3')).toEqual([503, 'transaction-quota', undefined, 'transactionsPerDay'])
+    expect((await put(engine, '2')).statusCode).toBe(200)
   })
 })
 

@@ -6,6 +6,7 @@ import type { Effects, StorageChange } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Change } from '../store/store.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
+import { whileFull } from './contract-entry.ts'
 import type { Fence, Fences } from './fence.ts'
 import type { Limits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
@@ -36,8 +37,14 @@ export interface Finished {
   readonly ended?: Ended | undefined
 }
 
-/** `quota` has the name of the limit. */
-export type Committed = 'committed' | 'conflict' | { readonly quota: keyof Limits }
+/** The limit of its contract that a call would have gone beyond. */
+export interface Quota {
+  readonly limit: 'storageBytes' | 'timers' | 'outboxTransactions' | 'transactionsPerDay'
+  /** When to try again, where it passes by itself. */
+  readonly until: Date | undefined
+}
+
+export type Committed = 'committed' | 'conflict' | Quota
 
 const DAY_MS = 86_400_000
 
@@ -48,23 +55,22 @@ export function isWriting({ effects, ended }: Pick<Finished, 'effects' | 'ended'
 }
 
 export async function commitCall(context: CommitContext, finished: Finished): Promise<Committed> {
-  const { fences, timers, outbox, limits, now } = context
+  const { fences, timers, outbox, now } = context
   const { contract, fence, effects } = finished
   const spent = spentChanges(finished, now())
   if (!isWriting(finished)) return commitSpent(context, finished, spent)
   const storage = await storageChanges(context, finished)
   const storageBytes = fence.storageBytes + storage.growth
-  if (storage.growth > 0 && storageBytes > limits.storageBytes) return { quota: 'storageBytes' }
   const plan = timers.plan(contract, effects.timers, now(), finished.ended)
-  if (effects.timers.length > 0 && plan.scheduled > limits.timers) return { quota: 'timers' }
   const rows = outbox.rows(contract, effects.transactions)
-  if (rows.length > 0 && outbox.count(contract) + rows.length > limits.outboxTransactions) {
-    return { quota: 'outboxTransactions' }
-  }
   const asked = askedToday(fence, rows.length, now())
-  if (rows.length > 0 && (asked?.transactions ?? 0) > limits.transactionsPerDay) {
-    return { quota: 'transactionsPerDay' }
-  }
+  const quota =
+    storageQuota(
+      context,
+      { bytes: storageBytes, growth: storage.growth },
+      { isTouched: effects.timers.length > 0, ...plan },
+    ) ?? transactionQuota(context, contract, rows.length, asked)
+  if (quota !== undefined) return quota
   const state = { storageBytes, ...(asked === undefined ? {} : { asked }) }
   const batch = [fenceChange(contract, fence, state), ...spent, ...storage.changes, ...plan.changes, ...rows]
   if (!(await isCommitted(context, contract, batch))) return 'conflict'
@@ -72,6 +78,33 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   plan.apply()
   outbox.added(contract, rows.length)
   return 'committed'
+}
+
+/** What is stored stays until the component takes it away. */
+function storageQuota(
+  { limits }: CommitContext,
+  storage: { readonly bytes: number; readonly growth: number },
+  timers: { readonly isTouched: boolean; readonly scheduled: number },
+): Quota | undefined {
+  if (storage.growth > 0 && storage.bytes > limits.storageBytes) return { limit: 'storageBytes', until: undefined }
+  if (timers.isTouched && timers.scheduled > limits.timers) return { limit: 'timers', until: undefined }
+  return undefined
+}
+
+/** Both pass by themselves, but not for a call that asks for more than there ever is. */
+function transactionQuota(
+  { outbox, limits, now }: CommitContext,
+  contract: Address,
+  more: number,
+  asked: Fence['asked'],
+): Quota | undefined {
+  if (more === 0 || asked === undefined) return undefined
+  const met = (limit: 'outboxTransactions' | 'transactionsPerDay', until: Date): Quota => {
+    return { limit, until: more > limits[limit] ? undefined : until }
+  }
+  if (outbox.count(contract) + more > limits.outboxTransactions) return met('outboxTransactions', whileFull(now()))
+  const nextDay = new Date((asked.day + 1) * DAY_MS)
+  return asked.transactions > limits.transactionsPerDay ? met('transactionsPerDay', nextDay) : undefined
 }
 
 /** A request that is spent is so for itself: nothing else reads it, and nobody else has to wait for it. */
@@ -101,20 +134,12 @@ async function isCommitted(
   return false
 }
 
-function dayOf(at: Date): number {
-  return Math.floor(at.getTime() / DAY_MS)
-}
-
-/** When `transactionsPerDay` begins anew. */
-export function nextDay(now: Date): Date {
-  return new Date((dayOf(now) + 1) * DAY_MS)
-}
-
-/** With `more` of them. Undefined when there never was one. */
+/** With `more` of them; undefined when there never was one. */
 function askedToday({ asked }: Fence, more: number, now: Date): Fence['asked'] {
   if (more === 0) return asked
-  const day = dayOf(now)
-  return { day, transactions: (asked?.day === day ? asked.transactions : 0) + more }
+  const today = Math.floor(now.getTime() / DAY_MS)
+  if (asked === undefined || asked.day !== today) return { day: today, transactions: more }
+  return { day: asked.day, transactions: asked.transactions + more }
 }
 
 function fenceChange(

@@ -55,6 +55,12 @@ export function kindOf({ isOurs, state }: Entry): EntryKind {
 /** A call that fails so often is given up: a hook until its contract changes again, a timer for good. */
 export const MOST_ATTEMPTS = 8
 
+/** What is full now is tried again then, however often it was. */
+export function whileFull(now: Date): Date {
+  return new Date(now.getTime() + FULL_MS)
+}
+
+const FULL_MS = 10_000
 const BACK_OFF_MS = 1000
 const LONGEST_BACK_OFF_MS = 300_000
 

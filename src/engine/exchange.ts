@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toBase64url } from '../codec/base64url.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import { targetOf } from './call-target.ts'
+import type { Quota } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { Entry } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
@@ -27,12 +28,10 @@ export async function exchange(context: EngineContext, asked: Exchange): Promise
   const { log, metrics } = context
   try {
     const answer = await answerOf(context, asked)
-    if (typeof answer === 'string') sendProblem(context, asked, problem(answer))
+    const isOurs = 'code' in answer
+    if (isOurs) sendProblem(context, asked, answer)
     else send(asked, answer.status, answer.headers, answer.body)
-    metrics.answers.inc({
-      status: String(asked.response.statusCode),
-      error: typeof answer === 'string' ? answer : '',
-    })
+    metrics.answers.inc({ status: String(asked.response.statusCode), error: isOurs ? answer.code : '' })
   } catch (err) {
     log.error({ event: 'request_failed', request: asked.id, err }, 'request failed')
     metrics.answers.inc({ status: '500', error: 'server-error' })
@@ -40,13 +39,13 @@ export async function exchange(context: EngineContext, asked: Exchange): Promise
   }
 }
 
-/** The answer of the component, or why the engine gives its own. */
-async function answerOf(context: EngineContext, asked: Exchange): Promise<WireResponse | ProblemCode> {
+/** The answer of the component, or the engine's own. */
+async function answerOf(context: EngineContext, asked: Exchange): Promise<WireResponse | Problem> {
   const entry = entryOf(context, asked.target)
-  if (typeof entry === 'string') return entry
+  if (typeof entry === 'string') return problem(entry)
   const { request } = asked
   const body = await context.bodies.read(request, entry.address)
-  if (typeof body === 'string') return body
+  if (typeof body === 'string') return problem(body)
   try {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
     const { uri } = asked.target
@@ -77,9 +76,8 @@ function entryOf({ watcher, config }: EngineContext, { contract }: Target): Entr
   return state.hooks.includes('off_chain_on_http_request') ? entry : 'no-http-hook'
 }
 
-const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done'>, ProblemCode>> = {
+const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done' | 'quota'>, ProblemCode>> = {
   trap: 'component-trap',
-  quota: 'component-trap',
   'bad-response': 'bad-component-response',
   deadline: 'deadline',
   overloaded: 'overloaded',
@@ -92,11 +90,12 @@ function componentAnswer(
   entry: Entry,
   request: HttpRequestData & { readonly isHead: boolean },
   performed: Performed,
-): WireResponse | ProblemCode {
-  if (performed.kind !== 'done') return PROBLEM_OF[performed.kind]
+): WireResponse | Problem {
+  if (performed.kind === 'quota') return quotaProblem(context, performed)
+  if (performed.kind !== 'done') return problem(PROBLEM_OF[performed.kind])
   const { config, signer } = context
   const { response: wire } = performed
-  if (wire === undefined) return 'bad-component-response'
+  if (wire === undefined) return problem('bad-component-response')
   noteSigned(context, entry, request, performed)
   const block = performed.block.number
   const contentType = wire.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
@@ -116,6 +115,20 @@ function componentAnswer(
     ['x-engine-signature', signature],
   ]
   return { ...wire, headers: [...wire.headers, ...own, ...corsHeaders(config.cors)] }
+}
+
+const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {
+  storageBytes: 'storage-quota',
+  timers: 'storage-quota',
+  outboxTransactions: 'transaction-quota',
+  transactionsPerDay: 'transaction-quota',
+}
+
+function quotaProblem({ now }: EngineContext, { limit, until }: Quota): Problem {
+  return problem(QUOTA_PROBLEM[limit], {
+    retryAfter: until && Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)),
+    detail: `the contract is at limits.${limit} of this engine, and nothing of the call was kept`,
+  })
 }
 
 /** The audit log: who was believed to have signed what. Bodies and queries are not in it. */

@@ -5,7 +5,7 @@
 import type { Block } from '../chain/chain.ts'
 import type { Effects, Hook, Outcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
-import { type Committed, commitCall, isWriting, nextDay, type Seen } from './commit.ts'
+import { commitCall, isWriting, type Quota, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, Entry } from './contract-entry.ts'
 import type { Fence } from './fence.ts'
@@ -33,8 +33,7 @@ export type Performed =
       readonly effects: Effects
       readonly block: Block
     }
-  /** `until`: sooner it would meet the limit again. */
-  | { readonly kind: 'quota'; readonly until: Date | undefined }
+  | ({ readonly kind: 'quota' } & Quota)
   | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'overloaded' | 'unavailable' }
 
 const MOST_RUNS = 10
@@ -97,13 +96,14 @@ function wireOf(
 }
 
 function refusedBy(
-  { metrics, log, limits, now }: EngineContext,
+  { metrics, log, limits }: EngineContext,
   { contract: { address } }: CallTarget,
-  { quota }: Exclude<Committed, string>,
+  quota: Quota,
 ): Performed {
-  metrics.refused.inc({ limit: quota })
-  log.warn({ event: 'quota', contract: address, limit: quota, value: limits[quota] }, 'nothing was kept')
-  return { kind: 'quota', until: quota === 'transactionsPerDay' ? nextDay(now()) : undefined }
+  const { limit } = quota
+  metrics.refused.inc({ limit })
+  log.warn({ event: 'quota', contract: address, limit, value: limits[limit] }, 'nothing was kept')
+  return { kind: 'quota', ...quota }
 }
 
 interface Run {

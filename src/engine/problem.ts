@@ -28,11 +28,13 @@ export const problems = {
   'stale-chain': { status: 503, detail: 'this engine cannot see the chain at the moment' },
   overloaded: { status: 503, detail: 'too much is asked of this engine at the moment' },
   starting: { status: 503, detail: 'this engine is starting; try again in a moment' },
+  'transaction-quota': { status: 503, detail: 'the contract asks this engine for too many transactions' },
   'component-unavailable': { status: 503, detail: 'this engine cannot run the component of the contract' },
   deadline: { status: 504, detail: 'the component took too long, and nothing of what it did was kept' },
+  'storage-quota': { status: 507, detail: 'the contract stores or schedules too much in this engine' },
 } as const satisfies Record<string, Kind>
 
-/** RFC 9110 section 15, RFC 6585. */
+/** RFC 9110 section 15, RFC 6585, RFC 4918 section 11. */
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   404: 'Not Found',
@@ -47,6 +49,7 @@ const TITLES: Readonly<Record<number, string>> = {
   502: 'Bad Gateway',
   503: 'Service Unavailable',
   504: 'Gateway Timeout',
+  507: 'Insufficient Storage',
 }
 
 export type ProblemCode = keyof typeof problems
