@@ -312,6 +312,20 @@ describe('quotas', () => {
     expect(await refusal(engine, '3')).toEqual([503, 'transaction-quota', undefined, 'transactionsPerDay'])
     expect((await put(engine, '2')).statusCode).toBe(200)
   })
+
+  it('of a day begin anew with the next, and not when a clock is set back', async () => {
+    const engine = await started(busy, withLimits({ transactionsPerDay: 1 }))
+    engine.clock.now = new Date('2026-01-02T00:00:10Z')
+    await engine.rounds()
+    expect((await put(engine, '1')).statusCode).toBe(200)
+    engine.clock.now = new Date('2026-01-01T23:59:50Z')
+    expect(await refusal(engine, '1')).toEqual([503, 'transaction-quota', '86410', 'transactionsPerDay'])
+    engine.clock.now = new Date('2026-01-02T00:00:10Z')
+    expect((await put(engine, '1')).statusCode).toBe(503)
+    engine.clock.now = new Date('2026-01-03T00:00:00Z')
+    await engine.rounds()
+    expect((await put(engine, '1')).statusCode).toBe(200)
+  })
 })
 
 describe('at rest', () => {
