@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   CONTRACT,
   type Hands,
@@ -325,6 +325,107 @@ describe('quotas', () => {
     engine.clock.now = new Date('2026-01-03T00:00:00Z')
     await engine.rounds()
     expect((await put(engine, '1')).statusCode).toBe(200)
+  })
+
+  it('of a full outbox give up no timer and no change of state: they come when it has emptied', async () => {
+    const ran = { stateChange: 0, timer: 0 }
+    const script: Script = {
+      http: (hands) => {
+        hands.transact('first')
+        hands.timer(1, 0)
+        return Promise.resolve({})
+      },
+      stateChange: (hands) => {
+        if (++ran.stateChange > 1) hands.transact('changed')
+        return Promise.resolve()
+      },
+      timer: (hands) => {
+        ran.timer++
+        hands.transact('timer')
+        return Promise.resolve()
+      },
+    }
+    const engine = await started(script, withLimits({ outboxTransactions: 1 }))
+    const pass = async (seconds: number): Promise<void> => {
+      engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
+      await engine.rounds(1)
+    }
+    const include = (): void => {
+      for (const { hash } of engine.chain.submitted) engine.chain.outcomes.set(hash, 'included')
+      engine.chain.mine()
+    }
+    await put(engine, '')
+    engine.chain.mine([CONTRACT])
+    await pass(0)
+    // Not with each round, and as often as it takes.
+    for (let tries = 0; tries < 20; tries++) await pass(5)
+    expect([ran.stateChange - 1, ran.timer]).toEqual([11, 11])
+    for (let included = 0; included < 3; included++) {
+      include()
+      await pass(5)
+      await pass(10)
+    }
+    expect(await engine.store.list('outbox')).toEqual([])
+    expect(engine.logLines.join('')).not.toMatch(/state_change_dead|timer_failed/)
+    const nonces = new Set(engine.chain.submitted.map(({ nonce }) => nonce))
+    expect([...nonces]).toEqual([0, 1, 2])
+  })
+
+  it('that a change of state met keep no later change waiting', async () => {
+    const seen: string[] = []
+    const script: Script = {
+      http: (hands) => {
+        hands.transact('first')
+        return Promise.resolve({})
+      },
+      stateChange: async (hands) => {
+        const state = Buffer.from(hands.call.state).toString()
+        seen.push(state)
+        if (state !== 'busy') return
+        hands.transact('changed')
+        // The contract changes while this runs.
+        engine.chain.set({ address: CONTRACT, state: Buffer.from('calm') })
+        await engine.task('chain')
+      },
+    }
+    const engine = await started(script, withLimits({ transactionsPerDay: 1 }))
+    await put(engine, '')
+    engine.chain.set({ address: CONTRACT, state: Buffer.from('busy') })
+    await engine.rounds()
+    expect(seen).toEqual(['', 'busy', 'calm'])
+  })
+
+  it('of calls that wait give up no timer', async () => {
+    let release: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let ran = 0
+    const script: Script = {
+      http: async (hands) => {
+        if (uriOf(hands) === '/wait') await gate
+        else hands.timer(1, 0)
+        return {}
+      },
+      timer: () => {
+        ran++
+        return Promise.resolve()
+      },
+    }
+    const engine = await started(script, withLimits({ concurrent: 1, queued: 0 }))
+    await put(engine, '')
+    const waiting = engine.engine.app.inject(`${engine.url}/wait`)
+    await vi.waitFor(() => expect(engine.runtime.runs).toBe(2))
+    for (let tries = 0; tries < 20; tries++) {
+      engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
+      await engine.rounds(1)
+    }
+    release()
+    await waiting
+    expect(ran).toBe(0)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 10_000)
+    await engine.rounds(1)
+    expect(ran).toBe(1)
   })
 })
 

@@ -7,7 +7,7 @@ import type { Effects, Hook, Outcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
 import { commitCall, isWriting, type Quota, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
-import type { CallTarget, Entry } from './contract-entry.ts'
+import { type CallTarget, type Entry, whileFull } from './contract-entry.ts'
 import type { Fence } from './fence.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
@@ -34,7 +34,14 @@ export type Performed =
       readonly block: Block
     }
   | ({ readonly kind: 'quota' } & Quota)
-  | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'overloaded' | 'unavailable' }
+  /** Too many others. */
+  | { readonly kind: 'overloaded'; readonly until: Date }
+  | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'unavailable' }
+
+/** When a call that met what passes by itself is to be made again. That is no attempt that failed. */
+export function againAt(performed: Performed): number | undefined {
+  return 'until' in performed ? performed.until?.getTime() : undefined
+}
 
 const MOST_RUNS = 10
 const NEVER_WRITTEN = -1
@@ -51,13 +58,13 @@ export async function perform(
     const performed = await entry.lane.run(mode, () => runOnce(context, target, { ...asked, mode }), runs > 0)
     if (performed === 'overloaded') {
       context.metrics.refused.inc({ limit: 'queued' })
-      return { kind: 'overloaded' }
+      break
     }
     if (performed !== 'again') return performed
     context.metrics.conflicts.inc()
     mode = 'serial'
   }
-  return { kind: 'overloaded' }
+  return { kind: 'overloaded', until: whileFull(context.now()) }
 }
 
 async function runOnce(

@@ -2,7 +2,7 @@
 import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
 import { backOff, type Entry, MOST_ATTEMPTS } from './contract-entry.ts'
-import { perform } from './perform.ts'
+import { againAt, perform } from './perform.ts'
 
 export function mustRunHook({ hook, state, isOurs }: Entry, at: number): boolean {
   return (
@@ -21,17 +21,24 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
   try {
     const asked = { hook: { kind: 'state-change' }, mode: 'serial' } as const
     const performed = await perform(context, entry, () => targetOf(context, entry), asked)
+    const again = againAt(performed)
     if (performed.kind === 'done') Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
     else if (performed.kind === 'unavailable') hook.pending = true
-    else if (performed.kind === 'quota' && performed.until !== undefined) {
-      Object.assign(hook, { pending: true, notBefore: performed.until.getTime() })
-    } else retryHook(context, entry)
+    else if (again === undefined) retryHook(context, entry)
+    else runLater(entry, again)
   } catch (error) {
     retryHook(context, entry)
     throw error
   } finally {
     hook.running = false
   }
+}
+
+function runLater({ hook }: Entry, at: number): void {
+  // The contract has changed while the hook ran: that does not wait.
+  if (hook.pending) return
+  hook.pending = true
+  hook.notBefore = at
 }
 
 function retryHook({ log, now }: EngineContext, { address, hook }: Entry): void {

@@ -1,8 +1,9 @@
 /** A timer of a contract that is due: its call ends it, or it is tried again, or given up for good. */
 import { targetOf } from './call-target.ts'
+import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
 import { backOff, type CallTarget, type Entry, MOST_ATTEMPTS } from './contract-entry.ts'
-import { perform } from './perform.ts'
+import { againAt, perform } from './perform.ts'
 import { over } from './timer-book.ts'
 
 export async function runTimer(context: EngineContext, entry: Entry, id: number): Promise<void> {
@@ -16,16 +17,16 @@ export async function runTimer(context: EngineContext, entry: Entry, id: number)
   const ended = { id, row: over(row, 'done', now()) }
   const performed = await perform(context, entry, target, { hook, mode: 'serial', ended })
   if (performed.kind === 'done' || performed.kind === 'unavailable') return
-  const until = performed.kind === 'quota' ? performed.until : undefined
-  const attempts = row.attempts + (until === undefined ? 1 : 0)
-  const next =
-    until !== undefined
-      ? { ...row, at: until.getTime() }
-      : attempts < MOST_ATTEMPTS
-        ? { ...row, attempts, at: now().getTime() + backOff(attempts) }
-        : over({ ...row, attempts }, 'failed', now())
+  const again = againAt(performed)
+  const next = again === undefined ? failedOnceMore(row, now()) : { ...row, at: again }
   if (timers.get(entry.address, id) !== row) return
   const plan = timers.plan(entry.address, [], now(), { id, row: next })
   if ((await context.store.commit(plan.changes)) === undefined) plan.apply()
   if (next.status === 'failed') log.error({ event: 'timer_failed', contract: entry.address, timer: id }, 'given up')
+}
+
+function failedOnceMore(row: TimerRow, now: Date): TimerRow {
+  const attempts = row.attempts + 1
+  if (attempts >= MOST_ATTEMPTS) return over({ ...row, attempts }, 'failed', now)
+  return { ...row, attempts, at: now.getTime() + backOff(attempts) }
 }
