@@ -288,10 +288,12 @@ describe('quotas', () => {
     expect((await put(restarted, 'x'.repeat(200), '/b')).statusCode).toBe(507)
   })
 
-  /** PUT /timer schedules one, with the id in the body; anything else sends so many transactions. */
+  /** PUT /timer schedules one, with the id in the body; DELETE cancels it; anything else sends so many transactions. */
   const busy: Script = {
     http: (hands) => {
+      const { hook } = hands.call
       if (uriOf(hands) !== '/timer') for (let sent = 0; sent < Number(bodyOf(hands)); sent++) hands.transact('x')
+      else if (hook.kind === 'http' && hook.request.method === 'DELETE') hands.cancel(Number(bodyOf(hands)))
       else hands.timer(Number(bodyOf(hands)), 1e9)
       return Promise.resolve({})
     },
@@ -304,6 +306,16 @@ describe('quotas', () => {
     expect(await refusal(engine, '3', '/timer')).toEqual([507, 'storage-quota', undefined, 'timers'])
     for (const count of ['1', '1']) expect((await put(engine, count)).statusCode).toBe(200)
     expect(await refusal(engine, '1')).toEqual([503, 'transaction-quota', '10', 'outboxTransactions'])
+  })
+
+  it('let timers become fewer where a restart found more than its limit', async () => {
+    const engine = await started(busy, withLimits({ timers: 3 }))
+    for (const id of ['1', '2', '3']) await put(engine, id, '/timer')
+    const restarted = await started(busy, { ...withLimits({ timers: 1 }), from: engine })
+    const cancel = { method: 'DELETE', url: `${engine.url}/timer`, payload: '1' } as const
+    expect((await restarted.engine.app.inject(cancel)).statusCode).toBe(200)
+    expect((await put(restarted, '1', '/timer')).statusCode).toBe(507)
+    expect((await put(restarted, '2', '/timer')).statusCode).toBe(200)
   })
 
   it('promise nothing to a call that asks for more than there ever is', async () => {

@@ -10,7 +10,7 @@ import { whileFull } from './contract-entry.ts'
 import type { Fence, Fences } from './fence.ts'
 import type { Limits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
-import type { Ended, TimerBook } from './timer-book.ts'
+import type { Ended, TimerBook, TimerPlan } from './timer-book.ts'
 
 export interface CommitContext {
   readonly store: EngineStore
@@ -65,11 +65,8 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   const rows = outbox.rows(contract, effects.transactions)
   const asked = askedToday(fence, rows.length, now())
   const quota =
-    storageQuota(
-      context,
-      { bytes: storageBytes, growth: storage.growth },
-      { isTouched: effects.timers.length > 0, ...plan },
-    ) ?? transactionQuota(context, contract, rows.length, asked)
+    storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
+    transactionQuota(context, contract, rows.length, asked)
   if (quota !== undefined) return quota
   const state = { storageBytes, ...(asked === undefined ? {} : { asked }) }
   const batch = [fenceChange(contract, fence, state), ...spent, ...storage.changes, ...plan.changes, ...rows]
@@ -80,14 +77,14 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   return 'committed'
 }
 
-/** What is stored stays until the component takes it away. */
+/** What is stored stays until the component takes it away; whoever takes away is not refused. */
 function storageQuota(
   { limits }: CommitContext,
   storage: { readonly bytes: number; readonly growth: number },
-  timers: { readonly isTouched: boolean; readonly scheduled: number },
+  timers: TimerPlan,
 ): Quota | undefined {
   if (storage.growth > 0 && storage.bytes > limits.storageBytes) return { limit: 'storageBytes', until: undefined }
-  if (timers.isTouched && timers.scheduled > limits.timers) return { limit: 'timers', until: undefined }
+  if (timers.growth > 0 && timers.scheduled > limits.timers) return { limit: 'timers', until: undefined }
   return undefined
 }
 

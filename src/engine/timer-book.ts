@@ -12,8 +12,9 @@ export interface TimerPlan {
   readonly changes: readonly Change<EngineCollections>[]
   /** To be called once the changes are on disk. */
   readonly apply: () => void
-  /** Those of the contract that will be scheduled. */
+  /** Those of the contract that will be scheduled, and how many more these are. */
   readonly scheduled: number
+  readonly growth: number
 }
 
 /** What became of a timer that has run. */
@@ -72,7 +73,7 @@ export function createTimerBook(store: EngineStore): TimerBook {
       else running.delete(rowId(contract, id))
     },
     get: (contract, id) => known.get(rowId(contract, id))?.row,
-    scheduled: () => [...known.values()].filter(({ row }) => row.status === 'scheduled').length,
+    scheduled: () => countScheduled([...known.values()].map(({ row }) => row)),
   }
 }
 
@@ -84,15 +85,18 @@ function planOf(
 ): TimerPlan {
   // What ran and scheduled itself anew is scheduled.
   if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
-  const untouched = [...known.values()].filter(({ row }) => row.contract === contract && !wanted.has(row.id))
+  const before = [...known.values()].filter(({ row }) => row.contract === contract)
+  const untouched = before.filter(({ row }) => !wanted.has(row.id))
   const after = [...untouched.map(({ row }) => row), ...wanted.values()]
+  const scheduled = countScheduled(after)
   const forgotten = wanted.size === 0 ? [] : tooManyOver(after, untouched)
   return {
     changes: [
       ...[...wanted.values()].map((row) => changeOf(row, known.get(rowId(contract, row.id)))),
       ...forgotten.map(({ row, version }) => ({ delete: 'timer', id: rowId(contract, row.id), version }) as const),
     ],
-    scheduled: after.filter(({ status }) => status === 'scheduled').length,
+    scheduled,
+    growth: scheduled - countScheduled(before.map(({ row }) => row)),
     apply: () => {
       for (const row of wanted.values()) {
         const id = rowId(contract, row.id)
@@ -101,6 +105,10 @@ function planOf(
       for (const { row } of forgotten) known.delete(rowId(contract, row.id))
     },
   }
+}
+
+function countScheduled(rows: readonly TimerRow[]): number {
+  return rows.filter(({ status }) => status === 'scheduled').length
 }
 
 /** Of timers that are over, those that were so first, where there are more than are remembered. */
