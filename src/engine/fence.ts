@@ -37,7 +37,7 @@ export function createFences(store: EngineStore): Fences {
       known.set(contract, current)
       return current
     },
-    stands: (contract, fence) => known.get(contract)?.version === fence.version,
+    stands: (contract, fence) => known.has(contract) && known.get(contract)?.version === fence.version,
     set: (contract, fence) => known.set(contract, fence),
     forget: (contract) => known.delete(contract),
     all: () => [...known],
