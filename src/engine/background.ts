@@ -7,7 +7,7 @@ import { mustRunHook, runHook } from './state-change.ts'
 import { runTimer } from './timers.ts'
 
 export interface Background {
-  /** Starts what is to be started. Comes back at once. */
+  /** Starts what is to be started, and does not wait for it. */
   readonly round: () => Promise<void>
   /** When nothing of it runs any more. */
   readonly settled: () => Promise<void>
@@ -28,8 +28,9 @@ export function createBackground(context: EngineContext): Background {
     running.add(promise)
   }
   return {
-    round: () => {
-      if (isStopped) return Promise.resolve()
+    round: async () => {
+      const due = await timers.due(now())
+      if (isStopped) return
       const at = now().getTime()
       for (const entry of watcher.entries()) {
         if (mustPrepare(entry, at) && !preparing.has(entry)) {
@@ -38,13 +39,12 @@ export function createBackground(context: EngineContext): Background {
         }
         if (mustRunHook(entry, at)) start('state change', entry, () => runHook(context, entry))
       }
-      for (const { contract, id } of timers.due(now())) {
+      for (const { contract, id } of due) {
         const entry = watcher.get(contract)
         if (entry === undefined || targetOf(context, entry) === undefined) continue
         timers.running(contract, id, true)
         start('timer', entry, () => runTimer(context, entry, id).finally(() => timers.running(contract, id, false)))
       }
-      return Promise.resolve()
     },
     settled: async () => {
       while (running.size > 0) await Promise.all(running)

@@ -8,6 +8,8 @@ import {
   type TestEngineOptions,
   text,
 } from '../../test/support/engine.ts'
+import { openTestStore } from '../../test/support/store.ts'
+import { type EngineCollections, engineMigrations } from './collections.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -318,6 +320,26 @@ describe('quotas', () => {
     expect((await put(restarted, '2', '/timer')).statusCode).toBe(200)
   })
 
+  it('count the outbox that a restarted engine finds, before it has looked at it', async () => {
+    const engine = await started(busy, withLimits({ outboxTransactions: 2 }))
+    await put(engine, '2')
+    const restarted = await engine.restart()
+    open.push(restarted)
+    await restarted.task('chain')
+    await restarted.task('background')
+    await restarted.engine.settled()
+    expect((await put(restarted, '1')).statusCode).toBe(503)
+  })
+
+  it('count all that wait in the outbox, and not only what is looked at together', async () => {
+    const many = { outboxTransactions: 10_001, transactionsPerDay: 100_000 }
+    const engine = await started(busy, withLimits(many))
+    engine.chain.isDown = true
+    expect((await put(engine, '10001')).statusCode).toBe(200)
+    await engine.rounds(1)
+    expect((await put(engine, '1')).statusCode).toBe(503)
+  })
+
   it('promise nothing to a call that asks for more than there ever is', async () => {
     const engine = await started(busy, withLimits({ outboxTransactions: 3, transactionsPerDay: 2 }))
     expect(await refusal(engine, '4')).toEqual([503, 'transaction-quota', undefined, 'outboxTransactions'])
@@ -438,6 +460,41 @@ describe('quotas', () => {
     engine.clock.now = new Date(engine.clock.now.getTime() + 10_000)
     await engine.rounds(1)
     expect(ran).toBe(1)
+  })
+})
+
+describe('when the database could not say whether a call is on disk', () => {
+  const sending: Script = {
+    http: (hands) => {
+      hands.transact('x')
+      hands.timer(1, 1000)
+      return Promise.resolve({})
+    },
+    timer: (hands) => {
+      hands.transact('timer')
+      return Promise.resolve()
+    },
+  }
+
+  it.each([true, false])('what is there is done, and what is not is not: %s', async (isWritten) => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    let isBroken = false
+    const commit: typeof store.commit = async (changes) => {
+      if (!isBroken) return store.commit(changes)
+      isBroken = false
+      if (isWritten) await store.commit(changes)
+      throw new Error('the connection broke')
+    }
+    const settings = { limits: { outboxTransactions: 2 } }
+    const engine = await started(sending, { store: { ...store, commit }, settings })
+    isBroken = true
+    expect((await put(engine, '')).statusCode).toBe(500)
+    await engine.rounds()
+    expect(engine.chain.submitted).toHaveLength(isWritten ? 1 : 0)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 1000)
+    await engine.rounds()
+    expect(engine.chain.submitted).toHaveLength(isWritten ? 2 : 0)
+    expect((await put(engine, '')).statusCode).toBe(isWritten ? 503 : 200)
   })
 })
 

@@ -73,7 +73,7 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   if (!(await isCommitted(context, contract, batch))) return 'conflict'
   fences.set(contract, { version: (fence.version ?? -1) + 1, ...state })
   plan.apply()
-  outbox.added(contract, rows.length)
+  outbox.added(rows)
   return 'committed'
 }
 
@@ -116,13 +116,15 @@ async function commitSpent(
 }
 
 async function isCommitted(
-  { store, fences, timers }: CommitContext,
+  { store, fences, timers, outbox }: CommitContext,
   contract: Address,
   batch: readonly Change<EngineCollections>[],
 ): Promise<boolean> {
   const refused = await store.commit(batch).catch((error: unknown) => {
     // It may be on disk all the same.
     fences.forget(contract)
+    timers.doubt()
+    outbox.doubt()
     throw error
   })
   if (refused === undefined) return true

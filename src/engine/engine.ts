@@ -34,7 +34,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
   const { store, watcher, outbox, timers, metrics, now } = context
   const background = createBackground(context)
   observe(metrics, () => observed(context))
-  await timers.load()
+  await Promise.all([timers.load(), outbox.load()])
   const app = await createEngineApp(context)
   const everyMs = Math.min(config.pollMilliseconds, 250)
   return {

@@ -8,17 +8,15 @@ import type { Account, SignedTransaction, TransactionOutcome } from '../chain/ch
 import { ChainError } from '../chain/chain.ts'
 import type { Effects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
-import type { Change, DueRow } from '../store/store.ts'
-import { type EngineCollections, type EngineStore, FAR, type OutboxRow } from './collections.ts'
+import type { EngineStore } from './collections.ts'
 import type { Metrics } from './metrics.ts'
+import { createOutboxRows, type Insert, type OutboxRows, type Row } from './outbox-rows.ts'
 
-export interface Outbox {
+export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 'state'> {
   /** The rows of transactions, for the batch of the call that asked for them. */
-  rows(contract: Address, transactions: Effects['transactions']): readonly Change<EngineCollections>[]
-  added(contract: Address, count: number): void
-  /** Of a contract, those that wait to be included. */
-  count(contract: Address): number
-  state(now: Date): { readonly count: number; readonly oldestSeconds: number }
+  rows(contract: Address, transactions: Effects['transactions']): readonly Insert[]
+  /** What is on disk may be other than what is known: the next round looks. */
+  doubt(): void
   /** One round: sends what is to be sent, and sees what became of the rest. `block` is the newest that was looked at. */
   round(block: string | undefined): Promise<void>
 }
@@ -32,14 +30,12 @@ export interface OutboxContext {
   readonly metrics: Metrics
 }
 
-type Row = DueRow<OutboxRow>
 type SignedRow = Row & { readonly value: { readonly signed: SignedTransaction } }
 
 /** Signed and not yet included. */
 const MOST_IN_FLIGHT = 16
 const SENT_AGAIN_AFTER_MS = 30_000
 const FAILURE_KEPT_MS = 30 * 86_400_000
-const MOST_ROWS = 10_000
 /** A transaction that runs out of its estimated gas so often is given up. */
 const MOST_EXHAUSTED = 3
 const SIGNED_AGAIN = {
@@ -49,11 +45,9 @@ const SIGNED_AGAIN = {
 
 /** What a round knows of the ones before it. */
 interface Known {
+  readonly rows: OutboxRows
   /** By row: when this process sent it last. */
   readonly sent: Map<string, number>
-  /** Rows as they were read last, by id: what has the same version is not decrypted again. */
-  rows: ReadonlyMap<string, Row>
-  waiting: readonly { readonly contract: Address; readonly createdAt: number }[]
   /** Whether there may be something to do, whatever the chain says. */
   isDirty: boolean
   isBlocked: boolean
@@ -62,16 +56,14 @@ interface Known {
 
 export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
-  const known: Known = {
-    sent: new Map(),
-    rows: new Map(),
-    waiting: [],
-    isDirty: true,
-    isBlocked: false,
-    lookedAt: undefined,
+  const rows = createOutboxRows(context.store)
+  const known: Known = { rows, sent: new Map(), isDirty: true, isBlocked: false, lookedAt: undefined }
+  const doubt = (): void => {
+    known.isDirty = true
   }
   let serial = 0
   return {
+    ...rows,
     rows: (contract, transactions) =>
       transactions.map(({ payload, gas }) => {
         const createdAt = now().getTime()
@@ -80,19 +72,13 @@ export function createOutbox(context: OutboxContext): Outbox {
         const value = { contract, payload: Buffer.from(payload).toString('base64'), gas: String(gas), createdAt }
         return { insert: 'outbox', id, value, dueAt: new Date(createdAt) }
       }),
-    added: (contract, count) => {
-      if (count === 0) return
-      const createdAt = now().getTime()
-      known.waiting = [...known.waiting, ...Array.from({ length: count }, () => ({ contract, createdAt }))]
-      known.isDirty = true
+    added: (inserted) => {
+      rows.added(inserted)
+      if (inserted.length > 0) doubt()
     },
-    count: (contract) => known.waiting.filter((each) => each.contract === contract).length,
-    state: (at) => {
-      const oldest = known.waiting.reduce((least, { createdAt }) => Math.min(least, createdAt), at.getTime())
-      return { count: known.waiting.length, oldestSeconds: (at.getTime() - oldest) / 1000 }
-    },
+    doubt,
     round: async (block) => {
-      if (!known.isDirty && (known.waiting.length === 0 || block === known.lookedAt)) return
+      if (!known.isDirty && (rows.isEmpty() || block === known.lookedAt)) return
       known.isDirty = false
       known.lookedAt = block
       await roundOf(context, known)
@@ -101,10 +87,11 @@ export function createOutbox(context: OutboxContext): Outbox {
 }
 
 async function roundOf(context: OutboxContext, known: Known): Promise<void> {
-  const { store, log } = context
+  const { log } = context
+  const { rows, sent } = known
   try {
-    await settle(context, (await rowsOf(store, known)).filter(isSigned), known.sent)
-    if (await signQueued(context, await rowsOf(store, known), known.sent)) known.isDirty = true
+    await settle(context, (await rows.read()).filter(isSigned), sent)
+    if (await signQueued(context, await rows.read(), sent)) known.isDirty = true
     known.isBlocked = false
   } catch (error) {
     known.isDirty = true
@@ -114,18 +101,8 @@ async function roundOf(context: OutboxContext, known: Known): Promise<void> {
     if (!known.isBlocked) log.warn(line, 'the chain does not take transactions now')
     known.isBlocked = true
   } finally {
-    known.waiting = (await rowsOf(store, known)).map(({ value: { contract, createdAt } }) => ({ contract, createdAt }))
+    await rows.read()
   }
-}
-
-/** In the order in which they were asked for. */
-async function rowsOf(store: EngineStore, known: Known): Promise<readonly Row[]> {
-  const rows = (await store.due('outbox', FAR, MOST_ROWS)).map((row) => {
-    const before = known.rows.get(row.id)
-    return before?.version === row.version ? before : { id: row.id, version: row.version, value: row.value }
-  })
-  known.rows = new Map(rows.map((row) => [row.id, row]))
-  return rows
 }
 
 function isSigned(row: Row): row is SignedRow {

@@ -5,6 +5,30 @@ import { createTimerBook } from './timer-book.ts'
 
 const CONTRACT = `00${'a1'.repeat(20)}`
 
+describe('timers that are read anew', () => {
+  it('have those among them that are written meanwhile', async () => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    let release: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const due: typeof store.due = async (...asked) => {
+      const rows = await store.due(...asked)
+      await gate
+      return rows
+    }
+    const book = createTimerBook({ ...store, due })
+    const loaded = book.load()
+    const plan = book.plan(CONTRACT, [{ id: 1, delayMs: 1000, payload: new Uint8Array(0) }], new Date(0))
+    expect(await store.commit(plan.changes)).toBeUndefined()
+    plan.apply()
+    release()
+    await loaded
+    expect(book.of(CONTRACT)).toEqual([{ id: 1, status: 'scheduled' }])
+    await store.close()
+  })
+})
+
 describe('timers that are over', () => {
   it('are remembered, but never more than some of each contract', async () => {
     const store = await openTestStore<EngineCollections>(engineMigrations)

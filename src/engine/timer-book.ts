@@ -26,10 +26,12 @@ export interface Ended {
 export interface TimerBook {
   /** Reads them all anew. */
   load(): Promise<void>
+  /** What is on disk may be other than what is known: it is read anew before it is said again which are due. */
+  doubt(): void
   of(contract: Address): readonly TimerState[]
   plan(contract: Address, effects: Effects['timers'], now: Date, ended?: Ended): TimerPlan
   /** Those that are to run, longest due first. */
-  due(now: Date): readonly TimerRow[]
+  due(now: Date): Promise<readonly TimerRow[]>
   running(contract: Address, id: number, runs: boolean): void
   get(contract: Address, id: number): TimerRow | undefined
   scheduled(): number
@@ -45,16 +47,22 @@ const rowId = (contract: Address, id: number): string => `${contract}.${id}`
 export function createTimerBook(store: EngineStore): TimerBook {
   const known = new Map<string, Known>()
   const running = new Set<string>()
+  let doubts = 0
+  let settled = 0
+  const load = async (): Promise<void> => {
+    const asked = doubts
+    await readInto(known, store)
+    settled = asked
+  }
   const ofContract = (contract: Address): TimerRow[] =>
     [...known.values()]
       .map(({ row }) => row)
       .filter((row) => row.contract === contract)
       .sort((one, other) => one.id - other.id)
   return {
-    load: async () => {
-      const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)
-      known.clear()
-      for (const { id, version, value } of rows) known.set(id, { row: value, version })
+    load,
+    doubt: () => {
+      doubts++
     },
     of: (contract) =>
       ofContract(contract).map(({ id, status }) => ({
@@ -63,11 +71,11 @@ export function createTimerBook(store: EngineStore): TimerBook {
       })),
     plan: (contract, effects, now, ended) =>
       planOf(known, contract, wantedRows(contract, effects, { known, now }), ended),
-    due: (now) =>
-      [...known.entries()]
-        .filter(([id, { row }]) => row.status === 'scheduled' && row.at <= now.getTime() && !running.has(id))
-        .map(([, { row }]) => row)
-        .sort((one, other) => one.at - other.at),
+    due: async (now) => {
+      if (settled < doubts) await load()
+      const due = [...known].filter(([id, { row }]) => isDue(row, now) && !running.has(id))
+      return due.map(([, { row }]) => row).sort((one, other) => one.at - other.at)
+    },
     running: (contract, id, runs) => {
       if (runs) running.add(rowId(contract, id))
       else running.delete(rowId(contract, id))
@@ -75,6 +83,22 @@ export function createTimerBook(store: EngineStore): TimerBook {
     get: (contract, id) => known.get(rowId(contract, id))?.row,
     scheduled: () => countScheduled([...known.values()].map(({ row }) => row)),
   }
+}
+
+function isDue({ status, at }: TimerRow, now: Date): boolean {
+  return status === 'scheduled' && at <= now.getTime()
+}
+
+async function readInto(known: Map<string, Known>, store: EngineStore): Promise<void> {
+  const before = new Map(known)
+  const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)
+  const read = new Map(rows.map(({ id, version, value }) => [id, { row: value, version }] as const))
+  // What was written meanwhile may have been read as it was before.
+  const isNewer = ([id, each]: readonly [string, Known]): boolean =>
+    before.get(id) !== each && each.version > (read.get(id)?.version ?? -1)
+  const meanwhile = [...known].filter(isNewer)
+  known.clear()
+  for (const [id, each] of [...read, ...meanwhile]) known.set(id, each)
 }
 
 function planOf(
@@ -85,22 +109,22 @@ function planOf(
 ): TimerPlan {
   // What ran and scheduled itself anew is scheduled.
   if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
-  const before = [...known.values()].filter(({ row }) => row.contract === contract)
-  const untouched = before.filter(({ row }) => !wanted.has(row.id))
+  const now = [...known.values()].filter(({ row }) => row.contract === contract)
+  const untouched = now.filter(({ row }) => !wanted.has(row.id))
   const after = [...untouched.map(({ row }) => row), ...wanted.values()]
   const scheduled = countScheduled(after)
   const forgotten = wanted.size === 0 ? [] : tooManyOver(after, untouched)
+  const written = [...wanted.values()].map((row) => ({ row, before: known.get(rowId(contract, row.id)) }))
   return {
     changes: [
-      ...[...wanted.values()].map((row) => changeOf(row, known.get(rowId(contract, row.id)))),
+      ...written.map(({ row, before }) => changeOf(row, before)),
       ...forgotten.map(({ row, version }) => ({ delete: 'timer', id: rowId(contract, row.id), version }) as const),
     ],
     scheduled,
-    growth: scheduled - countScheduled(before.map(({ row }) => row)),
+    growth: scheduled - countScheduled(now.map(({ row }) => row)),
     apply: () => {
-      for (const row of wanted.values()) {
-        const id = rowId(contract, row.id)
-        known.set(id, { row, version: (known.get(id)?.version ?? -1) + 1 })
+      for (const { row, before } of written) {
+        known.set(rowId(contract, row.id), { row, version: (before?.version ?? -1) + 1 })
       }
       for (const { row } of forgotten) known.delete(rowId(contract, row.id))
     },

@@ -21,7 +21,12 @@ export async function runTimer(context: EngineContext, entry: Entry, id: number)
   const next = again === undefined ? failedOnceMore(row, now()) : { ...row, at: again }
   if (timers.get(entry.address, id) !== row) return
   const plan = timers.plan(entry.address, [], now(), { id, row: next })
-  if ((await context.store.commit(plan.changes)) === undefined) plan.apply()
+  const refused = await context.store.commit(plan.changes).catch((error: unknown) => {
+    timers.doubt()
+    throw error
+  })
+  if (refused === undefined) plan.apply()
+  else timers.doubt()
   if (next.status === 'failed') log.error({ event: 'timer_failed', contract: entry.address, timer: id }, 'given up')
 }
 
