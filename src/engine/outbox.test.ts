@@ -66,10 +66,15 @@ describe('the outbox', () => {
 
   it('sends the same transaction, and never a second one, when it was killed before it was sent', async () => {
     const engine = await started()
-    engine.chain.onSubmit = () => new Promise(() => undefined)
+    const isAboutToBeSent = new Promise<void>((resolve) => {
+      engine.chain.onSubmit = () => {
+        resolve()
+        return new Promise(() => undefined)
+      }
+    })
     await send(engine, 'a')
     void engine.rounds()
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await isAboutToBeSent
     expect(engine.chain.submitted).toEqual([])
     engine.chain.onSubmit = () => Promise.resolve()
     let signed = 0
