@@ -3,6 +3,7 @@
  * `limits.memoryBytes`, so that a component cannot have the worker keep what its own memory could not.
  */
 import type { Address } from '../offchain/address.ts'
+import type { SentEffects } from './messages.ts'
 import type { Effects, RuntimeLimits, StorageChange } from './runtime.ts'
 import { overLimit } from './trap.ts'
 
@@ -22,8 +23,7 @@ export interface CollectedEffects {
   /** Counts bytes that are kept for the component outside its memory. Traps when they are too many. */
   readonly hold: (bytes: number) => void
   readonly logged: () => readonly string[]
-  /** How often it read, when nothing was changed, signed or logged. */
-  readonly done: () => Effects | number
+  readonly done: () => SentEffects
 }
 
 /** About what a change costs beside its bytes. */
@@ -61,7 +61,7 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
     logged: log.lines,
     done: () => {
       const told = { spent, signers: [...signers], log: log.lines(), reads }
-      return orReads({ storage: changesIn(overlay), transactions, timers: [...timers.values()], ...told })
+      return asSent({ storage: changesIn(overlay), transactions, timers: [...timers.values()], ...told })
     },
   }
 }
@@ -133,9 +133,9 @@ function changesIn(overlay: ReadonlyMap<string, Entry>): StorageChange[] {
   return changed.map(({ bucket, key, value }) => ({ bucket, key, value }))
 }
 
-function orReads(effects: Effects): Effects | number {
+function asSent(effects: Effects): SentEffects {
   const { storage, transactions, timers, spent, signers, log, reads } = effects
-  return [storage, transactions, timers, spent, signers, log].every(({ length }) => length === 0) ? reads : effects
+  return [storage, transactions, timers, spent, signers, log].every(({ length }) => length === 0) ? { reads } : effects
 }
 
 function nameOf(bucket: Uint8Array, key: Uint8Array): string {

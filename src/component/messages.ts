@@ -82,6 +82,9 @@ export type Answer =
   | undefined
   | { readonly failed: string }
 
+/** Of a call that did nothing but read only how often: the most common, and cheap to send. */
+export type SentEffects = Effects | Pick<Effects, 'reads'>
+
 export type Report =
   | { readonly report: 'ready' }
   /** Its hooks, of a script that was asked about. */
@@ -90,7 +93,6 @@ export type Report =
       readonly report: 'done'
       readonly response: HttpResponseData | undefined
       readonly result: Uint8Array
-      /** Where nothing was done but to read, so many times: the most common, and cheap to send. */
-      readonly effects: Effects | number
+      readonly effects: SentEffects
     }
   | { readonly report: 'trap' | 'bad-response'; readonly message: string; readonly log: readonly string[] }

@@ -1,13 +1,15 @@
 /** How a job ended, as those who asked for it are told. */
 import type { Report } from './messages.ts'
-import type { Effects, Outcome } from './runtime.ts'
+import type { Outcome } from './runtime.ts'
+
+const NOTHING = { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [] } as const
 
 export type Ended = Exclude<Report, { report: 'ready' }> | { readonly report: 'deadline' }
 
 export function outcomeOf(ended: Ended): Outcome {
   switch (ended.report) {
     case 'done':
-      return { kind: 'done', response: ended.response, result: ended.result, effects: effectsOf(ended.effects) }
+      return { kind: 'done', response: ended.response, result: ended.result, effects: { ...NOTHING, ...ended.effects } }
     case 'hooks':
       return { kind: 'trap', message: 'the worker misunderstood', log: [] }
     case 'deadline':
@@ -15,9 +17,4 @@ export function outcomeOf(ended: Ended): Outcome {
     default:
       return { kind: ended.report, message: ended.message, log: ended.log }
   }
-}
-
-function effectsOf(sent: Effects | number): Effects {
-  if (typeof sent !== 'number') return sent
-  return { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [], reads: sent }
 }
