@@ -167,34 +167,40 @@ export function sendProblem(
 
 const LINGER_MS = 1000
 
-/** What the client still sends is read and let go for a moment, so that it comes to read the answer. */
-function send(
-  { request, response, id }: Omit<Exchange, 'target'>,
-  status: number,
-  headers: readonly Header[],
-  body: Uint8Array,
-): void {
+function send(asked: Omit<Exchange, 'target'>, status: number, headers: readonly Header[], body: Uint8Array): void {
+  const { request, response, id } = asked
   if (response.headersSent || response.destroyed) return
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
-  const isUnread = !request.complete && !request.readableEnded && (coding !== undefined || Number(length) > 0)
-  const hasBody = request.method !== 'HEAD' && status !== 204 && status !== 304
-  const fields = new Map<string, string | string[]>([
-    ['x-request-id', id],
-    ['x-content-type-options', 'nosniff'],
-  ])
+  const isUnread = hasMore(request)
+  const hasLength = status !== 204 && status !== 304
+  const fields = fieldsOf([['x-request-id', id], ['x-content-type-options', 'nosniff'], ...headers])
+  if (hasLength) fields.set('content-length', String(body.length))
+  if (isUnread) fields.set('connection', 'close')
+  // Not one by one, each of which Node would keep and look at again.
+  response.writeHead(status, [...fields].flat(1))
+  const sent = hasLength && request.method !== 'HEAD' ? body : undefined
+  if (isUnread) linger(asked, sent)
+  else response.end(sent)
+}
+
+/** Each name once, with all its values. */
+function fieldsOf(headers: readonly Header[]): Map<string, string | string[]> {
+  const fields = new Map<string, string | string[]>()
   for (const [name, value] of headers) {
     const before = fields.get(name)
     fields.set(name, before === undefined ? value : [before, value].flat())
   }
-  if (status !== 204 && status !== 304) fields.set('content-length', String(body.length))
-  if (isUnread) fields.set('connection', 'close')
-  // Not one by one, each of which Node would keep and look at again.
-  response.writeHead(status, [...fields].flat(1))
-  if (!isUnread) {
-    response.end(hasBody ? body : undefined)
-    return
-  }
-  if (hasBody) response.write(body)
+  return fields
+}
+
+/** Whether the client may still be sending. */
+function hasMore({ complete, readableEnded, headers }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
+  return !complete && !readableEnded && (coding !== undefined || Number(length) > 0)
+}
+
+/** What the client still sends is read and let go for a moment, so that it comes to read the answer. */
+function linger({ request, response }: Omit<Exchange, 'target'>, body: Uint8Array | undefined): void {
+  if (body !== undefined) response.write(body)
   const end = (): void => {
     clearTimeout(timer)
     response.end()
