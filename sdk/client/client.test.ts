@@ -212,6 +212,14 @@ describe('an engine', () => {
     expect(new Set(sent).size).toBe(sent.length)
   })
 
+  it('is not asked until patience ends, where its contract may ask for no more transactions', async () => {
+    const [engine] = world.engines
+    behave(engine, 'over-quota')
+    const { errors } = await downloadSecret({ ...mine, patienceMs: 2000 }, { id, askAll: true })
+    expect(errors.map(({ code, problem }) => [code, problem])).toEqual([['engine-refused', 'transaction-quota']])
+    expect(engine?.requests).toHaveLength(3)
+  })
+
   it('need not sign its answers, unless that was asked for', async () => {
     const [engine] = world.engines
     behave(engine, 'unsigned')

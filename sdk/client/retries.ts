@@ -58,7 +58,8 @@ function isPassing({ code, status = 0, problem }: EngineError): boolean {
   return code === 'component-refused' && status >= 500
 }
 
-/** The engine is there, and says that it is not ready. */
+/** The engine is there, and says that it is not ready. A quota may last until the next day. */
 function isWaitedFor({ code, status, problem }: EngineError): boolean {
-  return code === 'engine-refused' && (status === 429 || status === 503 || problem === 'unknown-contract')
+  if (code !== 'engine-refused' || problem === 'transaction-quota') return false
+  return status === 429 || status === 503 || problem === 'unknown-contract'
 }

@@ -19,6 +19,8 @@ export type Misbehaviour =
   | 'unknown-contract'
   | 'trap'
   | 'overloaded-once'
+  /** Says that its contract has asked for all the transactions of a day. */
+  | 'over-quota'
   /** Answers by a block that knows nothing of it, the first two times. */
   | 'behind'
   | 'refuses'
@@ -84,6 +86,8 @@ export async function misbehaves(engine: Misbehaving, response: ServerResponse):
       return problem(404, 'unknown-contract')
     case 'trap':
       return problem(500, 'component-trap')
+    case 'over-quota':
+      return problem(503, 'transaction-quota')
     case 'overloaded-once':
       engine.patience += 1
       return engine.patience === 1 && problem(503, 'overloaded')
