@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
+import { openTestStore } from '../../test/support/store.ts'
 import { ChainError } from '../chain/chain.ts'
+import { type EngineCollections, engineMigrations } from './collections.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -303,5 +305,29 @@ describe('timers', () => {
     engine.clock.now = new Date(engine.clock.now.getTime() + 25 * 3_600_000)
     await engine.task('purge')
     expect(await engine.store.list('timer')).toEqual([])
+  })
+
+  it('that fail wait for their next attempt when the database could not say that they do', async () => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    let isBroken = false
+    const commit: typeof store.commit = async (changes) => {
+      const refused = await store.commit(changes)
+      if (isBroken) throw new Error('the connection broke')
+      return refused
+    }
+    const { script, fail, ran } = timed()
+    const engine = await kept(serving(script, { store: { ...store, commit } }))
+    await ask(engine, 'schedule/1/0')
+    fail(true)
+    isBroken = true
+    await pass(engine, 0)
+    isBroken = false
+    const before = engine.runtime.runs
+    await pass(engine, 0)
+    await pass(engine, 0)
+    expect(engine.runtime.runs).toBe(before)
+    fail(false)
+    await pass(engine, 1)
+    expect(ran).toEqual(['1 payload of 1'])
   })
 })
