@@ -2,7 +2,6 @@
  * What a call costs an engine, and how many there are a second: to components that read 1 KiB of storage, in WebAssembly and in
  * TypeScript, and signed uploads of shares over eight contracts, which are on disk when they are answered. Beside it the floor.
  */
-import { loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { type Address, evmAddress } from '../src/offchain/address.ts'
 import { signSecp256k1 } from '../src/offchain/authentication/secp256k1.ts'
@@ -11,6 +10,7 @@ import { type EnginePlace, makeEnginePlace, PATHS, startEngineProcess, type Uplo
 import { CONCURRENCY } from './load.ts'
 import { processorTimeMs, type Running, start } from './processes.ts'
 import { note, percentile, show, table, type Verdict } from './report.ts'
+import { percent, stolen } from './stolen.ts'
 
 export interface EngineOptions {
   readonly bundle: string
@@ -146,10 +146,11 @@ async function measureKind(kind: Kind, place: EnginePlace, options: EngineOption
     await runRound(floor, kind.requests(count(options.warmUp), 'floor'), kind)
     const rounds: [Round, Round][] = []
     for (let round = 1; round <= options.rounds; round++) {
+      const taken = stolen()
       const a = await runRound(engine, kind.requests(count(options.calls), 'engine'), kind, kind.settled)
       const b = await runRound(floor, kind.requests(count(options.calls), 'floor'), kind)
       rounds.push([a, b])
-      note(`${kind.name}, round ${round}: engine ${told(a)}, floor ${told(b)}; load ${loadavg()[0]?.toFixed(1)}`)
+      note(`${kind.name}, round ${round}: engine ${told(a)}, floor ${told(b)}; other machines took ${percent(taken())}`)
     }
     const [a, b] = [medians(rounds.map(([first]) => first)), medians(rounds.map(([, second]) => second))]
     const pace = Math.min(a.perSecond, kind.target) / 2

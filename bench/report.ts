@@ -3,6 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join, relative } from 'node:path'
+import { stolen } from './stolen.ts'
+
+const taken = stolen()
 
 /** The answer to one question. */
 export interface Verdict {
@@ -72,6 +75,7 @@ function machine() {
     memoryMegabytes: Math.round(totalmem() / 1e6),
     system: `${process.platform} ${release()} ${process.arch}`,
     loadAverage: loadavg()[0],
+    takenByOtherMachines: taken(),
   }
 }
 
