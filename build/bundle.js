@@ -48,10 +48,13 @@ await build({
   plugins: [engineApart],
 })
 await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
+// What runs in threads beside the one that serves.
 await build({
   ...shared,
-  entryPoints: ['src/bin/chain/local-chain-worker.ts'],
-  outfile: 'dist/local-chain-worker.cjs',
+  entryPoints: ['src/bin/chain/local-chain-worker.ts', 'src/store/sqlite-writer.ts'],
+  outdir: 'dist',
+  entryNames: '[name]',
+  outExtension: { '.js': '.cjs' },
 })
 await buildWorker(join(root, 'dist'))
 await buildSdk(join(root, 'dist', 'sdk'))

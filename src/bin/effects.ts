@@ -87,10 +87,14 @@ export function encryptDatabase<C extends EncryptionCollections>(
   return encrypted(store, { keys, collections, random, now: now(), keptMs: longestKeptMs(retention) })
 }
 
-/** Opens the database; for an embedded one, makes its directory for this user alone. */
-export async function openDatabase<C>(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Store<C>> {
+/** Opens the database; for an embedded one, makes its directory for this user alone, and has it opened by `open`. */
+export async function openDatabase<C>(
+  database: DatabaseConfig,
+  migrations: readonly Migration[],
+  open: typeof openSqlite<C> = openSqlite,
+): Promise<Store<C>> {
   // Its code is loaded by those who use it.
   if (database.kind === 'postgresql') return (await import('../store/postgres.ts')).openPostgres(database, migrations)
   makeDirectory(dirname(database.file), 0o700)
-  return openSqlite<C>(database.file, migrations)
+  return open(database.file, migrations)
 }

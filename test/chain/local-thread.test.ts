@@ -1,5 +1,5 @@
-/** A local chain in a thread of its own: what the thread cannot do, and its end. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+/** A local chain in a thread of its own: what the thread cannot do. */
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
@@ -28,21 +28,4 @@ it('answers what the chain refuses with its code', async () => {
   const rpc = await openLocalChain(directory(), worker())
   await expect(rpc('eth_coinbase', [])).rejects.toMatchObject({ name: 'JsonRpcError', code: -32601 })
   await expect(rpc('eth_sendRawTransaction', ['0x00'])).rejects.toMatchObject({ name: 'JsonRpcError', code: -32000 })
-})
-
-it('ends: what was asked is told, and what is asked next has another thread', async () => {
-  const place = directory()
-  const mortal = join(place, 'mortal.cjs')
-  // Answers, until it is asked to end.
-  writeFileSync(
-    mortal,
-    `const { parentPort, threadId } = require('node:worker_threads')
-    parentPort.on('message', ({ id, method }) => method === 'end' ? process.exit(3) : parentPort.postMessage({ id, result: threadId }))`,
-  )
-  const rpc = await openLocalChain(place, mortal)
-  const first = await rpc('which', [])
-  await expect(Promise.all([rpc('end', []), rpc('which', [])])).rejects.toThrow(
-    'the thread of the local chain ended: exit 3',
-  )
-  expect(await rpc('which', [])).toBeGreaterThan(first as number)
 })

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { buildCommand } from '../../test/support/command.ts'
+import { componentDirectory } from '../toolchain/places.ts'
+import { loadDriver } from './sqlite.ts'
+import { openSqliteInThreads } from './sqlite-threads.ts'
+import { storeContract } from './store.contract.ts'
+import { createCollection, type Migration } from './store.ts'
+
+const directories: string[] = []
+const fresh = (): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-store-'))
+  directories.push(directory)
+  return join(directory, 'test.db')
+}
+const open = <C>(file: string, migrations: readonly Migration[]) =>
+  openSqliteInThreads<C>(file, migrations, join(componentDirectory(), 'sqlite-writer.cjs'))
+
+beforeAll(() => {
+  buildCommand()
+  return () => {
+    for (const directory of directories) rmSync(directory, { recursive: true, force: true })
+  }
+})
+
+describe('SQLite, with a thread that writes', () => {
+  storeContract(fresh, open)
+
+  it('reads while what is written waits for another process', async () => {
+    const file = fresh()
+    const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    onTestFinished(() => store.close())
+    await store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])
+    const Database = await loadDriver()
+    const other = new Database(file)
+    onTestFinished(() => other.close())
+    other.exec('begin immediate')
+    let isWritten = false
+    const written = store.commit([{ insert: 'thing', id: 'b', value: { n: 2 } }]).finally(() => {
+      isWritten = true
+    })
+    expect(await store.get('thing', 'a')).toEqual({ value: { n: 1 }, version: 0 })
+    expect(isWritten).toBe(false)
+    other.exec('rollback')
+    expect(await written).toBe(undefined)
+    expect(await store.get('thing', 'b')).toEqual({ value: { n: 2 }, version: 0 })
+  })
+
+  it('says why nothing was written', async () => {
+    const file = fresh()
+    const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    const Database = await loadDriver()
+    const other = new Database(file)
+    other.exec('drop table thing')
+    other.close()
+    await expect(store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])).rejects.toThrow('no such table: thing')
+    await store.close()
+  })
+})

@@ -1,0 +1,32 @@
+/**
+ * The storage port on SQLite with a thread of its own for what is written: a commit waits for the disk, and no request should wait
+ * with it that has nothing to commit. What comes meanwhile is written together, with the next fsync.
+ */
+import { askedThread } from '../thread/asking.ts'
+import { openSqlite } from './sqlite.ts'
+import type { WriterData, Writing } from './sqlite-writer.ts'
+import type { Migration, Store } from './store.ts'
+
+/** As {@link openSqlite}. `workerFile` is `sqlite-writer.ts`, bundled. */
+export async function openSqliteInThreads<C>(
+  file: string,
+  migrations: readonly Migration[],
+  workerFile: string,
+): Promise<Store<C>> {
+  const reader = await openSqlite<C>(file, migrations)
+  const thread = askedThread(workerFile, { file, migrations } satisfies WriterData)
+  const ask = <T>(verb: Writing, ...args: readonly unknown[]): Promise<T> => thread.ask([verb, ...args]) as Promise<T>
+  return {
+    get: reader.get,
+    list: reader.list,
+    due: reader.due,
+    commit: (changes) => ask('commit', changes),
+    purge: (collection, now) => ask('purge', collection, now),
+    tidy: () => ask('tidy'),
+    close: async () => {
+      await ask('close')
+      await thread.end()
+      await reader.close()
+    },
+  }
+}
