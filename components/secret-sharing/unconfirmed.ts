@@ -9,7 +9,7 @@ import { concat, equal } from '../bytes.ts'
 import { awaited, registerShared, TICKET } from './contract.ts'
 
 /** How long shares are collected, from the first on. */
-export const COLLECTED_MS = 200
+export const COLLECTED_MS = 500
 /** The timer that sends them. */
 export const COLLECTED_TIMER = 2
 /** In one transaction. */

@@ -3,7 +3,7 @@
 import { awaited, equal, registerShared, TICKET } from './contract'
 import { fail, loadValue, now, schedule, storeValue } from './host'
 
-const COLLECTED_MS: u64 = 200
+const COLLECTED_MS: u64 = 500
 const COLLECTED_TIMER: i32 = 2
 const MOST_TOGETHER: i32 = 64
 const RESEND_MS: u64 = 60_000
