@@ -11,7 +11,7 @@ const engines = [party(), party(), party()] as const
 const [owner, stranger] = [party(), party()]
 const list = engines.map(({ address }) => ({ engine: address, endpoint: '' }))
 const [RESEND, RESEND_TIMER] = [60_000, 1]
-const [COLLECTED, COLLECTED_TIMER] = [200, 2]
+const [COLLECTED, COLLECTED_TIMER] = [500, 2]
 
 const hash = (share: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(share).digest())
 const share = (size = 48): Uint8Array => new Uint8Array(randomBytes(size))
