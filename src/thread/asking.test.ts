@@ -53,8 +53,12 @@ describe('a thread that is asked', () => {
     expect(after).toBeGreaterThan(before)
   })
 
-  it('refuses what cannot be sent, and goes on', async () => {
+  it('refuses what cannot be sent, waits for no answer to it, and goes on', async () => {
+    const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort')
+    await thread.ask('which')
+    const before = ports()
     await expect(thread.ask(() => undefined)).rejects.toThrow('could not be cloned')
+    expect(ports()).toEqual(before)
     expect(await thread.ask('which')).toHaveLength(3)
   })
 })

@@ -54,6 +54,7 @@ interface Waiting {
 
 function start(file: string, data: unknown, ended: () => void): Started {
   const worker = new Worker(file, { workerData: data })
+  worker.unref()
   const waiting = new Map<number, Waiting>()
   let asked = 0
   worker.on('message', (answer: Answer) => {
@@ -73,9 +74,9 @@ function start(file: string, data: unknown, ended: () => void): Started {
   const ask = (question: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const id = asked++
-      worker.ref()
       worker.postMessage({ id, question } satisfies Question)
       waiting.set(id, { resolve, reject })
+      worker.ref()
     })
   return { worker, ask }
 }
