@@ -8,9 +8,9 @@ export function answerQuestions(answer: (question: never) => Promise<unknown>): 
   port.on('message', ({ id, question }: Question) => {
     answer(question as never).then(
       (result) => port.postMessage({ id, result } satisfies Answer),
-      (error: Error) => {
-        const { name, message } = error
-        port.postMessage({ id, error: { ...error, name, message } } satisfies Answer)
+      (thrown: unknown) => {
+        const { name, message, ...more } = thrown as Error
+        port.postMessage({ id, error: { ...more, name, message } } satisfies Answer)
       },
     )
   })

@@ -12,9 +12,9 @@ import { askedThread } from '../../thread/asking.ts'
 export async function openLocalChain(directory: string, workerFile: string): Promise<JsonRpc> {
   const thread = askedThread(workerFile, directory)
   const rpc: JsonRpc = (method, params) =>
-    thread.ask([method, params]).catch((error: JsonRpcError) => {
-      if (error.name !== 'JsonRpcError') throw new Error(`the local chain: ${error.message}`)
-      throw new JsonRpcError(error.code, error.message, error.data)
+    thread.ask([method, params]).catch((error: unknown) => {
+      const { name, message, code, data } = error as Error & Pick<JsonRpcError, 'code' | 'data'>
+      throw name === 'JsonRpcError' ? new JsonRpcError(code, message, data) : new Error(`the local chain: ${message}`)
     })
   await rpc('eth_chainId', [])
   return rpc
