@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { buildCommand } from '../../test/support/command.ts'
 import { componentDirectory } from '../toolchain/places.ts'
@@ -57,5 +57,13 @@ describe('SQLite, with a thread that writes', () => {
     other.close()
     await expect(store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])).rejects.toThrow('no such table: thing')
     await store.close()
+  })
+
+  it('is closed, also where the thread cannot open it', async () => {
+    const file = fresh()
+    const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    rmSync(dirname(file), { recursive: true })
+    await expect(store.close()).rejects.toThrow('unable to open database file')
+    await expect(store.get('thing', 'a')).rejects.toThrow('not open')
   })
 })

@@ -17,16 +17,19 @@ export async function openSqliteInThreads<C>(
   const thread = askedThread(workerFile, { file, migrations } satisfies WriterData)
   const ask = <T>(verb: Writing, ...args: readonly unknown[]): Promise<T> => thread.ask([verb, ...args]) as Promise<T>
   return {
-    get: reader.get,
-    list: reader.list,
-    due: reader.due,
+    get: (collection, id) => reader.get(collection, id),
+    list: (collection) => reader.list(collection),
+    due: (collection, now, limit) => reader.due(collection, now, limit),
     commit: (changes) => ask('commit', changes),
     purge: (collection, now) => ask('purge', collection, now),
     tidy: () => ask('tidy'),
     close: async () => {
-      await ask('close')
-      await thread.end()
-      await reader.close()
+      try {
+        await ask('close')
+      } finally {
+        await thread.end()
+        await reader.close()
+      }
     },
   }
 }
