@@ -77,7 +77,7 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   return 'committed'
 }
 
-/** What is stored stays until the component takes it away; whoever takes away is not refused. */
+/** When there is room again nobody knows: the component takes something away, or a timer runs. Whoever takes away is not refused. */
 function storageQuota(
   { limits }: CommitContext,
   storage: { readonly bytes: number; readonly growth: number },
