@@ -194,8 +194,7 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Ma
     if (later.has(row.value.contract)) continue
     const signed = await signOne(context, row, nonce, inFlight > 0)
     if (signed === 'later') later.add(row.value.contract)
-    if (signed === 'later') continue
-    if (signed === 'failed') continue
+    if (signed === 'later' || signed === 'failed') continue
     ready.push({ ...row, value: { ...row.value, signed } })
     nonce++
     inFlight++
