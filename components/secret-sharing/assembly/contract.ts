@@ -64,7 +64,7 @@ export function registerShared(tickets: Uint8Array, contract: Uint8Array): void 
 
 /** For which of them the contract waits to hear from the engine. */
 export function awaited(engine: Uint8Array, tickets: Uint8Array): Uint8Array {
-  return listAt(readContract(listCallData(AWAITED, engine, tickets)), 0)
+  return words(readContract(listCallData(AWAITED, engine, tickets)))
 }
 
 /** Of the shares that the engine is still to delete, so many at most. */
@@ -73,7 +73,7 @@ export function toDelete(engine: Uint8Array, most: i32): Uint8Array {
   store<u32>(data.dataStart, bswap(TO_DELETE))
   putAddress(data, 4, engine)
   putNumber(data, 4 + WORD, most)
-  return listAt(readContract(data), 0)
+  return words(readContract(data))
 }
 
 /** That the engine has deleted these shares: as registerShared. */
@@ -121,33 +121,18 @@ function address(answer: Uint8Array, at: i32): Uint8Array {
   return address
 }
 
-function pointed(answer: Uint8Array, at: i32): Uint8Array {
-  const offset = number(answer, at)
+/** The items of a list of words, which is all that was answered. */
+function words(answer: Uint8Array): Uint8Array {
+  const offset = number(answer, 0)
   if (offset > <u64>answer.length) fail('the contract answered less than it should')
-  return answer.subarray(<i32>offset)
-}
-
-function lengthAt(answer: Uint8Array, at: i32): i32 {
-  const there = pointed(answer, at)
-  const length = number(there, 0)
-  if (length > <u64>(there.length / WORD - 1)) fail('the contract answered less than it should')
-  return <i32>length
-}
-
-/** The items of a list of words. */
-function listAt(answer: Uint8Array, at: i32): Uint8Array {
-  return behindLength(answer, at).subarray(0, lengthAt(answer, at) * WORD)
-}
-
-function behindLength(answer: Uint8Array, at: i32): Uint8Array {
-  return pointed(answer, at).subarray(WORD)
-}
-
-function compare(one: Uint8Array, other: Uint8Array): bool {
-  for (let i = 0; i < one.length; i++) if (one[i] != other[i]) return false
-  return true
+  const list = answer.subarray(<i32>offset)
+  const length = number(list, 0)
+  if (length > <u64>(list.length / WORD - 1)) fail('the contract answered less than it should')
+  return list.subarray(WORD, (<i32>length + 1) * WORD)
 }
 
 export function equal(one: Uint8Array, other: Uint8Array): bool {
-  return one.length == other.length && compare(one, other)
+  if (one.length != other.length) return false
+  for (let i = 0; i < one.length; i++) if (one[i] != other[i]) return false
+  return true
 }
