@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { buildCommand } from '../../test/support/command.ts'
-import { componentDirectory } from '../toolchain/places.ts'
+import { builtDirectory } from '../toolchain/places.ts'
 import { loadDriver } from './sqlite.ts'
 import { openSqliteInThreads } from './sqlite-threads.ts'
 import { storeContract } from './store.contract.ts'
@@ -16,7 +16,7 @@ const fresh = (): string => {
   return join(directory, 'test.db')
 }
 const open = <C>(file: string, migrations: readonly Migration[]) =>
-  openSqliteInThreads<C>(file, migrations, join(componentDirectory(), 'sqlite-writer.cjs'))
+  openSqliteInThreads<C>(file, migrations, join(builtDirectory(), 'sqlite-writer.cjs'))
 
 beforeAll(() => {
   buildCommand()

@@ -5,7 +5,7 @@ import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Component } from '../component/runtime.ts'
-import { componentDirectory } from './places.ts'
+import { builtDirectory } from './places.ts'
 
 /** What we use of esbuild. */
 interface Esbuild {
@@ -25,7 +25,7 @@ interface Mistake {
 }
 
 /** The component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or bundled. */
-export async function readComponent(file: string, directory = componentDirectory()): Promise<Component> {
+export async function readComponent(file: string, directory = builtDirectory()): Promise<Component> {
   const bytes = /\.wasm$/.test(file) ? readFileSync(file) : await bundleComponent(file, directory)
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
 }
@@ -46,7 +46,7 @@ function bundleComponent(file: string, directory: string): Promise<Uint8Array> {
 
 /** A test as a module of Node that stands alone but for our harness. */
 export function bundleTest(file: string): Promise<Uint8Array> {
-  const harness = pathToFileURL(join(componentDirectory(), 'sdk', 'component-test.js')).href
+  const harness = pathToFileURL(join(builtDirectory(), 'sdk', 'component-test.js')).href
   const path = resolve(file)
   return bundle(file, {
     format: 'esm',

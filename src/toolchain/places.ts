@@ -1,4 +1,4 @@
-/** Where the files are that components need: beside the bundle of the command, or in `dist/` of a clone. */
+/** Where the files are that are built beside the command: in the directory of its bundle, or in `dist/` of a clone. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPool } from '../component/pool.ts'
@@ -6,8 +6,8 @@ import type { Runtime, RuntimeLimits } from '../component/runtime.ts'
 
 const WORKER = 'component-worker.cjs'
 
-/** The directory of the worker, QuickJS and the SDK. Throws when nothing was built. */
-export function componentDirectory(): string {
+/** Of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe. Throws when nothing was built. */
+export function builtDirectory(): string {
   const here = import.meta.dirname
   const candidates = [here, join(here, '..'), join(here, '..', '..', 'dist')]
   const found = candidates.find((directory) => existsSync(join(directory, WORKER)))
@@ -16,11 +16,7 @@ export function componentDirectory(): string {
 }
 
 /** The runtime of components, with the files of this installation. */
-export function startRuntime(
-  workers: number,
-  limits: RuntimeLimits,
-  directory = componentDirectory(),
-): Promise<Runtime> {
+export function startRuntime(workers: number, limits: RuntimeLimits, directory = builtDirectory()): Promise<Runtime> {
   const quickjs = readFileSync(join(directory, 'quickjs.wasm'))
   return createPool({ workers, limits, workerFile: join(directory, WORKER), quickjs })
 }

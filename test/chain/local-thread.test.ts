@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
-import { componentDirectory } from '../../src/toolchain/places.ts'
+import { builtDirectory } from '../../src/toolchain/places.ts'
 import { buildCommand } from '../support/command.ts'
 
 beforeAll(buildCommand)
 
-const worker = (): string => join(componentDirectory(), 'local-chain-worker.cjs')
+const worker = (): string => join(builtDirectory(), 'local-chain-worker.cjs')
 
 function directory(): string {
   const made = mkdtempSync(join(tmpdir(), 'vouchsafe-thread-'))

@@ -9,7 +9,7 @@ import { keySigner } from '../../../sdk/client/signers.ts'
 import { accountTransactor } from '../../../sdk/client/transactor.ts'
 import { prepareUpload, upload } from '../../../sdk/client/upload.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
-import { componentDirectory } from '../../toolchain/places.ts'
+import { builtDirectory } from '../../toolchain/places.ts'
 import { type Connection, connect } from '../chain/connection.ts'
 import { deploy } from '../chain/deploy.ts'
 import { now, random } from '../effects.ts'
@@ -63,7 +63,7 @@ async function deployed(engines: readonly DemoEngine[], chain: string, narrator:
   const connection = await connect({ dir: chain }, true)
   const { address } = await deploy(connection, CONTRACT, {
     engine: engines.map((engine) => `${engine.address}=${engine.url}`),
-    component: join(componentDirectory(), 'components', 'secret-sharing.js'),
+    component: join(builtDirectory(), 'components', 'secret-sharing.js'),
     'component-uri': '',
     args: '[]',
   })

@@ -7,7 +7,7 @@ import { deployedContracts } from '../../chain/local/deployed.ts'
 import { partisiaChain } from '../../chain/partisia/partisia.ts'
 import { partisiaReader } from '../../chain/partisia/reader.ts'
 import type { EngineConfig } from '../../engine/config.ts'
-import { componentDirectory } from '../../toolchain/places.ts'
+import { builtDirectory } from '../../toolchain/places.ts'
 import { jsonHttp } from '../chain/json-http.ts'
 import { httpJsonRpc } from '../chain/json-rpc-http.ts'
 import { openLocalChain } from '../chain/local-chain.ts'
@@ -54,7 +54,7 @@ function cannotSay(setting: string, error: unknown): never {
 
 async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): Promise<JsonRpc> {
   if (chain.type === 'evm') return httpJsonRpc(chain.rpcUrl, outbound)
-  return openLocalChain(chain.directory, join(componentDirectory(), 'local-chain-worker.cjs'))
+  return openLocalChain(chain.directory, join(builtDirectory(), 'local-chain-worker.cjs'))
 }
 
 async function idOf(rpc: JsonRpc): Promise<string> {

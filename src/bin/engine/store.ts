@@ -6,7 +6,7 @@ import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
 import { encrypted, encryptionKey } from '../../store/encrypted.ts'
 import { openSqliteInThreads } from '../../store/sqlite-threads.ts'
-import { componentDirectory } from '../../toolchain/places.ts'
+import { builtDirectory } from '../../toolchain/places.ts'
 import { readConfigFile } from '../config-file.ts'
 import { files, now, openDatabase, random } from '../effects.ts'
 import { CONFIG_FILE } from '../init/files.ts'
@@ -19,7 +19,7 @@ export async function openStore({
   let store: EngineStore
   try {
     store = await openDatabase<EngineCollections>(database, engineMigrations, (file, migrations) =>
-      openSqliteInThreads(file, migrations, join(componentDirectory(), 'sqlite-writer.cjs')),
+      openSqliteInThreads(file, migrations, join(builtDirectory(), 'sqlite-writer.cjs')),
     )
   } catch (error) {
     return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
