@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type AskedThread, askedThread } from './asking.ts'
 
 /** Answers with its own number; ends when it is asked to; keeps `later` until it is asked something else. */
@@ -60,5 +60,13 @@ describe('a thread that is asked', () => {
     await expect(thread.ask(() => undefined)).rejects.toThrow('could not be cloned')
     expect(ports()).toEqual(before)
     expect(await thread.ask('which')).toHaveLength(3)
+  })
+
+  it('is followed by no other when it was ended', async () => {
+    const ended = askedThread(file, 'data')
+    onTestFinished(() => ended.end())
+    await ended.ask('which')
+    await ended.end()
+    await expect(ended.ask('which')).rejects.toThrow('the thread was ended')
   })
 })

@@ -1,6 +1,6 @@
 /**
  * A thread that is asked questions, any number at once, and answers each. It keeps no process alive that waits for no answer, and one
- * that ended is followed by another with the next question.
+ * that ended by itself is followed by another with the next question.
  */
 import { Worker } from 'node:worker_threads'
 
@@ -18,13 +18,14 @@ export type Answer = { readonly id: number } & (
 export interface AskedThread {
   /** Rejects with what the thread threw, as an Error with the same properties; and when the thread ends before it has answered. */
   ask(question: unknown): Promise<unknown>
-  /** Ends it. What was not answered is rejected. */
+  /** Ends it for good. What was not answered is rejected, and whatever is asked from then on. */
   end(): Promise<void>
 }
 
 /** `file` is a program that calls `answerQuestions`; `data` is its `workerData`. */
 export function askedThread(file: string, data: unknown): AskedThread {
   let current: Started | undefined
+  let isEnded = false
   const begin = (): Started => {
     const begun = start(file, data, () => {
       if (current === begun) current = undefined
@@ -33,10 +34,12 @@ export function askedThread(file: string, data: unknown): AskedThread {
   }
   return {
     ask: (question) => {
+      if (isEnded) return Promise.reject(new Error('the thread was ended'))
       current ??= begin()
       return current.ask(question)
     },
     end: async () => {
+      isEnded = true
       await current?.worker.terminate()
     },
   }
