@@ -1,7 +1,9 @@
 /** Who sent a transaction of a local chain, as the library that signs them says. */
 import { randomBytes } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { addr, Transaction } from 'micro-eth-signer'
+import { RLP } from 'micro-eth-signer/core/rlp.js'
 import { expect, it } from 'vitest'
 import { JsonRpcError } from '../../src/chain/json-rpc.ts'
 import { readTransaction } from '../../src/chain/local/transaction.ts'
@@ -31,3 +33,20 @@ it('is nobody, where the signature has the higher s, or is none', () => {
   }
   expect(readTransaction(forged({ r })).sender()).toBe(signed.sender.toLowerCase())
 })
+
+it('is nobody, where half of a signature with a chain id is zero', () => {
+  const { r, s } = legacy.signBy(randomBytes(32)).raw as { r: bigint; s: bigint }
+  const fields = [3n, 0n, 90_000n, BigInt(common.to), 0n, 0n, 2n * 77n + 35n].map(minimal)
+  for (const signature of [
+    [0n, s],
+    [r, 0n],
+  ]) {
+    const raw = `0x${bytesToHex(RLP.encode([...fields, ...signature.map(minimal)]))}`
+    expect(() => readTransaction(raw).sender()).toThrow(JsonRpcError)
+  }
+})
+
+function minimal(value: bigint): Uint8Array {
+  const text = value === 0n ? '' : value.toString(16)
+  return hexToBytes(text.padStart(2 * Math.ceil(text.length / 2), '0'))
+}

@@ -38,7 +38,7 @@ export function readTransaction(raw: string): ReadTransaction {
   if (fields.gasLimit > BLOCK_GAS) return refused(`exceeds block gas limit: a transaction may take ${BLOCK_GAS}`)
   return {
     raw: raw.toLowerCase(),
-    hash: transaction.hash,
+    hash: orRefused(() => transaction.hash),
     nonce: Number(fields.nonce),
     chainId: fields.chainId,
     type,
