@@ -39,6 +39,14 @@ const get = async ({ engine, url }: TestEngine, path = '/a') => (await engine.ap
 const put = ({ engine, url }: TestEngine, payload: string, path = '/a') =>
   engine.app.inject({ method: 'PUT', url: url + path, payload })
 
+function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
 /** How a call is refused, when the engine itself does: which limit it names, and nothing of its value. */
 async function refusal(engine: TestEngine, payload: string, path = '/a'): Promise<unknown[]> {
   const { statusCode, headers, body } = await put(engine, payload, path)
@@ -129,6 +137,47 @@ describe('a call', () => {
     })
     await put(engine, '1')
     between = () => put(engine, '2')
+    expect(await get(engine)).toBe('22')
+  })
+
+  it('that reads what is on disk before its writer is told so is run again', async () => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    const late: { isLanded?: () => void; told?: Promise<void> } = {}
+    const commit: typeof store.commit = async (changes) => {
+      const refused = await store.commit(changes)
+      late.isLanded?.()
+      await late.told
+      return refused
+    }
+    let between: (() => Promise<() => void>) | undefined
+    const engine = await started(
+      {
+        http: async (hands) => {
+          if (bodyOf(hands) !== '') {
+            hands.set('x', bodyOf(hands))
+            hands.set('y', bodyOf(hands))
+            return {}
+          }
+          const x = await hands.get('x')
+          const tell = await between?.()
+          between = undefined
+          const y = await hands.get('y')
+          // Once this call has ended.
+          if (tell !== undefined) setImmediate(tell)
+          return text(`${x}${y}`)
+        },
+      },
+      { store: { ...store, commit } },
+    )
+    await put(engine, '1')
+    between = async () => {
+      const { promise: told, resolve: tell } = withResolvers()
+      const { promise: landed, resolve: isLanded } = withResolvers()
+      Object.assign(late, { told, isLanded })
+      void put(engine, '2')
+      await landed
+      return tell
+    }
     expect(await get(engine)).toBe('22')
   })
 

@@ -70,11 +70,13 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   if (quota !== undefined) return quota
   const state = { storageBytes, ...(asked === undefined ? {} : { asked }) }
   const batch = [fenceChange(contract, fence, state), ...spent, ...storage.changes, ...plan.changes, ...rows]
-  if (!(await isCommitted(context, contract, batch))) return 'conflict'
-  fences.set(contract, { version: (fence.version ?? -1) + 1, ...state })
-  plan.apply()
-  outbox.added(rows)
-  return 'committed'
+  return fences.moving(contract, async () => {
+    if (!(await isCommitted(context, contract, batch))) return 'conflict'
+    fences.set(contract, { version: (fence.version ?? -1) + 1, ...state })
+    plan.apply()
+    outbox.added(rows)
+    return 'committed'
+  })
 }
 
 /** When there is room again nobody knows: the component takes something away, or a timer runs. Whoever takes away is not refused. */
@@ -110,7 +112,7 @@ async function commitSpent(
   { contract, fence, effects }: Finished,
   spent: readonly Change<EngineCollections>[],
 ): Promise<Committed> {
-  if (effects.reads > 1 && !context.fences.stands(contract, fence)) return 'conflict'
+  if (effects.reads > 1 && !(await context.fences.stands(contract, fence))) return 'conflict'
   if (spent.length === 0) return 'committed'
   return (await context.store.commit(spent)) === undefined ? 'committed' : 'conflict'
 }

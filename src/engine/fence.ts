@@ -16,8 +16,10 @@ export interface Fence {
 
 export interface Fences {
   of(contract: Address): Promise<Fence>
-  /** Whether it is still the one, as far as this process knows. */
-  stands(contract: Address, fence: Fence): boolean
+  /** Whether it is still the one, as far as this process knows; on disk, while it is `moving`. */
+  stands(contract: Address, fence: Fence): Promise<boolean>
+  /** `commit` may move it, on disk before anybody here knows. One at a time of each contract. */
+  moving<T>(contract: Address, commit: () => Promise<T>): Promise<T>
   set(contract: Address, fence: Fence): void
   /** Somebody else has moved it, or may have. */
   forget(contract: Address): void
@@ -26,6 +28,7 @@ export interface Fences {
 
 export function createFences(store: EngineStore): Fences {
   const known = new Map<Address, Fence>()
+  const moving = new Set<Address>()
   return {
     of: async (contract) => {
       const cached = known.get(contract)
@@ -37,7 +40,18 @@ export function createFences(store: EngineStore): Fences {
       known.set(contract, current)
       return current
     },
-    stands: (contract, fence) => known.has(contract) && known.get(contract)?.version === fence.version,
+    stands: async (contract, fence) => {
+      if (!known.has(contract) || known.get(contract)?.version !== fence.version) return false
+      return !moving.has(contract) || (await store.get('component_state', contract))?.version === fence.version
+    },
+    moving: async (contract, commit) => {
+      moving.add(contract)
+      try {
+        return await commit()
+      } finally {
+        moving.delete(contract)
+      }
+    },
     set: (contract, fence) => known.set(contract, fence),
     forget: (contract) => known.delete(contract),
     all: () => [...known],
