@@ -59,11 +59,34 @@ describe('SQLite, with a thread that writes', () => {
     await store.close()
   })
 
-  it('is closed, also where the thread cannot open it', async () => {
+  it('writes once that is gone which kept the thread from opening the database', async () => {
     const file = fresh()
     const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
-    rmSync(dirname(file), { recursive: true })
-    await expect(store.close()).rejects.toThrow('unable to open database file')
-    await expect(store.get('thing', 'a')).rejects.toThrow('not open')
+    onTestFinished(() => store.close())
+    const Database = await loadDriver()
+    const other = new Database(file)
+    onTestFinished(() => other.close())
+    other.exec("insert into migration (id) values ('later')")
+    await expect(store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])).rejects.toThrow('newer')
+    other.exec("delete from migration where id = 'later'")
+    expect(await store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])).toBe(undefined)
+  })
+
+  it('writes no more once it is closed', async () => {
+    const file = fresh()
+    const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    await store.close()
+    await expect(store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])).rejects.toThrow('has ended')
+  })
+
+  it('is closed even where the thread cannot open the database', async () => {
+    const file = fresh()
+    const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    const Database = await loadDriver()
+    const other = new Database(file)
+    onTestFinished(() => other.close())
+    other.exec("insert into migration (id) values ('later')")
+    await expect(store.close()).rejects.toThrow('newer')
+    await expect(store.get('thing', 'a')).rejects.toThrow()
   })
 })

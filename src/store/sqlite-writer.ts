@@ -1,6 +1,6 @@
 /** The thread that writes to an SQLite database; bundled into a file of its own (`build/bundle.js`). */
 import { workerData } from 'node:worker_threads'
-import { answerQuestions } from '../thread/answering.ts'
+import { answerQuestions, onceOpened } from '../thread/answering.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Migration } from './store.ts'
 
@@ -13,12 +13,10 @@ export type Writing = 'commit' | 'purge' | 'tidy' | 'close'
 
 type Writer = Readonly<Record<Writing, (...args: readonly unknown[]) => Promise<unknown>>>
 
-// A database that cannot be opened is the answer to each question.
 const { file, migrations } = workerData as WriterData
-const opened = openSqlite(file, migrations) as Promise<unknown> as Promise<Writer>
-opened.catch(() => undefined)
+const opened = onceOpened(() => openSqlite(file, migrations) as Promise<unknown> as Promise<Writer>)
 
 answerQuestions(async ([verb, ...args]: [Writing, ...unknown[]]) => {
-  const writer = await opened
+  const writer = await opened()
   return writer[verb](...args)
 })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type AskedThread, askedThread } from './asking.ts'
 
 /** Answers with its own number; ends when it is asked to; keeps `later` until it is asked something else. */
@@ -53,6 +53,13 @@ describe('a thread that is asked', () => {
     expect(after).toBeGreaterThan(before)
   })
 
+  it('is not followed by another once it was told to end', async () => {
+    const ended = askedThread(file, 'data')
+    await ended.ask('which')
+    await ended.end()
+    await expect(ended.ask('which')).rejects.toThrow('the thread has ended')
+  })
+
   it('refuses what cannot be sent, waits for no answer to it, and goes on', async () => {
     const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort')
     await thread.ask('which')
@@ -60,13 +67,5 @@ describe('a thread that is asked', () => {
     await expect(thread.ask(() => undefined)).rejects.toThrow('could not be cloned')
     expect(ports()).toEqual(before)
     expect(await thread.ask('which')).toHaveLength(3)
-  })
-
-  it('is followed by no other when it was ended', async () => {
-    const ended = askedThread(file, 'data')
-    onTestFinished(() => ended.end())
-    await ended.ask('which')
-    await ended.end()
-    await expect(ended.ask('which')).rejects.toThrow('the thread was ended')
   })
 })

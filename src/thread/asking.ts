@@ -18,14 +18,14 @@ export type Answer = { readonly id: number } & (
 export interface AskedThread {
   /** Rejects with what the thread threw, as an Error with the same properties; and when the thread ends before it has answered. */
   ask(question: unknown): Promise<unknown>
-  /** Ends it for good. What was not answered is rejected, and whatever is asked from then on. */
+  /** Ends it for good. What was not answered is rejected, and so is what is asked later. */
   end(): Promise<void>
 }
 
 /** `file` is a program that calls `answerQuestions`; `data` is its `workerData`. */
 export function askedThread(file: string, data: unknown): AskedThread {
   let current: Started | undefined
-  let isEnded = false
+  let isOver = false
   const begin = (): Started => {
     const begun = start(file, data, () => {
       if (current === begun) current = undefined
@@ -33,13 +33,13 @@ export function askedThread(file: string, data: unknown): AskedThread {
     return begun
   }
   return {
-    ask: (question) => {
-      if (isEnded) return Promise.reject(new Error('the thread was ended'))
+    ask: async (question) => {
+      if (isOver) throw new Error('the thread has ended')
       current ??= begin()
       return current.ask(question)
     },
     end: async () => {
-      isEnded = true
+      isOver = true
       await current?.worker.terminate()
     },
   }
