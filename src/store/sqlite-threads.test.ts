@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { buildCommand } from '../../test/support/command.ts'
 import { builtDirectory } from '../toolchain/places.ts'
@@ -46,6 +47,25 @@ describe('SQLite, with a thread that writes', () => {
     other.exec('rollback')
     expect(await written).toBe(undefined)
     expect(await store.get('thing', 'b')).toEqual({ value: { n: 2 }, version: 0 })
+  })
+
+  it('leaves nothing in the log when it tidies, however much is read meanwhile', async () => {
+    const file = fresh()
+    const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    onTestFinished(() => store.close())
+    for (let n = 0; n < 30; n++) {
+      await store.commit([{ insert: 'thing', id: `${n}`, value: { n } }])
+      let isTidy = false as boolean
+      const tidied = store.tidy?.().finally(() => {
+        isTidy = true
+      })
+      while (!isTidy) {
+        for (let read = 0; read < 50; read++) await store.get('thing', '0')
+        await setImmediate()
+      }
+      await tidied
+      expect(statSync(`${file}-wal`).size).toBe(0)
+    }
   })
 
   it('says why nothing was written', async () => {

@@ -11,6 +11,8 @@ import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 /** For other processes: generous while the schema is brought up to date, short once a wait holds up every request. */
 const OPENING_TIMEOUT_MS = 5000
 const BUSY_TIMEOUT_MS = 1000
+/** For those who read at the moment; whoever reads for longer keeps the log until the next time. */
+const TIDY_TIMEOUT_MS = 50
 /** In one transaction; others are served between two. */
 const PURGED_AT_ONCE = 1000
 
@@ -82,8 +84,7 @@ function readers<C>(statement: (sql: string) => StatementSync): Pick<Store<C>, '
 }
 
 function tidy(database: DatabaseSync): void {
-  // Not to wait for another process: the next time will do, and a wait here holds up every request.
-  database.exec('pragma busy_timeout = 0')
+  database.exec(`pragma busy_timeout = ${TIDY_TIMEOUT_MS}`)
   try {
     database.exec('pragma wal_checkpoint(truncate)')
   } finally {
