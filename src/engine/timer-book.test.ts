@@ -29,6 +29,19 @@ describe('timers that are read anew', () => {
   })
 })
 
+it('a timer that is read anew, and is as it was, is the same', async () => {
+  const store = await openTestStore<EngineCollections>(engineMigrations)
+  const book = createTimerBook(store)
+  const plan = book.plan(CONTRACT, [{ id: 1, delayMs: 1000, payload: new Uint8Array(0) }], new Date(0))
+  expect(await store.commit(plan.changes)).toBeUndefined()
+  plan.apply()
+  const before = book.get(CONTRACT, 1)
+  await book.load()
+  expect(before).toBeDefined()
+  expect(book.get(CONTRACT, 1)).toBe(before)
+  await store.close()
+})
+
 describe('timers that are over', () => {
   it('are remembered, but never more than some of each contract', async () => {
     const store = await openTestStore<EngineCollections>(engineMigrations)

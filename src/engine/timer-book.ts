@@ -1,7 +1,7 @@
 /** The timers of all contracts: rows of the store, and what is known of them in memory, since no other process has them. */
 import type { Effects, TimerState } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
-import type { Change } from '../store/store.ts'
+import type { Change, DueRow } from '../store/store.ts'
 import { type EngineCollections, type EngineStore, FAR, type TimerRow } from './collections.ts'
 
 /** How long it is told of a timer what became of it, and of how many of a contract: those that were over last. */
@@ -92,13 +92,18 @@ function isDue({ status, at }: TimerRow, now: Date): boolean {
 async function readInto(known: Map<string, Known>, store: EngineStore): Promise<void> {
   const before = new Map(known)
   const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)
-  const read = new Map(rows.map(({ id, version, value }) => [id, { row: value, version }] as const))
+  const read = new Map(rows.map((row) => [row.id, unlessSame(row, before.get(row.id))] as const))
   // What was written meanwhile may have been read as it was before.
   const isNewer = ([id, each]: readonly [string, Known]): boolean =>
     before.get(id) !== each && each.version > (read.get(id)?.version ?? -1)
   const meanwhile = [...known].filter(isNewer)
   known.clear()
   for (const [id, each] of [...read, ...meanwhile]) known.set(id, each)
+}
+
+/** Who holds a row sees by itself whether it is still the one. */
+function unlessSame({ value, version }: DueRow<TimerRow>, before: Known | undefined): Known {
+  return before?.version === version ? before : { row: value, version }
 }
 
 function planOf(
