@@ -396,6 +396,16 @@ describe('quotas', () => {
     expect((await put(engine, '2')).statusCode).toBe(200)
   })
 
+  it('of a day are not those of one that a wrong clock saw, far ahead', async () => {
+    const engine = await started(busy, withLimits({ transactionsPerDay: 1 }))
+    engine.clock.now = new Date('2099-01-01T00:00:00Z')
+    await engine.rounds()
+    expect((await put(engine, '1')).statusCode).toBe(200)
+    engine.clock.now = new Date('2026-01-02T00:00:00Z')
+    expect((await put(engine, '1')).statusCode).toBe(200)
+    expect(await refusal(engine, '1')).toEqual([503, 'transaction-quota', '86400', 'transactionsPerDay'])
+  })
+
   it('of a day begin anew with the next, and not when a clock is set back', async () => {
     const engine = await started(busy, withLimits({ transactionsPerDay: 1 }))
     engine.clock.now = new Date('2026-01-02T00:00:10Z')

@@ -135,11 +135,12 @@ async function isCommitted(
   return false
 }
 
-/** With `more` of them; undefined when there never was one. A clock that is set back begins no new count. */
+/** With `more` of them; undefined when there never was one. A clock that is set back by some hours begins no new count. */
 function askedToday({ asked }: Fence, more: number, now: Date): Fence['asked'] {
   if (more === 0) return asked
   const today = Math.floor(now.getTime() / DAY_MS)
-  if (asked === undefined || asked.day < today) return { day: today, transactions: more }
+  // A clock that was far ahead is no reason to count that day until it comes.
+  if (asked === undefined || asked.day < today || asked.day > today + 1) return { day: today, transactions: more }
   return { day: asked.day, transactions: asked.transactions + more }
 }
 
