@@ -92,6 +92,22 @@ describe('SQLite, with a thread that writes', () => {
     expect(await store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])).toBe(undefined)
   })
 
+  it('writes before it is closed what it was asked before', async () => {
+    const file = fresh()
+    const migrations = [{ id: '1', statements: createCollection('thing') }]
+    const store = await open<{ thing: { n: number } }>(file, migrations)
+    await store.commit([{ insert: 'thing', id: 'first', value: { n: 0 } }])
+    const committed = Array.from({ length: 20 }, (_, n) =>
+      store.commit([{ insert: 'thing', id: `${n}`, value: { n } }]),
+    )
+    const closed = store.close()
+    expect(new Set(await Promise.all(committed))).toEqual(new Set([undefined]))
+    await closed
+    const again = await open<{ thing: { n: number } }>(file, migrations)
+    expect(await again.list('thing')).toHaveLength(21)
+    await again.close()
+  })
+
   it('writes no more once it is closed', async () => {
     const file = fresh()
     const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])

@@ -52,14 +52,16 @@ function createStore<C>(database: DatabaseSync): Store<C> {
     tidy: promised(() => {
       tidy(database)
     }),
-    close: promised(() => {
+    close: async () => {
+      // What was to be committed before is.
+      await setImmediate()
       // The log has what was replaced since. Another process that still reads keeps it, and that is no failure.
       try {
         database.exec('pragma wal_checkpoint(truncate)')
       } finally {
         database.close()
       }
-    }),
+    },
   }
 }
 
