@@ -1,0 +1,31 @@
+/** Engines of tests that are called over HTTP, and a component that most of those calls are made to. */
+import { onTestFinished } from 'vitest'
+import { type Hands, type Script, serving, type TestEngine, type TestEngineOptions, text } from './engine.ts'
+
+/** Until the test is over. */
+export function closedAfterwards(engine: TestEngine): TestEngine {
+  onTestFinished(() => engine.engine.app.close())
+  return engine
+}
+
+export const started = async (script: Script, options?: TestEngineOptions): Promise<TestEngine> =>
+  closedAfterwards(await serving(script, options))
+
+export const uriOf = ({ call: { hook } }: Hands): string => (hook.kind === 'http' ? hook.request.uri : '')
+export const bodyOf = ({ call: { hook } }: Hands): string =>
+  hook.kind === 'http' ? Buffer.from(hook.request.body).toString() : ''
+
+/** PUT stores, GET gives back, DELETE takes away. */
+export const shelf: Script = {
+  http: async (hands) => {
+    const method = hands.call.hook.kind === 'http' ? hands.call.hook.request.method : ''
+    if (method === 'GET') return text((await hands.get(uriOf(hands))) ?? '-')
+    hands.set(uriOf(hands), method === 'DELETE' ? undefined : bodyOf(hands))
+    hands.transact(`stored ${uriOf(hands)}`)
+    if (bodyOf(hands) === 'trap') throw new Error('trap')
+    return bodyOf(hands) === 'bad' ? 'bad-response' : bodyOf(hands) === 'late' ? 'deadline' : { status: 201 }
+  },
+}
+export const get = async ({ engine, url }: TestEngine, path = '/a') => (await engine.app.inject(url + path)).body
+export const put = ({ engine, url }: TestEngine, payload: string, path = '/a') =>
+  engine.app.inject({ method: 'PUT', url: url + path, payload })
