@@ -41,6 +41,9 @@ beforeAll(async () => {
   const policy = { signers: [evmAddress(signer.address)], notAfter: '0', sharesPerDay: '0', prefix: '0x' }
   await send(at, contract, 'KeyManagement', 'createKey', ['1', '2', policy])
   await eventually(async () => (await statusOf('1')) === '4', 60_000)
+  // Each engine sees that when it has read the block itself.
+  for (const engine of engines)
+    await eventually(async () => (await post(engine, '/keys/1/commitments', {})).status === 200)
 }, STARTS_MS)
 afterAll(async () => {
   await Promise.all(engines.map((engine) => engine.remove()))
@@ -71,7 +74,8 @@ async function post(engine: EngineProcess, path: string, body: object): Promise<
 
 async function commitments(): Promise<readonly object[]> {
   const answers = await Promise.all(engines.map((engine) => post(engine, '/keys/1/commitments', {})))
-  return answers.map(({ text }) => {
+  return answers.map(({ status, text }) => {
+    if (status !== 200) throw new Error(`there are no commitments: ${status} ${text}`)
     const { identifier, hiding, binding } = JSON.parse(text) as Record<string, string>
     return { identifier, hiding, binding }
   })

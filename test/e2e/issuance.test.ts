@@ -288,7 +288,7 @@ describe('issuance', () => {
       'family_name',
       'given_name',
     ])
-    expect(JSON.stringify(payload)).not.toContain('Ada')
+    expect(JSON.stringify(payload)).not.toContain('"Ada')
   })
 
   it('answers every copy with its own salts', async () => {
