@@ -1,15 +1,16 @@
 /**
  * What no engine can do without, on bare `node:http`: SHA-256 of the request's body and of the answer's, an Ed25519 signature of the
- * answer; of an upload also the recovery of who signed it, in JavaScript. No sandbox, no storage, no check, no log.
+ * answer; of an upload also the recovery of who signed it, by the same library. No sandbox, no storage, no check, no log.
  */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hexToBytes } from '@noble/hashes/utils.js'
-import { recoverPure } from '../src/offchain/authentication/recover.ts'
+import { type Library, libraries } from '../src/offchain/authentication/fast-recovery.ts'
 import { PATHS } from './engine-place.ts'
 
-export function runEngineFloor(): void {
+export async function runEngineFloor(library: Library): Promise<void> {
+  const recover = await libraries[library]()
   const { privateKey } = generateKeyPairSync('ed25519')
   const value = Buffer.alloc(1024)
   const server = createServer((request, response) => {
@@ -19,7 +20,7 @@ export function runEngineFloor(): void {
       .on('end', () => {
         const isUpload = request.url?.includes(PATHS.share) === true
         const digest = sha256(Buffer.concat(chunks))
-        if (isUpload) recoverPure(digest, signatureOf(request.headers.authorization ?? ''))
+        if (isUpload) recover(digest, signatureOf(request.headers.authorization ?? ''))
         const body = isUpload ? Buffer.alloc(0) : value
         const signature = sign(null, Buffer.concat([digest, sha256(body)]), privateKey).toString('hex')
         const headers = { 'content-length': body.length, 'x-engine-signature': signature }

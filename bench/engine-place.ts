@@ -13,6 +13,7 @@ import { blockFiles, storeComponent } from '../src/bin/chain/block-files.ts'
 import type { JsonRpc } from '../src/chain/json-rpc.ts'
 import { localJsonRpc } from '../src/chain/local/local.ts'
 import { type Address, parseAddress } from '../src/offchain/address.ts'
+import type { Library } from '../src/offchain/authentication/fast-recovery.ts'
 import { readComponent } from '../src/toolchain/bundle.ts'
 import { binaryOf, moduleText } from '../test/support/wat.ts'
 import { type Running, start } from './processes.ts'
@@ -39,10 +40,10 @@ export interface Upload {
   readonly share: string
 }
 
-/** `recovery`: whether the engine finds the native library. `chain`: whether it runs the chain itself, or asks a process that does. */
+/** `recovery`: by which library, as the native one is there or is not. `chain`: whether it runs the chain itself, or asks a process that does. */
 export async function startEngineProcess(
   place: EnginePlace,
-  recovery: 'native' | 'pure',
+  recovery: Library,
   chain: 'local' | 'served',
 ): Promise<Running> {
   const { directory } = place
@@ -72,7 +73,7 @@ async function serveChain(program: string, directory: string) {
 /** `dist` is copied, so that a build in the meantime changes nothing. */
 export async function makeEnginePlace(bundle: string, uploads: number, sharingComponent: string): Promise<EnginePlace> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-bench-'))
-  for (const recovery of ['native', 'pure'] as const) installInto(join(directory, recovery), bundle, recovery)
+  for (const recovery of ['native', 'WebAssembly'] as const) installInto(join(directory, recovery), bundle, recovery)
   const identity = party()
   writeFileSync(join(directory, 'engine.key'), pemOf(identity.key), { mode: 0o600 })
   const chain = join(directory, 'chain')
@@ -162,12 +163,12 @@ function bytesOf(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text.replace(/^0x/, ''), 'hex'))
 }
 
-function installInto(home: string, bundle: string, recovery: 'native' | 'pure'): void {
+function installInto(home: string, bundle: string, recovery: Library): void {
   mkdirSync(join(home, 'node_modules'), { recursive: true })
   cpSync(dirname(bundle), join(home, 'dist'), { recursive: true })
   const modules = resolve(dirname(bundle), '..', 'node_modules')
   for (const name of readdirSync(modules)) {
-    if (name.startsWith('.') || (name === 'secp256k1' && recovery === 'pure')) continue
+    if (name.startsWith('.') || (name === 'secp256k1' && recovery === 'WebAssembly')) continue
     symlinkSync(join(modules, name), join(home, 'node_modules', name), 'junction')
   }
 }

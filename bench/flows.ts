@@ -3,6 +3,7 @@
  * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
+import type { Library } from '../src/offchain/authentication/fast-recovery.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { measureCallbacks } from './callbacks.ts'
 import { measureDatabase } from './database.ts'
@@ -68,7 +69,7 @@ async function main(): Promise<void> {
   const [word = 'flows', script = ''] = positionals
   if (word === 'floor' || word === 'engine-floor') {
     if (word === 'floor') runFloor(script)
-    else runEngineFloor()
+    else await runEngineFloor(script as Library)
     return
   }
   const asked =

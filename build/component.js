@@ -51,10 +51,9 @@ export async function buildSdk(directory) {
     ...shared,
     entryPoints: ['sdk/client/index.ts'],
     outfile: outfile('client'),
-    // For pages too: nothing of Node, and no native code.
+    // For pages too: nothing of Node.
     platform: 'browser',
     target: 'es2023',
     format: 'esm',
-    alias: { 'secp256k1/bindings.js': './build/no-native.js' },
   })
 }

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { authenticate } from '../offchain/authentication/authenticate.ts'
-import { loadNative } from '../offchain/authentication/recover.ts'
+import { loadRecovery } from '../offchain/authentication/fast-recovery.ts'
 import { type Hosted, hostedCall } from './hosted.ts'
 import { loadScript, type Script } from './javascript.ts'
 import type { Answer, Answered, Ask, Asked, Job, Program, Report, WorkerData } from './messages.ts'
@@ -92,4 +92,4 @@ port.on('message', (job: Job) => {
   components.get(job.component)?.putBack()
 })
 // It is there for the first request that is signed.
-void loadNative().then(() => port.postMessage({ report: 'ready' } satisfies Report))
+void loadRecovery().then(() => port.postMessage({ report: 'ready' } satisfies Report))

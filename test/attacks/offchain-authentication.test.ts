@@ -2,8 +2,9 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { describe, expect, it } from 'vitest'
 import { type AuthenticationInput, authenticate } from '../../src/offchain/authentication/authenticate.ts'
+import { loadRecovery } from '../../src/offchain/authentication/fast-recovery.ts'
 import { requestFields, type Scheme, signRequest } from '../../src/offchain/authentication/offchain-v2.ts'
-import { accountOfKey, loadNative } from '../../src/offchain/authentication/recover.ts'
+import { accountOfKey } from '../../src/offchain/authentication/recover.ts'
 import type { Life } from '../../src/offchain/authentication/request-fields.ts'
 import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
@@ -320,8 +321,8 @@ describe('a signature of one profile', () => {
   })
 })
 
-it('is decided by the native library where there is one, and before it was loaded', async () => {
-  expect(await loadNative()).toBe('native')
+it('is decided by the native library where there is one', async () => {
+  expect(await loadRecovery()).toBe('native')
   const input = sent(GOOD, v2('sha256')(GOOD))
   expect(authenticate(input)?.address).toBe(accountOfKey(KEY, 'evm'))
 })

@@ -4,8 +4,9 @@
  */
 import type { Address } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
+import { recover } from './fast-recovery.ts'
 import { readOffchainV2 } from './offchain-v2.ts'
-import { accountOf, recover } from './recover.ts'
+import { accountOf } from './recover.ts'
 import { readSecp256k1 } from './secp256k1.ts'
 import { onlyValue, type Profile, type Recipient } from './signed-request.ts'
 

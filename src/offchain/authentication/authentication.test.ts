@@ -1,4 +1,4 @@
-/** Both profiles in both directions, from vectors, and the recovery of keys by both libraries. */
+/** Both profiles in both directions, from vectors, and the recovery of keys by each library. */
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -6,8 +6,9 @@ import vectors from '../../../test/vectors/offchain-authentication.json' with { 
 import type { HttpRequestData } from '../http-data.ts'
 import { authenticate } from './authenticate.ts'
 import { typedDataDigest } from './eip712.ts'
+import { libraries } from './fast-recovery.ts'
 import { authorizationOf, requestFields, requestMessage, signRequest } from './offchain-v2.ts'
-import { accountOfKey, loadNative, type Recover, recover, recoverPure } from './recover.ts'
+import { accountOfKey, type Recover, recoverPure } from './recover.ts'
 import { secp256k1Message, signSecp256k1 } from './secp256k1.ts'
 import type { RecoverableSignature } from './signed-request.ts'
 
@@ -178,7 +179,7 @@ describe('both profiles', () => {
 })
 
 describe('the recovery of keys', () => {
-  it('is the same by both libraries, for good signatures and for any bytes', async () => {
+  it.each(['native', 'WebAssembly'] as const)('is the same by the %s library, for any bytes', async (name) => {
     const digests = fc.uint8Array({ minLength: 32, maxLength: 32 })
     const edge = fc.constantFrom(
       ...['00'.repeat(64), 'ff'.repeat(64), `${'00'.repeat(31)}01${'00'.repeat(31)}01`],
@@ -189,25 +190,49 @@ describe('the recovery of keys', () => {
     )
     const compact = fc.oneof(fc.uint8Array({ minLength: 64, maxLength: 64 }), edge.map(bytes))
     const signatures = fc.record({ compact, recovery: fc.constantFrom<0 | 1>(0, 1) })
-    expect(await loadNative()).toBe('native')
+    const byLibrary = await libraries[name]()
     const hex = (by: Recover, digest: Uint8Array, signature: RecoverableSignature) => {
       const key = by(digest, signature)
       return key && Buffer.from(key).toString('hex')
     }
     fc.assert(
       fc.property(digests, signatures, (digest, signature) => {
-        expect(hex(recover, digest, signature)).toBe(hex(recoverPure, digest, signature))
+        expect(hex(byLibrary, digest, signature)).toBe(hex(recoverPure, digest, signature))
       }),
       { numRuns: 150 },
     )
   })
 
-  it('gives the key that node:crypto verifies the signature with', () => {
+  const ways = [
+    ['in JavaScript', () => Promise.resolve(recoverPure)],
+    ['by the native library', libraries.native],
+    ['by the library in WebAssembly', libraries.WebAssembly],
+  ] as const
+
+  it.each(ways)('takes neither a digest nor a signature of another length: %s', async (_, load) => {
+    const recover = await load()
+    const [digest, compact] = [
+      new Uint8Array(32).fill(1),
+      bytes(vectors.secp256k1[0]?.authorization.slice(12, 140) ?? ''),
+    ]
+    expect(recover(digest, { compact, recovery: 0 })).toHaveLength(65)
+    for (const length of [0, 31, 33, 73]) {
+      expect(recover(new Uint8Array(length).fill(1), { compact, recovery: 0 })).toBeUndefined()
+    }
+    for (const length of [0, 63, 65, 73]) {
+      const other = new Uint8Array(length)
+      other.set(compact.subarray(0, length))
+      expect(recover(digest, { compact: other, recovery: 0 })).toBeUndefined()
+    }
+  })
+
+  it.each(ways)('gives the key that node:crypto verifies the signature with: %s', async (_, load) => {
+    const recover = await load()
     const [vector] = vectors.secp256k1
     if (vector === undefined) throw new Error('no vector')
     const signature = vector.authorization.split(' ')[1] ?? ''
     const compact = bytes(signature.slice(2))
-    const key = recoverPure(bytes(vector.digest), { compact, recovery: signature.startsWith('01') ? 1 : 0 })
+    const key = recover(bytes(vector.digest), { compact, recovery: signature.startsWith('01') ? 1 : 0 })
     const [x = '', y = ''] = [key?.subarray(1, 33) ?? [], key?.subarray(33) ?? []].map((half) =>
       Buffer.from(half).toString('base64url'),
     )

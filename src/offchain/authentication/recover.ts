@@ -1,7 +1,4 @@
-/**
- * Whose key made a signature: ECDSA over secp256k1, SEC 1 section 4.1.6. By @noble/curves, until the native library has been
- * loaded where there is one; both answer alike. Of the two signatures that everybody can make of one, only that with the lower s is taken.
- */
+/** Whose key made a signature: ECDSA over secp256k1, SEC 1 section 4.1.6. And what account is whose. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
@@ -12,45 +9,31 @@ import type { RecoverableSignature } from './signed-request.ts'
 /** The uncompressed public key, 65 bytes; undefined when no key makes this signature. */
 export type Recover = (digest: Uint8Array, signature: RecoverableSignature) => Uint8Array | undefined
 
+const DIGEST_BYTES = 32
+const COMPACT_BYTES = 64
 /** Half the order of the group, rounded down. */
 const HALF_ORDER = hexToBytes('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
 
-let native: Recover | undefined
-let asked: Promise<void> | undefined
-
-/** By the fastest there is. The first call asks for the native library, which later ones have. */
-export const recover: Recover = (digest, signature) => {
-  void loadNative()
-  return (native ?? recoverPure)(digest, signature)
-}
-
-export const recoverPure: Recover = (digest, { compact, recovery }) => {
-  if (isHigh(compact)) return undefined
+/** By @noble/curves, in JavaScript alone, so that pages of clients can have it too. */
+export const recoverPure: Recover = lowAlone((digest, { compact, recovery }) => {
   try {
     const { Signature } = secp256k1
     return Signature.fromBytes(compact, 'compact').addRecoveryBit(recovery).recoverPublicKey(digest).toBytes(false)
   } catch {
     return undefined
   }
-}
+})
 
-/** Loads the native library once, and says by what keys are recovered from then on. */
-export async function loadNative(): Promise<'native' | 'pure'> {
-  asked ??= import('secp256k1/bindings.js').then(
-    ({ default: { ecdsaRecover } }) => {
-      native = (digest, { compact, recovery }) => {
-        if (isHigh(compact)) return undefined
-        try {
-          return ecdsaRecover(compact, recovery, digest, false)
-        } catch {
-          return undefined
-        }
-      }
-    },
-    () => undefined,
-  )
-  await asked
-  return native === undefined ? 'pure' : 'native'
+/**
+ * Of the two signatures that everybody can make of one, only that with the lower s. What has other lengths is none: libraries differ
+ * in whether they fill it up, cut it off or throw.
+ */
+export function lowAlone(recover: Recover): Recover {
+  return (digest, signature) => {
+    const { compact } = signature
+    if (digest.length !== DIGEST_BYTES || compact.length !== COMPACT_BYTES || isHigh(compact)) return undefined
+    return recover(digest, signature)
+  }
 }
 
 function isHigh(compact: Uint8Array): boolean {
