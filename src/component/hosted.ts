@@ -204,11 +204,15 @@ function signer(from: Reader, { ask, authenticate, effects, message }: Running):
   const request = readRequest(input)
   const { engine, contract, chain, now } = message
   const found = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
-  if (found === undefined || ask({ ask: 'spent', id: found.id }) === true) return undefined
+  if (found === undefined) return undefined
   const { id, until, profile, address } = found
-  effects.signed(address)
+  const isOlder = profile === 'secp256k1'
   // Existing clients of the older profile repeat one signature of an upload; the component answers it like the first.
-  if (profile !== 'secp256k1') effects.spend({ id, until, unlessRefused: false })
-  else if (!['PUT', 'POST'].includes(request.method)) effects.spend({ id, until, unlessRefused: true })
+  const isRepeatable = isOlder && ['PUT', 'POST'].includes(request.method)
+  if (!isRepeatable) {
+    if (ask({ ask: 'spent', id }) === true) return undefined
+    effects.spend({ id, until, unlessRefused: isOlder })
+  }
+  effects.signed(address)
   return addressBytes(address)
 }
