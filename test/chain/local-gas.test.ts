@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { JsonRpcError } from '../../src/chain/json-rpc.ts'
-import { tellsGas } from '../../src/chain/local/gas-opcodes.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { tellsGas } from '../../src/chain/local/tells-gas.ts'
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'))
 

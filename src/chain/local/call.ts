@@ -5,10 +5,10 @@ import { revertReason } from '../evm/revert.ts'
 import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message, type Result } from './execute.ts'
-import { tellsGas } from './gas-opcodes.ts'
 import type { Ledger } from './ledger.ts'
 import { addressText, entryAt } from './params.ts'
 import { viewOf } from './state.ts'
+import { tellsGas } from './tells-gas.ts'
 
 const REVERTED = 3
 const FAILED = -32000

@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises'
 import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
 import { createEVM, type EVM } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
-import { data as shown } from '../evm/values.ts'
 import { rememberJumps } from './jumps.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { emptyState, type View, viewOf } from './state.ts'
@@ -161,6 +160,10 @@ function headerOf({ number, time, parent }: Surroundings) {
     baseFeePerGas: 0n,
     getBlobGasPrice: () => 1n,
   }
+}
+
+function shown(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString('hex')}`
 }
 
 function addressOf(text: string): Address {
