@@ -87,6 +87,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@noble/ciphers': ['components/key-management'],
   'shamir-secret-sharing': ['sdk/client'],
   secp256k1: ['offchain'],
+  '@bitauth/libauth': ['offchain'],
   'micro-eth-signer': ['chain', 'offchain'],
   '@ethereumjs/evm': ['chain'],
   '@ethereumjs/common': ['chain'],

@@ -2,13 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type ConnectionError, type FastifyReply, type FastifyRequest } from 'fastify'
+import { toBase64url } from '../codec/base64url.ts'
 import type { App } from '../http/app-type.ts'
 import { refilled } from '../http/rate-limit.ts'
 import type { EngineContext } from './context.ts'
 import { preflightHeaders } from './cors.ts'
-import { exchange, requestId, sendProblem } from './exchange.ts'
+import { exchange } from './exchange.ts'
 import { openApi } from './openapi.ts'
 import { type Problem, problem } from './problem.ts'
+import { sendProblem } from './send.ts'
 import { engineStatus } from './status.ts'
 import { readTarget, type Target } from './target.ts'
 
@@ -33,7 +35,7 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     logger: false,
-    genReqId: () => requestId(random),
+    genReqId: () => toBase64url(random(12)),
     ...(config.tls ? { https: { ...config.tls, maxHeaderSize } } : { http: { maxHeaderSize } }),
     clientErrorHandler: answerBroken(targetBytes),
     frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) =>

@@ -248,6 +248,34 @@ describe('when the database could not say whether a call is on disk', () => {
   })
 })
 
+describe('a timer whose end cannot be written', () => {
+  it('runs once a second, until it can', async () => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    let isFull = false
+    const commit: typeof store.commit = (changes) =>
+      isFull ? Promise.reject(new Error('the disk is full')) : store.commit(changes)
+    const scheduling: Script = {
+      http: (hands) => {
+        hands.timer(1, 0)
+        return Promise.resolve({})
+      },
+      timer: () => Promise.resolve(),
+    }
+    const engine = await started(scheduling, { store: { ...store, commit } })
+    await put(engine, '')
+    const runsInRounds = async (seconds: number): Promise<number> => {
+      engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
+      const before = engine.runtime.runs
+      for (let round = 0; round < 3; round++) await engine.rounds()
+      return engine.runtime.runs - before
+    }
+    isFull = true
+    expect([await runsInRounds(1), await runsInRounds(0.5), await runsInRounds(0.5)]).toEqual([1, 0, 1])
+    isFull = false
+    expect([await runsInRounds(1), await runsInRounds(60)]).toEqual([1, 0])
+  })
+})
+
 describe('at rest', () => {
   it('nothing that a component stored, sends or plans can be read, nor the keys of what it stored', async () => {
     const engine = await started({

@@ -6,10 +6,10 @@ import type { Effects, StorageChange } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Change } from '../store/store.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
-import { whileFull } from './contract-entry.ts'
 import type { Fence, Fences } from './fence.ts'
 import type { Limits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
+import { whileFull } from './retry.ts'
 import type { Ended, TimerBook, TimerPlan } from './timer-book.ts'
 
 export interface CommitContext {

@@ -45,6 +45,12 @@ describe('the configuration of an engine', () => {
     })
   })
 
+  it('says which file the key of the engine was looked for in', () => {
+    expect(mistakesOf({ identity: { keyFile: 'absent.key' } })).toEqual([
+      'identity.keyFile: there is no such file: absent.key',
+    ])
+  })
+
   it('is refused with every mistake at once, each with its path', () => {
     expect(
       mistakesOf({

@@ -174,7 +174,7 @@ function readIdentityFile(path: string, files: Files): Identity | { readonly mis
     return readIdentity(files.read(path))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const unread = code === 'ENOENT' ? 'there is no such file' : 'the file cannot be read'
+    const unread = code === 'ENOENT' ? `there is no such file: ${path}` : `the file cannot be read: ${path}`
     return { mistakes: [`identity.keyFile: ${error instanceof MalformedError ? error.message : unread}`] }
   }
 }

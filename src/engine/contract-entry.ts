@@ -51,20 +51,3 @@ export function kindOf({ isOurs, state }: Entry): EntryKind {
   if (state.kind === 'ready') return isOurs === true ? 'served' : 'starting'
   return state.kind
 }
-
-/** A call that fails so often is given up: a hook until its contract changes again, a timer for good. */
-export const MOST_ATTEMPTS = 8
-
-/** What is full now is tried again then, however often it was. */
-export function whileFull(now: Date): Date {
-  return new Date(now.getTime() + FULL_MS)
-}
-
-const FULL_MS = 10_000
-const BACK_OFF_MS = 1000
-const LONGEST_BACK_OFF_MS = 300_000
-
-/** After so many attempts that failed. */
-export function backOff(attempts: number): number {
-  return Math.min(LONGEST_BACK_OFF_MS, BACK_OFF_MS * 2 ** Math.max(0, attempts - 1))
-}

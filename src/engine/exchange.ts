@@ -1,7 +1,5 @@
 /** A request to a component and its answer, on the wire: nothing in between changes what either of them said. */
 import { hash } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { toBase64url } from '../codec/base64url.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import { targetOf } from './call-target.ts'
 import type { Quota } from './commit.ts'
@@ -11,17 +9,13 @@ import { corsHeaders } from './cors.ts'
 import { type Performed, perform } from './perform.ts'
 import { type Problem, type ProblemCode, problem } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
+import { type Header, send, sendProblem, type Unanswered } from './send.ts'
 import { routeOf, type Target } from './target.ts'
 
 /** One exchange. `target` is what its address says. */
-export interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+interface Exchange extends Unanswered {
   readonly target: Target
-  readonly id: string
 }
-
-type Header = readonly [name: string, value: string]
 
 /** Answers a request below `/offchain/`. Never rejects. */
 export async function exchange(context: EngineContext, asked: Exchange): Promise<void> {
@@ -149,66 +143,4 @@ const DIGEST_OF_NOTHING = hash('sha256', '', 'buffer')
 
 function digest(bytes: Uint8Array): Uint8Array {
   return bytes.length === 0 ? DIGEST_OF_NOTHING : hash('sha256', bytes, 'buffer')
-}
-
-export function sendProblem(
-  context: Pick<EngineContext, 'watcher' | 'config'>,
-  asked: Omit<Exchange, 'target'>,
-  { status, headers, body }: Problem,
-): void {
-  const block = context.watcher.block()
-  const all: Header[] = [
-    ...Object.entries(headers),
-    ...(block === undefined ? [] : [['x-engine-block', String(block.number)] as const]),
-    ...corsHeaders(context.config.cors),
-  ]
-  send(asked, status, all, body)
-}
-
-const LINGER_MS = 1000
-
-function send(asked: Omit<Exchange, 'target'>, status: number, headers: readonly Header[], body: Uint8Array): void {
-  const { request, response, id } = asked
-  if (response.headersSent || response.destroyed) return
-  const isUnread = hasMore(request)
-  const hasLength = status !== 204 && status !== 304
-  const fields = fieldsOf([['x-request-id', id], ['x-content-type-options', 'nosniff'], ...headers])
-  if (hasLength) fields.set('content-length', String(body.length))
-  if (isUnread) fields.set('connection', 'close')
-  // Not one by one, each of which Node would keep and look at again.
-  response.writeHead(status, [...fields].flat(1))
-  const sent = hasLength && request.method !== 'HEAD' ? body : undefined
-  if (isUnread) linger(asked, sent)
-  else response.end(sent)
-}
-
-/** Each name once, with all its values. */
-function fieldsOf(headers: readonly Header[]): Map<string, string | string[]> {
-  const fields = new Map<string, string | string[]>()
-  for (const [name, value] of headers) {
-    const before = fields.get(name)
-    fields.set(name, before === undefined ? value : [before, value].flat())
-  }
-  return fields
-}
-
-/** Whether the client may still be sending. */
-function hasMore({ complete, readableEnded, headers }: IncomingMessage): boolean {
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
-  return !complete && !readableEnded && (coding !== undefined || Number(length) > 0)
-}
-
-/** What the client still sends is read and let go for a moment, so that it comes to read the answer. */
-function linger({ request, response }: Omit<Exchange, 'target'>, body: Uint8Array | undefined): void {
-  if (body !== undefined) response.write(body)
-  const end = (): void => {
-    clearTimeout(timer)
-    response.end()
-  }
-  const timer = setTimeout(end, LINGER_MS)
-  request.once('end', end).once('close', end).resume()
-}
-
-export function requestId(random: (bytes: number) => Uint8Array): string {
-  return toBase64url(random(12))
 }

@@ -7,11 +7,12 @@ import type { Effects, Hook, Outcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
 import { commitCall, isWriting, type Quota, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
-import { type CallTarget, type Entry, whileFull } from './contract-entry.ts'
+import type { CallTarget, Entry } from './contract-entry.ts'
 import type { Fence } from './fence.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
 import { toWire, type WireResponse } from './response.ts'
+import { whileFull } from './retry.ts'
 import type { Ended } from './timer-book.ts'
 
 export interface Asked {
@@ -37,11 +38,6 @@ export type Performed =
   /** Too many others. */
   | { readonly kind: 'overloaded'; readonly until: Date }
   | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'unavailable' }
-
-/** When a call that met what passes by itself is to be made again. That is no attempt that failed. */
-export function againAt(performed: Performed): number | undefined {
-  return 'until' in performed ? performed.until?.getTime() : undefined
-}
 
 const MOST_RUNS = 10
 const NEVER_WRITTEN = -1

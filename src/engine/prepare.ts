@@ -4,8 +4,9 @@ import { addressOf } from '../offchain/address.ts'
 import { reader } from '../offchain/rpc.ts'
 import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
-import { backOff, type Entry } from './contract-entry.ts'
+import type { Entry } from './contract-entry.ts'
 import { perform } from './perform.ts'
+import { backOff } from './retry.ts'
 
 export function mustPrepare(entry: Entry, at: number): boolean {
   const { state, retry, isOurs, contract } = entry

@@ -1,4 +1,5 @@
 /** Answers of the engine itself, never of a component: problem documents (RFC 9457), with the code in `x-engine-error` too. */
+import { FULL_SECONDS } from './retry.ts'
 
 interface Kind {
   readonly status: number
@@ -12,7 +13,10 @@ export const problems = {
     status: 400,
     detail: 'what stands after /offchain/ must be the address of a contract: 20 or 21 bytes in hexadecimal',
   },
-  'unknown-contract': { status: 404, detail: 'this engine serves no contract with that address' },
+  'unknown-contract': {
+    status: 404,
+    detail: 'this engine serves no contract with that address; GET /engine says which',
+  },
   'no-http-hook': { status: 404, detail: 'the off-chain component of this contract takes no requests' },
   'not-found': { status: 404, detail: 'there is nothing here; components are at /offchain/<contract address>/<path>' },
   'method-not-allowed': { status: 405, detail: 'this path takes GET and HEAD' },
@@ -29,7 +33,10 @@ export const problems = {
   overloaded: { status: 503, detail: 'too much is asked of this engine at the moment' },
   starting: { status: 503, detail: 'this engine is starting; try again in a moment' },
   'transaction-quota': { status: 503, detail: 'the contract asks this engine for too many transactions' },
-  'component-unavailable': { status: 503, detail: 'this engine cannot run the component of the contract' },
+  'component-unavailable': {
+    status: 503,
+    detail: 'this engine cannot run the component of the contract; GET /engine says why',
+  },
   deadline: { status: 504, detail: 'the component took too long, and nothing of what it did was kept' },
   'storage-quota': { status: 507, detail: 'the contract stores or schedules too much in this engine' },
 } as const satisfies Record<string, Kind>
@@ -63,7 +70,7 @@ export interface Problem {
 
 /** Seconds after which it may be better. */
 const RETRY: Partial<Record<ProblemCode, number>> = {
-  overloaded: 1,
+  overloaded: FULL_SECONDS,
   starting: 1,
   'stale-chain': 5,
   'component-unavailable': 10,

@@ -242,6 +242,28 @@ describe('quotas', () => {
     expect(seen).toEqual(['', 'busy', 'calm'])
   })
 
+  it('of calls and bodies at once say when to try again, as what waits in the engine does', async () => {
+    let release: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const script: Script = {
+      http: async () => {
+        await gate
+        return {}
+      },
+    }
+    const engine = await started(script, withLimits({ concurrent: 1, queued: 0, bodyBytes: 100, bufferedBytes: 100 }))
+    const waiting = put(engine, 'x'.repeat(60))
+    await vi.waitFor(() => expect(engine.runtime.runs).toBe(1))
+    for (const bytes of [1, 60]) {
+      const { statusCode, headers } = await put(engine, 'x'.repeat(bytes))
+      expect([statusCode, headers['x-engine-error'], headers['retry-after']]).toEqual([503, 'overloaded', '10'])
+    }
+    release()
+    expect((await waiting).statusCode).toBe(200)
+  })
+
   it('of calls that wait give up no timer', async () => {
     let release: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {

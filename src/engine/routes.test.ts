@@ -3,6 +3,7 @@ import { METHODS } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { CONTRACT, ENGINE, serving, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
+import { evmAddress } from '../offchain/address.ts'
 import {
   type Endorsement,
   parseEngineSignature,
@@ -234,7 +235,7 @@ describe('what goes out', () => {
       endorsement: Endorsement
       address: string
     }>()
-    expect(address).toBe(parts.engine)
+    expect(address).toBe(evmAddress(parts.engine))
     expect(endorsement.public_key).toBe(Buffer.from(signature.publicKey).toString('hex'))
     expect(chain.id).toBe(parts.chainId)
     expect(verifyEndorsement(endorsement, ENGINE, chain)).toEqual(signature.publicKey)
@@ -431,6 +432,12 @@ describe('a thousand connections', () => {
 })
 
 describe('GET /engine', () => {
+  it('is where an answer points to that is about a contract', async () => {
+    const { engine } = await echo()
+    const { json } = await engine.app.inject(`/offchain/${'ab'.repeat(20)}/x`)
+    expect(json<{ detail: string }>().detail).toMatch(/; GET \/engine says which$/)
+  })
+
   it('says who it is and what it serves', async () => {
     const { engine } = await echo()
     const { json } = await engine.app.inject('/engine')
@@ -438,7 +445,7 @@ describe('GET /engine', () => {
       chain: { id: '31337', addresses: 'evm' },
       block: { number: 1 },
       stale: false,
-      contracts: [{ address: CONTRACT, state: 'served', hooks: ['off_chain_on_http_request'] }],
+      contracts: [{ address: evmAddress(CONTRACT), state: 'served', hooks: ['off_chain_on_http_request'] }],
     })
     expect((await engine.app.inject('/health/live')).statusCode).toBe(200)
     expect((await engine.app.inject('/health/ready')).statusCode).toBe(200)

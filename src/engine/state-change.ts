@@ -1,8 +1,9 @@
 /** The state change hook of a contract: once for many changes, and once at the start. */
 import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
-import { backOff, type Entry, MOST_ATTEMPTS } from './contract-entry.ts'
-import { againAt, perform } from './perform.ts'
+import type { Entry } from './contract-entry.ts'
+import { perform } from './perform.ts'
+import { againAt, backOff, MOST_ATTEMPTS } from './retry.ts'
 
 export function mustRunHook({ hook, state, isOurs }: Entry, at: number): boolean {
   return (
@@ -17,7 +18,6 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
   if (target === undefined || state.kind !== 'ready') return
   hook.pending = false
   if (!state.hooks.includes('off_chain_on_state_change')) return
-  hook.running = true
   try {
     const asked = { hook: { kind: 'state-change' }, mode: 'serial' } as const
     const performed = await perform(context, entry, () => targetOf(context, entry), asked)
@@ -29,8 +29,6 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
   } catch (error) {
     retryHook(context, entry)
     throw error
-  } finally {
-    hook.running = false
   }
 }
 

@@ -1,24 +1,29 @@
 /** `GET /engine`: who this is, what it serves, and the key of its answers. Nothing that is not on the chain or for everybody. */
+import { type Address, evmAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type Entry, kindOf } from './contract-entry.ts'
 
 export function engineStatus({ chain, engine, watcher, signer, config }: EngineContext) {
   const block = watcher.block()
+  // As people know them: commands and paths take either form.
+  const shown = (address: Address): string => (chain.addresses === 'evm' ? evmAddress(address) : address)
   return {
-    address: engine,
+    address: shown(engine),
     chain: { id: chain.id, addresses: chain.addresses },
     block: block === undefined ? null : { number: block.number, hash: block.hash, time: block.time.toISOString() },
     stale: block === undefined || watcher.unseenSeconds() > config.staleSeconds,
     response_key: signer.endorsement.public_key,
     endorsement: signer.endorsement,
-    contracts: [...watcher.entries()].map(contractStatus),
+    contracts: [...watcher.entries()].map((entry) => ({
+      address: shown(entry.contract.address),
+      ...contractStatus(entry),
+    })),
   }
 }
 
 function contractStatus(entry: Entry) {
-  const { address, contract, state, hook } = entry
+  const { contract, state, hook } = entry
   return {
-    address,
     state: kindOf(entry),
     component: contract.component?.sha256 ?? null,
     hooks: state.kind === 'ready' ? state.hooks : [],

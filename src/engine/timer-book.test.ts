@@ -42,6 +42,22 @@ it('a timer that is read anew, and is as it was, is the same', async () => {
   await store.close()
 })
 
+it('a timer that is cancelled while its run waits is not told as running', async () => {
+  const store = await openTestStore<EngineCollections>(engineMigrations)
+  const book = createTimerBook(store)
+  const commit = async (effects: Parameters<typeof book.plan>[1]): Promise<void> => {
+    const plan = book.plan(CONTRACT, effects, new Date(0))
+    expect(await store.commit(plan.changes)).toBeUndefined()
+    plan.apply()
+  }
+  await commit([{ id: 1, delayMs: 0, payload: new Uint8Array(0) }])
+  book.running(CONTRACT, 1, true)
+  expect(book.of(CONTRACT)).toEqual([{ id: 1, status: 'running' }])
+  await commit([{ id: 1, cancel: true }])
+  expect(book.of(CONTRACT)).toEqual([{ id: 1, status: 'cancelled' }])
+  await store.close()
+})
+
 describe('timers that are over', () => {
   it('are remembered, but never more than some of each contract', async () => {
     const store = await openTestStore<EngineCollections>(engineMigrations)

@@ -33,6 +33,8 @@ export interface TimerBook {
   /** Those that are to run, longest due first. */
   due(now: Date): Promise<readonly TimerRow[]>
   running(contract: Address, id: number, runs: boolean): void
+  /** It is not due before: of one whose row says nothing of it, as it could not be written. */
+  postpone(contract: Address, id: number, until: Date): void
   get(contract: Address, id: number): TimerRow | undefined
   scheduled(): number
 }
@@ -47,6 +49,7 @@ const rowId = (contract: Address, id: number): string => `${contract}.${id}`
 export function createTimerBook(store: EngineStore): TimerBook {
   const known = new Map<string, Known>()
   const running = new Set<string>()
+  const postponed = new Map<string, Date>()
   let doubts = 0
   let settled = 0
   const load = async (): Promise<void> => {
@@ -54,35 +57,48 @@ export function createTimerBook(store: EngineStore): TimerBook {
     await readInto(known, store)
     settled = asked
   }
-  const ofContract = (contract: Address): TimerRow[] =>
-    [...known.values()]
-      .map(({ row }) => row)
-      .filter((row) => row.contract === contract)
-      .sort((one, other) => one.id - other.id)
   return {
     load,
     doubt: () => {
       doubts++
     },
     of: (contract) =>
-      ofContract(contract).map(({ id, status }) => ({
+      ofContract(known, contract).map(({ id, status }) => ({
         id,
-        status: running.has(rowId(contract, id)) ? 'running' : status,
+        // One that was cancelled while its run waited for its turn is not run.
+        status: status === 'scheduled' && running.has(rowId(contract, id)) ? 'running' : status,
       })),
     plan: (contract, effects, now, ended) =>
       planOf(known, contract, wantedRows(contract, effects, { known, now }), ended),
     due: async (now) => {
       if (settled < doubts) await load()
-      const due = [...known].filter(([id, { row }]) => isDue(row, now) && !running.has(id))
+      const due = [...known].filter(
+        ([id, { row }]) => isDue(row, now) && !running.has(id) && !isBefore(postponed, id, now),
+      )
       return due.map(([, { row }]) => row).sort((one, other) => one.at - other.at)
     },
     running: (contract, id, runs) => {
       if (runs) running.add(rowId(contract, id))
       else running.delete(rowId(contract, id))
     },
+    postpone: (contract, id, until) => postponed.set(rowId(contract, id), until),
     get: (contract, id) => known.get(rowId(contract, id))?.row,
     scheduled: () => countScheduled([...known.values()].map(({ row }) => row)),
   }
+}
+
+function ofContract(known: Map<string, Known>, contract: Address): TimerRow[] {
+  return [...known.values()]
+    .map(({ row }) => row)
+    .filter((row) => row.contract === contract)
+    .sort((one, other) => one.id - other.id)
+}
+
+function isBefore(postponed: Map<string, Date>, id: string, now: Date): boolean {
+  const until = postponed.get(id)
+  if (until !== undefined && until > now) return true
+  postponed.delete(id)
+  return false
 }
 
 function isDue({ status, at }: TimerRow, now: Date): boolean {

@@ -2,11 +2,22 @@
 import { targetOf } from './call-target.ts'
 import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
-import { backOff, type CallTarget, type Entry, MOST_ATTEMPTS } from './contract-entry.ts'
-import { againAt, perform } from './perform.ts'
+import type { CallTarget, Entry } from './contract-entry.ts'
+import { perform } from './perform.ts'
+import { againAt, backOff, MOST_ATTEMPTS } from './retry.ts'
 import { over } from './timer-book.ts'
 
 export async function runTimer(context: EngineContext, entry: Entry, id: number): Promise<void> {
+  const { timers, now } = context
+  try {
+    await runOrPutOff(context, entry, id)
+  } catch (error) {
+    timers.postpone(entry.address, id, new Date(now().getTime() + backOff(1)))
+    throw error
+  }
+}
+
+async function runOrPutOff(context: EngineContext, entry: Entry, id: number): Promise<void> {
   const { timers, now, log } = context
   const row = timers.get(entry.address, id)
   if (row?.status !== 'scheduled' || row.at > now().getTime()) return

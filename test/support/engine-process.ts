@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { makeEngineFiles } from '../../src/bin/engine/init.ts'
 import { writeFiles } from '../../src/bin/init/files.ts'
 import { readIdentity } from '../../src/engine/identity.ts'
-import type { Address } from '../../src/offchain/address.ts'
+import { type Address, parseAddress } from '../../src/offchain/address.ts'
 import { type Ended, startCommand } from './command.ts'
 
 export interface EngineProcess {
@@ -108,11 +108,11 @@ export async function contractOf(
 ): Promise<ContractStatus | undefined> {
   const response = await fetch(`${engine.url}/engine`)
   const { contracts } = (await response.json()) as { readonly contracts: readonly ContractStatus[] }
-  return contracts.find(({ address }) => address === contract)
+  return contracts.find(({ address }) => parseAddress(address) === contract)
 }
 
 export interface ContractStatus {
-  readonly address: Address
+  readonly address: string
   readonly state: string
   readonly component: string | null
   readonly why?: string

@@ -1,0 +1,74 @@
+/** How an answer goes out, to a client that may still be sending. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { EngineContext } from './context.ts'
+import { corsHeaders } from './cors.ts'
+import type { Problem } from './problem.ts'
+
+/** A request, and where its answer goes. */
+export interface Unanswered {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly id: string
+}
+
+export type Header = readonly [name: string, value: string]
+
+/** An answer of the engine itself. */
+export function sendProblem(
+  context: Pick<EngineContext, 'watcher' | 'config'>,
+  asked: Unanswered,
+  { status, headers, body }: Problem,
+): void {
+  const block = context.watcher.block()
+  const all: Header[] = [
+    ...Object.entries(headers),
+    ...(block === undefined ? [] : [['x-engine-block', String(block.number)] as const]),
+    ...corsHeaders(context.config.cors),
+  ]
+  send(asked, status, all, body)
+}
+
+/** Does nothing where an answer was sent before, or nobody is there to read it. */
+export function send(asked: Unanswered, status: number, headers: readonly Header[], body: Uint8Array): void {
+  const { request, response, id } = asked
+  if (response.headersSent || response.destroyed) return
+  const isUnread = hasMore(request)
+  const hasLength = status !== 204 && status !== 304
+  const fields = fieldsOf([['x-request-id', id], ['x-content-type-options', 'nosniff'], ...headers])
+  if (hasLength) fields.set('content-length', String(body.length))
+  if (isUnread) fields.set('connection', 'close')
+  // Not one by one, each of which Node would keep and look at again.
+  response.writeHead(status, [...fields].flat(1))
+  const sent = hasLength && request.method !== 'HEAD' ? body : undefined
+  if (isUnread) linger(asked, sent)
+  else response.end(sent)
+}
+
+/** Each name once, with all its values. */
+function fieldsOf(headers: readonly Header[]): Map<string, string | string[]> {
+  const fields = new Map<string, string | string[]>()
+  for (const [name, value] of headers) {
+    const before = fields.get(name)
+    fields.set(name, before === undefined ? value : [before, value].flat())
+  }
+  return fields
+}
+
+/** Whether the client may still be sending. */
+function hasMore({ complete, readableEnded, headers }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
+  return !complete && !readableEnded && (coding !== undefined || Number(length) > 0)
+}
+
+const LINGER_MS = 1000
+
+/** What the client still sends is read and let go for a moment, so that it comes to read the answer. */
+function linger({ request, response }: Unanswered, body: Uint8Array | undefined): void {
+  if (body !== undefined) response.write(body)
+  const end = (): void => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, LINGER_MS)
+  request.once('end', end).once('close', end).resume()
+}
