@@ -5,6 +5,8 @@ import { createPool } from '../component/pool.ts'
 import type { Runtime, RuntimeLimits } from '../component/runtime.ts'
 
 const WORKER = 'component-worker.cjs'
+/** What an engine needs of them only when it is at work. */
+const NEEDED_LATER = ['quickjs.wasm', 'sqlite-writer.cjs', 'local-chain-worker.cjs']
 
 /** Of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe. Throws when nothing was built. */
 export function builtDirectory(): string {
@@ -13,6 +15,14 @@ export function builtDirectory(): string {
   const found = candidates.find((directory) => existsSync(join(directory, WORKER)))
   if (found === undefined) throw new Error(`There is no ${WORKER} in ${here}; run npm run build.`)
   return found
+}
+
+/** Throws, in words, when a file is missing that an engine needs. */
+export function checkBuilt(directory = builtDirectory()): void {
+  const missing = NEEDED_LATER.filter((name) => !existsSync(join(directory, name)))
+  if (missing.length > 0) {
+    throw new Error(`There is no ${missing.join(', ')} in ${directory}; run npm run build, or install Vouchsafe again.`)
+  }
 }
 
 /** The runtime of components, with the files of this installation. */

@@ -48,6 +48,32 @@ describe('vouchsafe chain', () => {
     SLOW_MS,
   )
 
+  it(
+    'says what engines need that was not given when it deployed, and where it began a chain',
+    async () => {
+      const cwd = temporaryDirectory()
+      writeFileSync(join(cwd, 'hello.js'), 'hello')
+      const deploy = async (...words: string[]) => (await vouchsafe(['chain', 'deploy', ...words], { cwd })).stdout
+      const bare = await deploy('Component')
+      const [, address = ''] = /^Component is at (0x[0-9a-f]{40}) \(block 1\)\.\n/.exec(bare) ?? []
+      const given = [
+        `Engines know it as 00${address.slice(2)}.\n`,
+        'This chain begins with it: it is in data/chain, which an engine watches when its chain.directory says so.\n',
+        `It names no component (--component MODULE), so there is nothing to run: vouchsafe chain send ${address} setComponent --component MODULE\n`,
+        `It lists no engine (--engine URL), so none runs it: vouchsafe chain send ${address} setEngines '[{"engine": "0x12…ef", "endpoint": "https://engine.example"}]'\n`,
+      ]
+      expect(bare).toBe(`Component is at ${address} (block 1).\n${given.join('')}`)
+      const engine = ['--engine', `${ENGINE}=http://127.0.0.1:8082`]
+      expect((await deploy('SecretSharing', ...engine)).split('\n').slice(2)).toEqual([
+        'It names no component (--component MODULE), so there is nothing to run: deploy it again',
+        '',
+      ])
+      const whole = await deploy('Component', ...engine, '--component', 'hello.js')
+      expect(whole.split('\n')).toHaveLength(3)
+    },
+    SLOW_MS,
+  )
+
   it.each<[string, string[], RegExp]>([
     [
       'an unknown contract',
@@ -65,6 +91,16 @@ describe('vouchsafe chain', () => {
       'no component there',
       ['deploy', 'Component', '--component', 'no.js'],
       /--component no\.js cannot be read \(ENOENT\)/,
+    ],
+    [
+      'a component that was not built',
+      ['deploy', 'Component', '--component', 'no.ts'],
+      /--component no\.ts is source, .*: vouchsafe component build no\.ts --out no\.js$/,
+    ],
+    [
+      'a component that was not built, for a contract that is there',
+      ['send', ENGINE, 'setComponent', '--component', 'no.mts'],
+      /--component no\.mts is source/,
     ],
     [
       'a component for another function',
@@ -86,7 +122,11 @@ describe('vouchsafe chain', () => {
       ['deploy', 'Component', '--key', 'own.json'],
       /own\.json cannot be used as a key: it holds no private key in PEM/,
     ],
-    ['no chain there', ['show', '--dir', '/nowhere/chain'], /There is no chain in \/nowhere\/chain: say where/],
+    [
+      'no chain there',
+      ['show', '--dir', '/nowhere/chain'],
+      /There is no chain in \/nowhere\/chain: say where it is \(--dir DIR, or/,
+    ],
     ['nothing', [], /^Usage:\n {2}vouchsafe chain deploy/],
   ])('%s: it says what to do', async (_, words, message) => {
     const directory = temporaryDirectory()

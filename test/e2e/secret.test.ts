@@ -22,6 +22,12 @@ beforeEach(() => {
 const place = (): string[] => ['--chain', world.directory, '--contract', `0x${world.contract.slice(2)}`]
 const secret = (...words: string[]): Promise<Ended> => vouchsafe(['secret', ...words, ...place()])
 
+it('says how to name the chain where there is none', async () => {
+  const words = ['--chain', '/nowhere/chain', '--contract', `0x${world.contract.slice(2)}`]
+  const { stderr } = await vouchsafe(['secret', 'status', '--id', '1', ...words])
+  expect(stderr).toMatch(/^There is no chain in \/nowhere\/chain: say where it is \(--chain DIR, or --rpc URL\)/)
+})
+
 /** With something on stdin. */
 const put = (input: string, ...words: string[]): Promise<Ended> =>
   vouchsafe(['secret', 'put', ...words, ...place()], { input })

@@ -34,7 +34,7 @@ export async function runChain(args: string[]): Promise<void> {
   if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, portOf(values.port))
   const run = async (): Promise<Said> => {
     if (word === 'deploy' && first !== undefined && count === 1)
-      return deployed(await connect(values, true), first, values)
+      return deployed(await connect(values, { makes: true }), first, values)
     if (word === 'mine' && count === 0) return mined(await connect(values))
     if (word === 'show' && count <= 1) return shown(await connect(values), first)
     if ((word === 'send' || word === 'call') && first !== undefined && second !== undefined) {
@@ -104,14 +104,18 @@ function valuesOf({ inputs = [] }: AbiItem, words: readonly string[]): readonly 
 }
 
 async function deployed(connection: Connection, name: string, words: Parameters<typeof deploy>[2]): Promise<Said> {
-  const result = await deploy(connection, name, words)
+  const { missing: notGiven, ...result } = await deploy(connection, name, words)
   const text = `${plain(result.contract)} is at ${result.address} (block ${result.block}).\n`
   const engine = `Engines know it as ${parseAddress(result.address)}.\n`
+  const begun = connection.begun
+    ? `This chain begins with it: it is in ${connection.directory}, which an engine watches when its chain.directory says so.\n`
+    : ''
   const unknown =
     result.component !== undefined && connection.directory === undefined && words['component-uri'] === ''
       ? 'Engines must be given its component by their operators: it has no --component-uri.\n'
       : ''
-  return { text: text + engine + unknown, json: { ...result } }
+  const hints = notGiven.map((hint) => `${hint}\n`).join('')
+  return { text: text + engine + begun + unknown + hints, json: { ...result } }
 }
 
 async function mined({ rpc, chain }: Connection): Promise<Said> {

@@ -32,6 +32,8 @@ export interface Connection {
   readonly head: Block
   /** Of a local chain. */
   readonly directory: string | undefined
+  /** Whether a local chain was begun with it. */
+  readonly begun: boolean
   /** The key of who acts. Throws, in words, when there is none. */
   readonly key: () => Uint8Array
 }
@@ -39,19 +41,26 @@ export interface Connection {
 const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
 
-/** Throws, in words, when the chain cannot be asked, or when it is not there and is not to be made. */
-export async function connect({ dir, rpc: url, key }: Where, makes = false): Promise<Connection> {
+/** Throws, in words, when the chain cannot be asked, or when it is not there and is not to be made. `option` names its directory. */
+export async function connect(
+  { dir, rpc: url, key }: Where,
+  { makes = false, option = '--dir' } = {},
+): Promise<Connection> {
   if (dir !== undefined && url !== undefined)
     throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
   if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is no URL of http or https`)
   const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
-  if (directory !== undefined && !makes && !existsSync(directory)) {
-    throw new Error(`There is no chain in ${directory}: say where it is, or begin one with vouchsafe chain deploy.`)
+  const begun = directory !== undefined && !existsSync(directory)
+  if (begun && !makes) {
+    throw new Error(
+      `There is no chain in ${directory}: say where it is (${option} DIR, or --rpc URL), or begin one with vouchsafe chain deploy.`,
+    )
   }
   const rpc =
     directory === undefined ? httpJsonRpc(url ?? '', outbound) : await localJsonRpc(blockFiles(directory), now)
   const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0, note: warn })
-  return { rpc, node: evmNode(rpc), chain, head: await chain.head(), directory, key: () => keyOf(key, directory) }
+  const head = await chain.head()
+  return { rpc, node: evmNode(rpc), chain, head, directory, begun, key: () => keyOf(key, directory) }
 }
 
 function warn(problem: string): void {

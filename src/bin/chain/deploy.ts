@@ -32,6 +32,8 @@ export interface Deployed {
   readonly transaction: string
   readonly block: number
   readonly component?: string
+  /** What engines need that was not given, in words. */
+  readonly missing: readonly string[]
 }
 
 /** Throws, in words, when something of it cannot be. */
@@ -51,7 +53,28 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   if (created === undefined) throw new Error('The node does not say where the contract is.')
   if (bytes !== undefined && connection.directory !== undefined) storeComponent(connection.directory, bytes)
   const component = bytes === undefined ? {} : { component: digest }
-  return { contract, address: evmAddress(created), transaction, block, ...component }
+  const address = evmAddress(created)
+  const missing = offChain ? missingOf(address, abi, words) : []
+  return { contract, address, transaction, block, ...component, missing }
+}
+
+/** How to give it is said too, where the contract can be told later. */
+function missingOf(address: string, abi: readonly AbiItem[], { component, engine }: DeployWords): readonly string[] {
+  const later = (name: string, words: string): string =>
+    abi.some((item) => item.type === 'function' && item.name === name)
+      ? `vouchsafe chain send ${address} ${name} ${words}`
+      : 'deploy it again'
+  const engines = `'[{"engine": "0x12…ef", "endpoint": "https://engine.example"}]'`
+  return [
+    ...(component === undefined
+      ? [
+          `It names no component (--component MODULE), so there is nothing to run: ${later('setComponent', '--component MODULE')}`,
+        ]
+      : []),
+    ...(engine.length > 0
+      ? []
+      : [`It lists no engine (--engine URL), so none runs it: ${later('setEngines', engines)}`]),
+  ]
 }
 
 /** What `setComponent` of our contracts takes, and how engines of a local chain find the bytes of it. */
@@ -64,6 +87,12 @@ export function newComponent(
 }
 
 function moduleOf(file: string): Uint8Array {
+  if (/\.[cm]?tsx?$/.test(file)) {
+    const built = file.replace(/\.[cm]?tsx?$/, '.js')
+    throw new Error(
+      `--component ${file} is source, and engines run what is built of it: vouchsafe component build ${file} --out ${built}`,
+    )
+  }
   try {
     return readFileSync(file)
   } catch (error) {

@@ -60,7 +60,7 @@ async function deployed(engines: readonly DemoEngine[], chain: string, narrator:
       'Three processes, each with a key and a database of its own. The chain that they watch is a directory here; it could be any EVM chain.',
   })
   narrator.say('engines', engines.map(({ name, url }) => `${name} ${url}`).join(', '))
-  const connection = await connect({ dir: chain }, true)
+  const connection = await connect({ dir: chain }, { makes: true })
   const { address } = await deploy(connection, CONTRACT, {
     engine: engines.map((engine) => `${engine.address}=${engine.url}`),
     component: join(builtDirectory(), 'components', 'secret-sharing.js'),

@@ -7,6 +7,7 @@ import { readKeyAndCertificates } from '../../config/signing.ts'
 import { engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } from '../../engine/config.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
+import { checkBuilt } from '../../toolchain/places.ts'
 import { placeHint, readConfigFile } from '../config-file.ts'
 import { addressFindings } from '../doctor/address.ts'
 import { tlsFindings } from '../doctor/certificates.ts'
@@ -40,6 +41,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
   const tlsKey = tls && readKeyAndCertificates('tls', tls, files, now())
   return [
+    ...installationFindings(),
     ...('mistakes' in read
       ? read.mistakes.map(finding)
       : [ok('settings', 'every one is known and complete'), ...read.warnings.map(warning)]),
@@ -50,6 +52,15 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
     ...('mistakes' in read ? [] : await chainFindings(read.config)),
   ]
+}
+
+function installationFindings(): Finding[] {
+  try {
+    checkBuilt()
+    return []
+  } catch (error) {
+    return [problem('installation', (error as Error).message)]
+  }
 }
 
 /** Whether the chain answers, and how its contracts stand with this engine. */

@@ -10,7 +10,7 @@ import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
 import { createManagement } from '../../engine/management.ts'
 import type { App } from '../../http/app-type.ts'
-import { startRuntime } from '../../toolchain/places.ts'
+import { checkBuilt, startRuntime } from '../../toolchain/places.ts'
 import { readWords } from '../command-line.ts'
 import { readConfigFile } from '../config-file.ts'
 import { createLog, files, now, outbound, random } from '../effects.ts'
@@ -35,6 +35,7 @@ export async function runEngine(args: string[]): Promise<void> {
   const log = createLog('engine')
   const renewal = onHangup()
   try {
+    checkBuilt()
     await serve(config, log, renewal)
   } catch (err) {
     log.fatal({ event: 'start_failed', err }, 'not started')

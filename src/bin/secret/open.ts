@@ -15,7 +15,7 @@ export async function openCommand(options: Options): Promise<Command> {
   if (options.chain !== undefined && options.rpc !== undefined) {
     throw new UsageError('a chain is in a directory or at a URL: give --chain or --rpc')
   }
-  const connection = await connect({ dir: options.chain, rpc: options.rpc })
+  const connection = await connect({ dir: options.chain, rpc: options.rpc }, { option: '--chain' })
   const { chain } = connection
   const { contract } = options
   const client = engineClient({ chain, contract, fetch: globalThis.fetch, now, random, wait })

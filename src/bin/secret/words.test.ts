@@ -19,6 +19,7 @@ describe('the words after vouchsafe secret', () => {
 
   it.each([
     [[], 'which command?'],
+    [['gte'], 'there is no command secret gte'],
     [['get'], '--contract ADDRESS is missing'],
     [['get', '--contract', '0x12', '--id', '1'], '--contract 0x12 is no address'],
     [['get', '--contract', CONTRACT, '--id', 'x'], '--id x is no decimal number'],

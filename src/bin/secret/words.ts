@@ -52,6 +52,8 @@ const words = {
   json: { type: 'boolean', default: false },
 } as const
 
+const WORDS = ['key', 'put', 'get', 'delete', 'status']
+
 /** Throws a {@link UsageError}. */
 export function readCommand(args: string[]): { word: string; rest: readonly string[]; options: Options } {
   const { values, positionals } = parsed(args)
@@ -59,6 +61,7 @@ export function readCommand(args: string[]): { word: string; rest: readonly stri
   const { contract, id, threshold, scheme } = values
   if (scheme !== 'shamir' && scheme !== 'xor') throw new UsageError('--scheme is shamir or xor')
   if (word === '') throw new UsageError('which command?')
+  if (!WORDS.includes(word)) throw new UsageError(`there is no command secret ${word}`)
   const options = {
     ...values,
     ...{
