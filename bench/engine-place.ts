@@ -83,7 +83,7 @@ export async function makeEnginePlace(bundle: string, uploads: number, sharingCo
   const engines = [{ engine: identity.address, endpoint: '' }]
   const engineParameter = { Component: 'initialEngines', SecretSharing: 'engines' } as const
   const make = async (name: keyof typeof engineParameter, bytes: Uint8Array): Promise<Address> => {
-    const sha256 = storeComponent(chain, bytes)
+    const sha256 = await storeComponent(chain, bytes)
     const { abi, bytecode } = artifacts[name]
     const input = {
       [engineParameter[name]]: engines,

@@ -36,9 +36,9 @@ function inMemory(): BlockFiles {
     name: 'memory',
     read: (number) => blocks.get(number),
     create: (number, text) => {
-      if (blocks.has(number)) return false
-      blocks.set(number, text)
-      return true
+      const isNew = !blocks.has(number)
+      if (isNew) blocks.set(number, text)
+      return Promise.resolve(isNew)
     },
     numbers: () => [...blocks.keys()],
   }

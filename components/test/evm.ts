@@ -80,10 +80,17 @@ function deployed(rpc: JsonRpc, address: string, abi: ParsedABI): DeployedContra
   }
 }
 
-async function submit(rpc: JsonRpc, from: Party, to: string, data: string): Promise<string> {
+/** Sends a transaction, and gives its hash. `to` 0x makes a contract. */
+export async function submit(
+  rpc: JsonRpc,
+  from: Party,
+  to: string,
+  data: string,
+  gasLimit = 10_000_000n,
+): Promise<string> {
   const nonce = BigInt((await rpc('eth_getTransactionCount', [from.address, 'latest'])) as string)
   const chainId = BigInt((await rpc('eth_chainId', [])) as string)
-  const fields = { type: 'legacy', to, nonce, value: 0n, gasLimit: 10_000_000n, gasPrice: 0n, data, chainId } as const
+  const fields = { type: 'legacy', to, nonce, value: 0n, gasLimit, gasPrice: 0n, data, chainId } as const
   return (await rpc('eth_sendRawTransaction', [Transaction.prepare(fields).signBy(from.key).toHex()])) as string
 }
 

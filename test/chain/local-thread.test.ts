@@ -20,7 +20,7 @@ function directory(): string {
 
 it('says what is wrong with a directory that is no chain', async () => {
   const place = directory()
-  blockFiles(place).create(1, 'later')
+  await blockFiles(place).create(1, 'later')
   await expect(openLocalChain(place, worker())).rejects.toThrow(/block 0 is missing, and there are later ones/)
 })
 

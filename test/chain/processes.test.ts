@@ -196,10 +196,10 @@ describe('the directory of a local chain', () => {
     await expect(open(place)).rejects.toThrow('notes.txt is no block of a local chain: take it away')
   })
 
-  it('keeps components by their digest, and gives none that was changed', () => {
+  it('keeps components by their digest, and gives none that was changed', async () => {
     const place = directory()
-    const sha256 = storeComponent(place, Buffer.from('component'))
-    expect(storeComponent(place, Buffer.from('component'))).toBe(sha256)
+    const sha256 = await storeComponent(place, Buffer.from('component'))
+    expect(await storeComponent(place, Buffer.from('component'))).toBe(sha256)
     expect(Buffer.from(readComponent(place, sha256) ?? []).toString()).toBe('component')
     expect(readComponent(place, '00'.repeat(32))).toBeUndefined()
     expect(readComponent(place, '../../etc/passwd')).toBeUndefined()

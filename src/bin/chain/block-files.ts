@@ -4,17 +4,8 @@
  * at most: there is no half of a block, and no two of the same number.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { link, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlockFiles } from '../../chain/local/files.ts'
 import { makeDirectory } from '../directory.ts'
@@ -57,56 +48,48 @@ function readIfThere(path: string): Buffer | undefined {
 }
 
 /** False when there is a file of that name. */
-function createWhole(directory: string, name: string, bytes: Uint8Array): boolean {
+async function createWhole(directory: string, name: string, bytes: Uint8Array): Promise<boolean> {
   const aside = join(directory, `${ASIDE}${process.pid}-${randomBytes(6).toString('hex')}`)
   try {
-    writeDurably(aside, bytes)
-    linkSync(aside, join(directory, name))
-    syncDirectory(directory)
+    await writeDurably(aside, bytes)
+    await link(aside, join(directory, name))
+    await syncDirectory(directory)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
   } finally {
-    unlinkIfThere(aside)
+    await rm(aside, { force: true })
   }
 }
 
-function writeDurably(path: string, bytes: Uint8Array): void {
-  const file = openSync(path, 'wx', 0o644)
+async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx', 0o644)
   try {
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
-    fsyncSync(file)
+    await file.writeFile(bytes)
+    await file.sync()
   } finally {
-    closeSync(file)
+    await file.close()
   }
 }
 
 /** Windows cannot, and need not. */
-function syncDirectory(directory: string): void {
+async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
-  const opened = openSync(directory, 'r')
+  const opened = await open(directory, 'r')
   try {
-    fsyncSync(opened)
+    await opened.sync()
   } finally {
-    closeSync(opened)
-  }
-}
-
-function unlinkIfThere(path: string): void {
-  try {
-    unlinkSync(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    await opened.close()
   }
 }
 
 /** Keeps the bytes of a component beside the chain. Gives their SHA-256 in hexadecimal, under which they lie. */
-export function storeComponent(directory: string, bytes: Uint8Array): string {
+export async function storeComponent(directory: string, bytes: Uint8Array): Promise<string> {
   const components = join(directory, 'components')
   makeDirectory(components)
   const sha256 = digestOf(bytes)
-  createWhole(components, sha256, bytes)
+  await createWhole(components, sha256, bytes)
   return sha256
 }
 

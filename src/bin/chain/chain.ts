@@ -45,7 +45,7 @@ export async function runChain(args: string[]): Promise<void> {
       const input = encodeCall(called, component?.values ?? valuesOf(called, rest))
       const [connection, to] = [await connect(values), addressOf(first)]
       if (word === 'call') return answered(connection, to, { called, input })
-      if (connection.directory !== undefined) component?.keep(connection.directory)
+      if (connection.directory !== undefined) await component?.keep(connection.directory)
       return sent(connection, to, input)
     }
     throw new Error(`${missing(word, count)}${usageOf('chain').trimEnd()}`)

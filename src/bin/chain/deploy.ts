@@ -51,7 +51,7 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   const code = encodeConstructor(abi, bytecode, offChain ? [...ours, ...given] : given)
   const { transaction, block, created } = await transact(connection, undefined, code)
   if (created === undefined) throw new Error('The node does not say where the contract is.')
-  if (bytes !== undefined && connection.directory !== undefined) storeComponent(connection.directory, bytes)
+  if (bytes !== undefined && connection.directory !== undefined) await storeComponent(connection.directory, bytes)
   const component = bytes === undefined ? {} : { component: digest }
   const address = evmAddress(created)
   const missing = offChain ? missingOf(address, abi, words) : []
@@ -81,7 +81,7 @@ function missingOf(address: string, abi: readonly AbiItem[], { component, engine
 export function newComponent(
   file: string,
   uri: string,
-): { readonly values: readonly Json[]; keep(directory: string): void } {
+): { readonly values: readonly Json[]; keep(directory: string): Promise<unknown> } {
   const bytes = moduleOf(file)
   return { values: [`0x${digestOf(bytes)}`, uri], keep: (directory) => storeComponent(directory, bytes) }
 }

@@ -46,19 +46,33 @@ export interface Result {
   readonly logs: readonly Log[]
 }
 
-/** One virtual machine, as to make one takes longer than most calls; it runs one thing after the other. */
+/**
+ * One virtual machine, as to make one takes longer than most calls; it runs one thing after the other. What takes long makes room
+ * for others where it reads or writes storage.
+ */
 export interface Machine {
   /** Changes the view. The sender's nonce goes up, as it does in a block. */
   execute(view: View, message: Message, around: Surroundings): Promise<Result>
 }
 
+const SLICE_MS = 1
+
 export async function createMachine(chainId: bigint): Promise<Machine> {
-  const running: { view?: View; around?: Surroundings } = {}
+  const running: { view: View; around?: Surroundings; since: number } = { view: viewOf(emptyState(), 0), since: 0 }
+  // An execution never waits for anything by itself, so that a long one would hold up everything else in the thread.
+  const makeRoom = async (): Promise<void> => {
+    await setImmediate()
+    running.since = performance.now()
+  }
+  const getStorage: StateManagerInterface['getStorage'] = async (address, key) => {
+    if (performance.now() - running.since > SLICE_MS) await makeRoom()
+    return running.view.manager.getStorage(address, key)
+  }
   const evm = await createEVM({
     common: new Rules({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun }),
     // Stands for that of the view which is run on.
     stateManager: new Proxy({} as StateManagerInterface, {
-      get: (_, name) => Reflect.get(running.view?.manager ?? {}, name) as unknown,
+      get: (_, name) => (name === 'getStorage' ? getStorage : Reflect.get(running.view.manager, name)) as unknown,
     }),
     blockchain: {
       getBlock: (number) => Promise.resolve({ hash: () => bytesOf(running.around?.hashOf(number) ?? NO_HASH) }),
@@ -68,14 +82,12 @@ export async function createMachine(chainId: bigint): Promise<Machine> {
       },
     },
   })
-  running.view = viewOf(emptyState(), 0)
   await rememberJumps(evm)
   const inTurn = oneAtATime()
   return {
     execute: (view, message, around) =>
       inTurn(async () => {
-        // An execution never waits for anything, so that many of them would hold up everything else in the process.
-        await setImmediate()
+        await makeRoom()
         Object.assign(running, { view, around })
         evm.journal.cleanJournal()
         evm.transientStorage.clear()

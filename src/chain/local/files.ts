@@ -6,7 +6,7 @@ export interface BlockFiles {
   /** The text of a block; undefined when there is none of that number. */
   read(number: number): string | undefined
   /** Writes a whole block that survives a crash, or nothing: false when there is one of that number already, by whomever. */
-  create(number: number, text: string): boolean
+  create(number: number, text: string): Promise<boolean>
   /** Of the blocks that are there, in any order. Throws when something lies there that is no block. */
   numbers(): readonly number[]
 }

@@ -7,15 +7,24 @@ import { randomBytes } from '@noble/hashes/utils.js'
 import { MalformedError } from '../../codec/malformed.ts'
 import { data } from '../evm/values.ts'
 import { type HashedBlock, hashed, readBlock, type StoredBlock, writeBlock } from './block.ts'
-import { createMachine, type Machine, type Result, type Surroundings } from './execute.ts'
+import { createMachine, type Machine, type Message, type Result, type Surroundings } from './execute.ts'
 import type { BlockFiles } from './files.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { emptyState, type State, viewOf } from './state.ts'
+import { emptyState, type State, type View, viewOf } from './state.ts'
 import { type ReadTransaction, readTransaction, refused } from './transaction.ts'
 
 export interface Entry {
   readonly block: HashedBlock
   readonly done?: { readonly transaction: ReadTransaction; readonly from: string; readonly result: Result }
+}
+
+/** A message that was run for an estimate. */
+export interface Tried {
+  readonly message: Message
+  readonly around: Surroundings
+  /** With what the message changed, once. */
+  readonly view: View
+  readonly result: Result
 }
 
 export interface Ledger {
@@ -28,8 +37,16 @@ export interface Ledger {
   catchUp(): Promise<void>
   /** Makes a block of a transaction, or an empty one. Rejects with a JsonRpcError when the transaction cannot be in a block. */
   append(transaction?: ReadTransaction): Promise<Entry>
+  /**
+   * Of code that does the same with any gas from `enough` up: the transaction that says the same in the next block is not run a second
+   * time. The last one is remembered.
+   */
+  remember(tried: Tried, enough: bigint): void
   readonly state: State
+  /** Of what changes the chain, or would. */
   readonly machine: Machine
+  /** Of what only looks at it, and does not wait for what changes it. */
+  readonly calls: Machine
   /** Of a block that would stand on this one, now. */
   next(block: HashedBlock): Surroundings
   /** Of the block itself. */
@@ -39,12 +56,14 @@ export interface Ledger {
 /** Opens a chain, and begins one where there is none. Rejects, in words for an operator, when what is there is none. */
 export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
   const numbers = new Set(files.numbers())
-  if (numbers.size === 0) files.create(0, writeBlock(genesis(now())))
+  if (numbers.size === 0) await files.create(0, writeBlock(genesis(now())))
   for (let number = 0; number < numbers.size; number++) {
     if (!numbers.has(number)) throw new Error(`${files.name}: block ${number} is missing, and there are later ones`)
   }
   const first = begin(files)
-  const ledger = makeLedger({ files, now, machine: await createMachine(BigInt(first.chainId)) }, first)
+  const chainId = BigInt(first.chainId)
+  const [machine, calls] = [await createMachine(chainId), await createMachine(chainId)]
+  const ledger = makeLedger({ files, now, machine, calls }, first)
   await ledger.catchUp()
   return ledger
 }
@@ -78,15 +97,22 @@ interface Chained {
   readonly byHash: Map<string, Entry>
   readonly state: State
   readonly surroundings: (number: number, time: number, parent: string) => Surroundings
+  tried?: Remembered
 }
+
+type Remembered = Tried & { readonly enough: bigint }
 
 interface Effects {
   readonly files: BlockFiles
   readonly now: () => Date
   readonly machine: Machine
+  readonly calls: Machine
 }
 
-function makeLedger({ files, now, machine }: Effects, first: HashedBlock & { readonly chainId: string }): Ledger {
+function makeLedger(
+  { files, now, machine, calls }: Effects,
+  first: HashedBlock & { readonly chainId: string },
+): Ledger {
   const chainId = BigInt(first.chainId)
   const entries: Entry[] = [{ block: first }]
   const hashOf = (number: number): string | undefined => entries[number]?.block.hash
@@ -107,9 +133,11 @@ function makeLedger({ files, now, machine }: Effects, first: HashedBlock & { rea
     find: (hash) => chained.byHash.get(hash),
     catchUp: () => inTurn(() => catchUp(files, chained)),
     append: (transaction) => inTurn(() => append({ files, chained, next }, transaction)),
+    remember: (tried, enough) => {
+      chained.tried = { ...tried, enough }
+    },
     state: chained.state,
-    machine,
-    next,
+    ...{ machine, calls, next },
     around: ({ number, time, parent }) => chained.surroundings(number, time, parent),
   }
 }
@@ -147,19 +175,40 @@ interface Ran {
 
 /** Runs what is in a block that stands on the newest. */
 async function run(chained: Chained, { number, time, parent, transaction }: StoredBlock): Promise<Ran> {
-  const { state, entries, byHash, surroundings, machine } = chained
-  const view = viewOf(state, number - 1)
-  const keep = (entry: Entry): Entry => {
-    view.keep(number)
-    entries.push(entry)
-    if (entry.done !== undefined) byHash.set(entry.done.transaction.hash, entry)
-    return entry
-  }
-  if (transaction === undefined) return { entry: (block) => ({ block }), keep }
+  const { state, entries, byHash, surroundings } = chained
+  const ran = (view: View, done?: Entry['done']): Ran => ({
+    entry: (block) => (done === undefined ? { block } : { block, done }),
+    keep: (entry) => {
+      view.keep(number)
+      entries.push(entry)
+      if (done !== undefined) byHash.set(done.transaction.hash, entry)
+      return entry
+    },
+  })
+  if (transaction === undefined) return ran(viewOf(state, number - 1))
   const { from } = transaction
   const read = readTransaction(transaction.raw)
-  const result = await machine.execute(view, { ...read.message, from }, surroundings(number, time, parent))
-  return { entry: (block) => ({ block, done: { transaction: read, from, result } }), keep }
+  const { view, result } = await resultOf(chained, { ...read.message, from }, surroundings(number, time, parent))
+  return ran(view, { transaction: read, from, result })
+}
+
+async function resultOf(
+  { state, machine, tried }: Chained,
+  message: Message,
+  around: Surroundings,
+): Promise<Pick<Tried, 'view' | 'result'>> {
+  if (tried !== undefined && fits(tried, message, around)) return tried
+  const view = viewOf(state, around.number - 1)
+  return { view, result: await machine.execute(view, message, around) }
+}
+
+/** The parent says the number and the whole state, in which the sender's nonce is. */
+function fits(tried: Remembered, message: Message, { parent, time }: Surroundings): boolean {
+  const { from, to, value, input } = tried.message
+  const isSameMessage = message.from === from && message.to === to && message.value === value
+  const isSameBlock = tried.around.parent === parent && tried.around.time === time
+  const isEnough = message.gasLimit >= tried.enough
+  return isEnough && isSameBlock && isSameMessage && Buffer.compare(input, message.input) === 0
 }
 
 interface Appending {
@@ -183,7 +232,7 @@ async function append({ files, chained, next }: Appending, transaction?: ReadTra
     const { keep, entry } = await run(chained, content)
     const block = hashed(content)
     // Another process may have made this number in between: then everything is seen anew.
-    if (files.create(number, writeBlock(block))) return keep(entry(block))
+    if (await files.create(number, writeBlock(block))) return keep(entry(block))
   }
 }
 

@@ -64,13 +64,31 @@ const NO_SUCH_METHOD = -32601
 export async function answer(ledger: Ledger, method: string, params: readonly unknown[]): Promise<unknown> {
   const run = Object.hasOwn(methods, method) ? methods[method] : undefined
   if (run === undefined) throw new JsonRpcError(NO_SUCH_METHOD, `the method ${method.slice(0, 60)} is not available`)
-  await ledger.catchUp()
+  if (!isOfKnownBlock(ledger, method, params)) await ledger.catchUp()
   try {
     return await run(ledger, params)
   } catch (error) {
     if (error instanceof MalformedError) throw new JsonRpcError(INVALID_PARAMS, `invalid params: ${error.message}`)
     throw error
   }
+}
+
+/** Which parameter says the block. */
+const BLOCK_AT: ReadonlyMap<string, number> = new Map([
+  ['eth_getBlockByNumber', 0],
+  ['eth_call', 1],
+  ['eth_getBalance', 1],
+  ['eth_getCode', 1],
+  ['eth_getTransactionCount', 1],
+  ['eth_getStorageAt', 2],
+])
+
+/** What is asked of a block that is known cannot change any more, whatever others add. */
+function isOfKnownBlock({ entries }: Ledger, method: string, params: readonly unknown[]): boolean {
+  const at = BLOCK_AT.get(method)
+  if (at === undefined) return false
+  const number = params[at]
+  return typeof number === 'string' && number.startsWith('0x') && Number(number) < entries.length
 }
 
 function shown(ledger: Ledger, entry: Entry | undefined, full: unknown): unknown {
