@@ -28,22 +28,28 @@ export interface Engine {
   settled(): Promise<void>
 }
 
+/** How often hooks, timers and transactions are looked at, at least. */
+const ROUND_MS = 250
+/** To ask a node costs both sides; a local chain is in this process, and many transactions at once would hold up its answers. */
+const LOCAL_OUTBOX_MS = 25
+
 /** The store in `effects` is encrypted already, with {@link storageEncryptionKey}. */
 export async function createEngine(config: EngineConfig, effects: EngineEffects): Promise<Engine> {
   const context = await contextOf(config, effects)
   const { store, watcher, outbox, timers, metrics, now } = context
-  const background = createBackground(context)
+  const everyMs = Math.min(config.pollMilliseconds, ROUND_MS)
+  const background = createBackground(context, everyMs)
+  const outboxMs = config.chain.type === 'local' ? Math.min(everyMs, LOCAL_OUTBOX_MS) : everyMs
   observe(metrics, () => observed(context))
   await Promise.all([timers.load(), outbox.load()])
   const app = await createEngineApp(context)
-  const everyMs = Math.min(config.pollMilliseconds, 250)
   return {
     app,
     metrics,
     tasks: [
       { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.look },
       { name: 'background', everyMs, run: background.round },
-      { name: 'outbox', everyMs, run: () => outbox.round(watcher.block()?.hash) },
+      { name: 'outbox', everyMs: outboxMs, run: () => outbox.round(watcher.block()?.hash) },
       {
         name: 'purge',
         everyMs: 60_000,

@@ -1,0 +1,79 @@
+/** Work that was started and that nobody waits for: it runs beside the requests, and is waited for at the end alone. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EngineContext } from './context.ts'
+import type { Entry } from './contract-entry.ts'
+import { fewAtOnce } from './few-at-once.ts'
+
+export interface Work {
+  readonly what: string
+  readonly entry: Entry
+  readonly run: () => Promise<void>
+  /** Is told when it was added, though it may begin later, and when it is over, however it ended. */
+  readonly running: (runs: boolean) => unknown
+}
+
+export interface StartedWork {
+  add(work: Work): void
+  /** Calls of components. Contracts begin one after another, bit by bit, so that requests pass in between. */
+  addCalls(calls: readonly Work[]): void
+  /** When nothing of it runs any more. */
+  readonly settled: () => Promise<void>
+  isStopped(): boolean
+  /** Calls whose turn comes later are not made. */
+  readonly stop: () => void
+}
+
+const CALLS_AT_ONCE = 2
+const LONG_CALL_MS = 50
+
+/** Calls that are added together begin within `everyMs`. */
+export function startedWork({ log }: Pick<EngineContext, 'log'>, everyMs: number): StartedWork {
+  const running = new Set<Promise<void>>()
+  const stopping = new AbortController()
+  const inTurn = turnsOf(stopping.signal)
+  const add = ({ what, entry, run, running: tell }: Work): void => {
+    tell(true)
+    const promise = run()
+      .catch((err: unknown) => {
+        log.error({ event: 'background_failed', what, contract: entry.address, err }, 'tried again later')
+      })
+      .finally(() => {
+        tell(false)
+        running.delete(promise)
+      })
+    running.add(promise)
+  }
+  return {
+    add,
+    addCalls: (calls) => {
+      const contracts = new Set(calls.map(({ entry }) => entry))
+      const begin = new Map([...contracts].map((entry, at) => [entry, (at * everyMs) / contracts.size]))
+      for (const call of calls) {
+        const { entry, run } = call
+        add({ ...call, run: () => inTurn(entry, begin.get(entry) ?? 0, run) })
+      }
+    },
+    settled: async () => {
+      while (running.size > 0) await Promise.all(running)
+    },
+    isStopped: () => stopping.signal.aborted,
+    stop: () => stopping.abort(),
+  }
+}
+
+/** Of one contract one waits for its turn at a time: however many it has, they keep those of no other waiting. */
+function turnsOf(stopping: AbortSignal) {
+  const inPassing = fewAtOnce(CALLS_AT_ONCE, LONG_CALL_MS)
+  const lastOf = new WeakMap<Entry, Promise<unknown>>()
+  return (entry: Entry, afterMs: number, run: () => Promise<void>): Promise<void> => {
+    const before = lastOf.get(entry)
+    const due = afterMs > 0 ? sleep(afterMs, undefined, { signal: stopping }).catch(() => undefined) : undefined
+    const unlessStopped = (): Promise<void> => (stopping.aborted ? Promise.resolve() : run())
+    const promise = Promise.all([before, due]).then(() => inPassing(unlessStopped))
+    lastOf.set(
+      entry,
+      promise.catch(() => undefined),
+    )
+    return promise
+  }
+}
