@@ -8,7 +8,7 @@ import type { Context } from 'vouchsafe/component'
 import { concat, equal } from '../bytes.ts'
 import { awaited, registerShared, TICKET } from './contract.ts'
 
-/** How long shares are collected, from the first on. */
+/** How long shares are collected, from the first on; and up to 255 ms more, so that many contracts do not all send at once. */
 export const COLLECTED_MS = 500
 /** The timer that sends them. */
 export const COLLECTED_TIMER = 2
@@ -47,7 +47,7 @@ export function announce(ticket: Uint8Array, wasStored: boolean, context: Contex
   if (!isCollected) setBatch(COLLECTED, { tickets, at }, context)
   // A timer that has failed too often is given up.
   if (tickets.length >= MOST_TOGETHER * TICKET || at <= now - RESEND_MS) announceCollected(context)
-  else if (before.length === 0) context.timers.schedule(COLLECTED_TIMER, COLLECTED_MS)
+  else if (before.length === 0) context.timers.schedule(COLLECTED_TIMER, COLLECTED_MS + lastByte(context.contract))
 }
 
 /** Tells the contract of what was collected, and remembers to see whether it heard. */
@@ -79,6 +79,10 @@ export function announceAgain(context: Context): void {
   setEnds(head, tail, context)
   const more = head < queue.tail && sentAt(head, context).at <= latest
   if (head < tail) context.timers.schedule(RESEND_TIMER, more ? 0 : RESEND_MS)
+}
+
+function lastByte(address: string): number {
+  return Number.parseInt(address.slice(-2), 16)
 }
 
 function wasToldLately(ticket: Uint8Array, context: Context): boolean {

@@ -47,7 +47,7 @@ export function announce(ticket: Uint8Array, wasStored: bool, contract: Uint8Arr
     setBatch(collectedKey(), tickets, collected.at)
   }
   if (tickets.length >= MOST_TOGETHER * TICKET || collected.at <= time - RESEND_MS) announceCollected(contract)
-  else if (before == 0) schedule(COLLECTED_TIMER, COLLECTED_MS)
+  else if (before == 0) schedule(COLLECTED_TIMER, COLLECTED_MS + contract[contract.length - 1])
 }
 
 export function announceCollected(contract: Uint8Array): void {
