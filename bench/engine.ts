@@ -34,8 +34,13 @@ interface Result {
   readonly engine: Round
   readonly floor: Round
   readonly ratio: number
-  /** At half of what was reached, in milliseconds from when a call was due. */
-  readonly halfLoad: Readonly<Record<'engine' | 'floor', { readonly p50: number; readonly p99: number }>>
+  /** At half of what was reached, or of the target where that is less: milliseconds from when a call was due. Medians of the rounds. */
+  readonly halfLoad: { readonly engine: Late; readonly floor: Late }
+}
+
+interface Late {
+  readonly p50: number
+  readonly p99: number
 }
 
 interface Kind {
@@ -53,14 +58,15 @@ interface Kind {
 
 /** Where the targets were set, one core recovered so many keys a second in JavaScript. */
 const WHERE_SET = 1000
-const HALF_LOAD_SECONDS = 4
+const HALF_LOAD_SECONDS = 5
 const MOST_ADDED_MS = 10
 const CONFIRMED_WITHIN_MS = 120_000
 
 export async function measureEngine(options: EngineOptions): Promise<Verdict> {
   const { rounds, calls, warmUp, only, bundle } = options
   const recoveries = (['WebAssembly', 'native'] as const).filter((each) => uploadsBy(each).includes(only))
-  const ofEach = Math.ceil(UPLOADS * (warmUp + rounds * calls)) + (HALF_LOAD_SECONDS * UPLOADS_A_SECOND) / 2 + 2
+  const halfLoads = (rounds * HALF_LOAD_SECONDS * UPLOADS_A_SECOND) / 2
+  const ofEach = Math.ceil(UPLOADS * (warmUp + rounds * calls)) + halfLoads + 2
   const uploads = recoveries.length * ofEach
   const place = await makeEnginePlace(bundle, uploads, 'secret-sharing.wasm')
   process.on('exit', () => place.remove())
@@ -145,6 +151,9 @@ async function confirmed({ isConfirmed }: EnginePlace, sent: Upload[]): Promise<
   }
 }
 
+type Measured = Round & Late
+type Both = Readonly<Record<'engine' | 'floor', Measured>>
+
 async function measureKind(kind: Kind, place: EnginePlace, options: EngineOptions): Promise<Result> {
   const engine = await startEngineProcess(place, kind.recovery, options.chain)
   const program = fileURLToPath(import.meta.url)
@@ -158,22 +167,27 @@ async function measureKind(kind: Kind, place: EnginePlace, options: EngineOption
     await prepared(kind, place, engine.port)
     await runRound(engine, kind.requests(count(options.warmUp), 'engine'), kind, kind.settled)
     await runRound(floor, kind.requests(count(options.warmUp), 'floor'), kind)
-    const rounds: [Round, Round][] = []
+    const rounds: Both[] = []
     for (let round = 1; round <= options.rounds; round++) {
       const taken = stolen()
       const a = await runRound(engine, kind.requests(count(options.calls), 'engine'), kind, kind.settled)
       const b = await runRound(floor, kind.requests(count(options.calls), 'floor'), kind)
-      rounds.push([a, b])
-      note(`${kind.name}, round ${round}: engine ${told(a)}, floor ${told(b)}; other machines took ${percent(taken())}`)
+      const pace = Math.min(a.perSecond, kind.target) / 2
+      const some = (of: 'engine' | 'floor') => kind.requests(Math.floor(pace * HALF_LOAD_SECONDS), of)
+      const lateA = await paced(engine.port, some('engine'), pace, kind)
+      await kind.settled?.()
+      const lateB = await paced(floor.port, some('floor'), pace, kind)
+      rounds.push({ engine: { ...a, ...lateA }, floor: { ...b, ...lateB } })
+      const others = `other machines took ${percent(taken())}`
+      note(`${kind.name}, round ${round}: engine ${told(a, lateA)}, floor ${told(b, lateB)}; ${others}`)
     }
-    const [a, b] = [medians(rounds.map(([first]) => first)), medians(rounds.map(([, second]) => second))]
-    const pace = Math.min(a.perSecond, kind.target) / 2
-    const some = (of: 'engine' | 'floor') => kind.requests(Math.floor(pace * HALF_LOAD_SECONDS), of)
-    const halfLoad = {
-      engine: await paced(engine.port, some('engine'), pace, kind),
-      floor: await paced(floor.port, some('floor'), pace, kind),
+    const [a, b] = [medians(rounds.map((each) => each.engine)), medians(rounds.map((each) => each.floor))]
+    return {
+      engine: { perSecond: a.perSecond, processorMs: a.processorMs },
+      floor: { perSecond: b.perSecond, processorMs: b.processorMs },
+      ratio: a.processorMs / b.processorMs,
+      halfLoad: { engine: { p50: a.p50, p99: a.p99 }, floor: { p50: b.p50, p99: b.p99 } },
     }
-    return { engine: a, floor: b, ratio: a.processorMs / b.processorMs, halfLoad }
   } finally {
     await Promise.all([engine.stop(), floor.stop()])
   }
@@ -219,7 +233,7 @@ async function runRound(
 }
 
 /** So many a second, each at its time whatever became of those before it. */
-async function paced(port: number, requests: readonly Request[], perSecond: number, kind: Kind) {
+async function paced(port: number, requests: readonly Request[], perSecond: number, kind: Kind): Promise<Late> {
   const queue = requests.entries()
   const connections = await Promise.all(Array.from({ length: 2 * CONCURRENCY }, () => openConnection(port)))
   const [latencies, begin]: [number[], number] = [[], performance.now()]
@@ -244,13 +258,18 @@ function expect({ name, status }: Kind, answer: { readonly status: number; reado
   if (answer.status !== status) throw new Error(`${name}: ${answer.status} ${answer.body}`)
 }
 
-function medians(rounds: readonly Round[]): Round {
-  const median = (of: (round: Round) => number) => percentile(rounds.map(of), 50)
-  return { processorMs: median((each) => each.processorMs), perSecond: median((each) => each.perSecond) }
+function medians(rounds: readonly Measured[]): Measured {
+  const median = (of: (round: Measured) => number) => percentile(rounds.map(of), 50)
+  return {
+    processorMs: median((each) => each.processorMs),
+    perSecond: median((each) => each.perSecond),
+    p50: median((each) => each.p50),
+    p99: median((each) => each.p99),
+  }
 }
 
-function told({ perSecond, processorMs }: Round): string {
-  return `${perSecond.toFixed(0)}/s and ${(processorMs * 1000).toFixed(0)} us of processor each`
+function told({ perSecond, processorMs }: Round, { p99 }: Late): string {
+  return `${perSecond.toFixed(0)}/s, ${(processorMs * 1000).toFixed(0)} us of processor each, p99 at half load ${p99.toFixed(1)} ms`
 }
 
 function showResults(results: Readonly<Record<string, Result>>): void {
