@@ -3,6 +3,7 @@ import { data, quantity } from '../evm/values.ts'
 import { BLOCK_GAS } from './execute.ts'
 import type { Entry } from './ledger.ts'
 import { logObject } from './logs.ts'
+import { readTransaction } from './transaction.ts'
 
 const NO_HASH = `0x${'00'.repeat(32)}`
 const NO_ADDRESS = `0x${'00'.repeat(20)}`
@@ -12,7 +13,7 @@ const MAX_HISTORY = 1024
 /** With whole transactions when the chain id for them is given. */
 export function blockObject(entry: Entry, chainId?: bigint): unknown {
   const { block, done } = entry
-  const transaction = chainId === undefined ? done?.transaction.hash : transactionObject(entry, chainId)
+  const transaction = chainId === undefined ? done?.hash : transactionObject(entry, chainId)
   return {
     number: quantity(block.number),
     hash: block.hash,
@@ -39,14 +40,15 @@ export function blockObject(entry: Entry, chainId?: bigint): unknown {
 }
 
 export function transactionObject(entry: Entry | undefined, chainId: bigint): unknown {
-  if (entry?.done === undefined) return null
-  const { block, done } = entry
-  const { hash, nonce, message, type } = done.transaction
+  if (entry?.block.transaction === undefined) return null
+  const { block } = entry
+  const { raw, from } = entry.block.transaction
+  const { hash, nonce, message, type } = readTransaction(raw)
   return {
     ...place(entry),
     hash,
     nonce: quantity(nonce),
-    from: done.from,
+    from,
     to: message.to ?? null,
     value: quantity(message.value),
     input: data(message.input),
@@ -65,18 +67,18 @@ export function transactionObject(entry: Entry | undefined, chainId: bigint): un
 
 export function receiptObject(entry: Entry | undefined): unknown {
   if (entry?.done === undefined) return null
-  const { transaction, from, result } = entry.done
+  const { hash, type, from, to, result } = entry.done
   return {
     ...place(entry),
-    transactionHash: transaction.hash,
+    transactionHash: hash,
     from,
-    to: transaction.message.to ?? null,
+    to: to ?? null,
     contractAddress: result.created ?? null,
     status: result.failure === undefined ? '0x1' : '0x0',
     gasUsed: quantity(result.gasUsed),
     cumulativeGasUsed: quantity(result.gasUsed),
     effectiveGasPrice: '0x0',
-    type: transaction.type === 'legacy' ? '0x0' : '0x2',
+    type: type === 'legacy' ? '0x0' : '0x2',
     logs: result.logs.map((log, index) => logObject(entry, log, index)),
     logsBloom: NO_BLOOM,
   }

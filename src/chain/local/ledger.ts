@@ -15,7 +15,14 @@ import { type ReadTransaction, readTransaction, refused } from './transaction.ts
 
 export interface Entry {
   readonly block: HashedBlock
-  readonly done?: { readonly transaction: ReadTransaction; readonly from: string; readonly result: Result }
+  readonly done?: Done
+}
+
+/** What came of a block's transaction. What else it says is in the block, and read when somebody asks: a chain has many blocks. */
+export interface Done extends Pick<ReadTransaction, 'hash' | 'type'> {
+  readonly from: string
+  readonly to: string | undefined
+  readonly result: Pick<Result, 'gasUsed' | 'failure' | 'created' | 'logs'>
 }
 
 /** A message that was run for an estimate. */
@@ -162,7 +169,8 @@ async function catchUp(files: BlockFiles, chained: Chained): Promise<void> {
         `${files.name}: block ${number} does not follow on block ${parent.number}: it is of another chain`,
       )
     }
-    const { keep, entry } = await run(chained, block)
+    const { transaction } = block
+    const { keep, entry } = await run(chained, block, transaction && signedOf(transaction))
     keep(entry(block))
   }
 }
@@ -173,23 +181,38 @@ interface Ran {
   readonly keep: (entry: Entry) => Entry
 }
 
+/** A transaction, and who signed it. */
+interface Signed {
+  readonly transaction: ReadTransaction
+  readonly from: string
+}
+
+function signedOf({ raw, from }: StoredBlock['transaction'] & object): Signed {
+  return { transaction: readTransaction(raw), from }
+}
+
 /** Runs what is in a block that stands on the newest. */
-async function run(chained: Chained, { number, time, parent, transaction }: StoredBlock): Promise<Ran> {
+async function run(
+  chained: Chained,
+  { number, time, parent }: Pick<StoredBlock, 'number' | 'time' | 'parent'>,
+  signed: Signed | undefined,
+): Promise<Ran> {
   const { state, entries, byHash, surroundings } = chained
-  const ran = (view: View, done?: Entry['done']): Ran => ({
+  const ran = (view: View, done?: Done): Ran => ({
     entry: (block) => (done === undefined ? { block } : { block, done }),
     keep: (entry) => {
       view.keep(number)
       entries.push(entry)
-      if (done !== undefined) byHash.set(done.transaction.hash, entry)
+      if (done !== undefined) byHash.set(done.hash, entry)
       return entry
     },
   })
-  if (transaction === undefined) return ran(viewOf(state, number - 1))
-  const { from } = transaction
-  const read = readTransaction(transaction.raw)
-  const { view, result } = await resultOf(chained, { ...read.message, from }, surroundings(number, time, parent))
-  return ran(view, { transaction: read, from, result })
+  if (signed === undefined) return ran(viewOf(state, number - 1))
+  const { from, transaction } = signed
+  const { hash, type, message } = transaction
+  const { view, result } = await resultOf(chained, { ...message, from }, surroundings(number, time, parent))
+  const { gasUsed, failure, created, logs } = result
+  return ran(view, { hash, type, from, to: message.to, result: { gasUsed, failure, created, logs } })
 }
 
 async function resultOf(
@@ -218,25 +241,25 @@ interface Appending {
 }
 
 async function append({ files, chained, next }: Appending, transaction?: ReadTransaction): Promise<Entry> {
-  const from = transaction?.sender()
+  const signed = transaction && { transaction, from: transaction.sender() }
   for (;;) {
     await catchUp(files, chained)
     const { number, time, parent } = next(head(chained))
-    if (transaction !== undefined && from !== undefined) refuseUnfit(chained, transaction, from)
+    if (signed !== undefined) refuseUnfit(chained, signed)
     const content = {
       number,
       time,
       parent,
-      ...(transaction === undefined || from === undefined ? {} : { transaction: { raw: transaction.raw, from } }),
+      ...(signed === undefined ? {} : { transaction: { raw: signed.transaction.raw, from: signed.from } }),
     }
-    const { keep, entry } = await run(chained, content)
+    const { keep, entry } = await run(chained, content, signed)
     const block = hashed(content)
     // Another process may have made this number in between: then everything is seen anew.
     if (await files.create(number, writeBlock(block))) return keep(entry(block))
   }
 }
 
-function refuseUnfit(chained: Chained, { hash, nonce, chainId }: ReadTransaction, from: string): void {
+function refuseUnfit(chained: Chained, { transaction: { hash, nonce, chainId }, from }: Signed): void {
   const ours = chained.chainId
   if (chained.byHash.has(hash)) refused('already known')
   if (chainId !== ours)

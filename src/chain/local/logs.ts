@@ -49,7 +49,7 @@ export function logObject({ block, done }: Entry, { address, topics, data }: Log
     data,
     blockNumber: quantity(block.number),
     blockHash: block.hash,
-    transactionHash: done?.transaction.hash,
+    transactionHash: done?.hash,
     transactionIndex: '0x0',
     logIndex: quantity(index),
     removed: false,

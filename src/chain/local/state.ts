@@ -1,6 +1,6 @@
 /**
  * The state of a local chain: accounts, code and storage as they were at every block. Of each value all versions are kept, with
- * the block that made them, so that a call at an old block costs no more than one at the newest.
+ * the block that made them: a call at an old block goes back over those since.
  */
 import type { StateManagerInterface } from '@ethereumjs/common'
 import { type Account, type Address, createAccount } from '@ethereumjs/util'
@@ -12,14 +12,23 @@ interface Versions<T> {
   add(key: string, block: number, value: T | undefined): void
 }
 
+interface Version<T> {
+  readonly block: number
+  readonly value: T | undefined
+  readonly before: Version<T> | undefined
+}
+
+/** Each leads to the one before it: of most keys there are one or two, for which an array would take more than they do. */
 function versions<T>(): Versions<T> {
-  const all = new Map<string, { readonly block: number; readonly value: T | undefined }[]>()
+  const newest = new Map<string, Version<T>>()
   return {
-    at: (key, block) => all.get(key)?.findLast((version) => version.block <= block)?.value,
+    at: (key, block) => {
+      let version = newest.get(key)
+      while (version !== undefined && version.block > block) version = version.before
+      return version?.value
+    },
     add: (key, block, value) => {
-      const known = all.get(key)
-      if (known === undefined) all.set(key, [{ block, value }])
-      else known.push({ block, value })
+      newest.set(key, { block, value, before: newest.get(key) })
     },
   }
 }
