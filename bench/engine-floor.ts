@@ -1,32 +1,45 @@
 /**
  * What no engine can do without, on bare `node:http`: SHA-256 of the request's body and of the answer's, an Ed25519 signature of the
- * answer; of an upload also the recovery of who signed it, by the same library. No sandbox, no storage, no check, no log.
+ * answer; of an upload also the recovery of who signed it, by the same library, and a row on disk before the answer, one commit for
+ * all that came at once. No sandbox, no encryption, no check, no chain, no log.
  */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { type Library, libraries } from '../src/offchain/authentication/fast-recovery.ts'
+import { openSqlite } from '../src/store/sqlite.ts'
+import { createCollection } from '../src/store/store.ts'
 import { PATHS } from './engine-place.ts'
+
+type Collections = { share: string }
+const MIGRATIONS = [{ id: 'floor-0001', statements: createCollection('share') }]
 
 export async function runEngineFloor(library: Library): Promise<void> {
   const recover = await libraries[library]()
+  // In the engine's place, which the benchmark takes away.
+  const store = await openSqlite<Collections>('floor.db', MIGRATIONS)
+  let stored = 0
   const { privateKey } = generateKeyPairSync('ed25519')
   const value = Buffer.alloc(1024)
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request
       .on('data', (chunk: Buffer) => chunks.push(chunk))
-      .on('end', () => {
-        const isUpload = request.url?.includes(PATHS.share) === true
-        const digest = sha256(Buffer.concat(chunks))
-        if (isUpload) recover(digest, signatureOf(request.headers.authorization ?? ''))
-        const body = isUpload ? Buffer.alloc(0) : value
-        const signature = sign(null, Buffer.concat([digest, sha256(body)]), privateKey).toString('hex')
-        const headers = { 'content-length': body.length, 'x-engine-signature': signature }
-        response.writeHead(isUpload ? 201 : 200, headers).end(body)
-      })
+      .on('end', () => void answer(request, Buffer.concat(chunks), response))
   })
+  const answer = async ({ url, headers }: IncomingMessage, bytes: Buffer, response: ServerResponse): Promise<void> => {
+    const isUpload = url?.includes(PATHS.share) === true
+    const digest = sha256(bytes)
+    if (isUpload) {
+      recover(digest, signatureOf(headers.authorization ?? ''))
+      await store.commit([{ insert: 'share', id: String(stored++), value: bytes.toString('base64') }])
+    }
+    const body = isUpload ? Buffer.alloc(0) : value
+    const signature = sign(null, Buffer.concat([digest, sha256(body)]), privateKey).toString('hex')
+    const given = { 'content-length': body.length, 'x-engine-signature': signature }
+    response.writeHead(isUpload ? 201 : 200, given).end(body)
+  }
   server.keepAliveTimeout = 65_000
   server.listen(0, '127.0.0.1', () => {
     const { port } = server.address() as AddressInfo

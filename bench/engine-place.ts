@@ -16,7 +16,7 @@ import { type Address, parseAddress } from '../src/offchain/address.ts'
 import type { Library } from '../src/offchain/authentication/fast-recovery.ts'
 import { readComponent } from '../src/toolchain/bundle.ts'
 import { binaryOf, moduleText } from '../test/support/wat.ts'
-import { type Running, start } from './processes.ts'
+import { type Running, start, stop } from './processes.ts'
 
 export const PATHS = { value: '/value', share: '/shares/' } as const
 export const CONTRACTS = 8
@@ -47,7 +47,6 @@ export async function startEngineProcess(
   chain: 'local' | 'served',
 ): Promise<Running> {
   const { directory } = place
-  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, 'data', `engine.db${suffix}`), { force: true })
   const program = join(directory, recovery, 'dist', 'vouchsafe.cjs')
   const node = chain === 'served' ? await serveChain(program, directory) : undefined
   writeFileSync(join(directory, 'server.json'), settings(place, node?.url))
@@ -55,7 +54,7 @@ export async function startEngineProcess(
   const engine = await start({ args, directory, logFile: join(directory, 'engine.log') })
   const stop = async () => {
     await engine.stop()
-    node?.stop()
+    await node?.stop()
   }
   return { ...engine, stop }
 }
@@ -67,7 +66,7 @@ async function serveChain(program: string, directory: string) {
   const [said] = (await once(node.stdout, 'data')) as [Buffer]
   const [url] = /http:\S+/.exec(said.toString()) ?? []
   if (url === undefined) throw new Error(`the chain is not served: ${said.toString()}`)
-  return { url, stop: () => node.kill() }
+  return { url, stop: () => stop(node) }
 }
 
 /** `dist` is copied, so that a build in the meantime changes nothing. */

@@ -3,11 +3,10 @@
  * TypeScript, and signed uploads of shares over eight contracts, which are on disk when they are answered. Beside it the floor.
  */
 import { fileURLToPath } from 'node:url'
-import { type Address, evmAddress } from '../src/offchain/address.ts'
-import type { Library } from '../src/offchain/authentication/fast-recovery.ts'
-import { signSecp256k1 } from '../src/offchain/authentication/secp256k1.ts'
+import { evmAddress } from '../src/offchain/address.ts'
 import { openConnection, type Request } from './connection.ts'
-import { type EnginePlace, makeEnginePlace, PATHS, startEngineProcess, type Upload } from './engine-place.ts'
+import { amountOf, KINDS, type Kind, type Measuring, type Traffic } from './engine-kinds.ts'
+import { type EnginePlace, makeEnginePlace, startEngineProcess } from './engine-place.ts'
 import { CONCURRENCY } from './load.ts'
 import { processorTimeMs, type Running, start } from './processes.ts'
 import { recoveriesPerSecond } from './recoveries.ts'
@@ -17,8 +16,9 @@ import { percent, stolen } from './stolen.ts'
 export interface EngineOptions {
   readonly bundle: string
   readonly rounds: number
-  /** In a round. */
+  /** In a round; of uploads a tenth. */
   readonly calls: number
+  /** Calls before the first round; of uploads always {@link WARM_UP_UPLOADS}. */
   readonly warmUp: number
   readonly only: string
   /** Run by the engine itself, or by another process, whose time is not counted. */
@@ -43,38 +43,19 @@ interface Late {
   readonly p99: number
 }
 
-interface Kind {
-  readonly name: string
-  readonly target: number
-  readonly recovery: Library
-  readonly status: number
-  /** So many requests that were not there before. */
-  readonly requests: (count: number, of: 'engine' | 'floor') => readonly Request[]
-  /** Resolves when the engine has done what these requests left to be done. */
-  readonly settled?: () => Promise<void>
-  readonly first?: Request
-  readonly share: number
-}
-
 /** Where the targets were set, one core recovered so many keys a second in JavaScript. */
 const WHERE_SET = 1000
 const HALF_LOAD_SECONDS = 5
 const MOST_ADDED_MS = 10
-const CONFIRMED_WITHIN_MS = 120_000
+const WARM_UP_AT_ONCE = 1000
 
 export async function measureEngine(options: EngineOptions): Promise<Verdict> {
-  const { rounds, calls, warmUp, only, bundle } = options
-  const recoveries = (['WebAssembly', 'native'] as const).filter((each) => uploadsBy(each).includes(only))
-  const halfLoads = (rounds * HALF_LOAD_SECONDS * UPLOADS_A_SECOND) / 2
-  const ofEach = Math.ceil(UPLOADS * (warmUp + rounds * calls)) + halfLoads + 2
-  const uploads = recoveries.length * ofEach
-  const place = await makeEnginePlace(bundle, uploads, 'secret-sharing.wasm')
-  process.on('exit', () => place.remove())
+  const { rounds, only } = options
   const speed = recoveriesPerSecond()
   note(`this machine recovers ${speed.toFixed(0)} keys a second in JavaScript; that of the targets ${WHERE_SET}`)
   const results: Record<string, Result> = {}
-  const kinds = kindsOf(place).filter(({ name }) => name.includes(only))
-  for (const kind of kinds) results[kind.name] = await measureKind(kind, place, options)
+  const kinds = KINDS.filter(({ name }) => name.includes(only))
+  for (const kind of kinds) results[kind.name] = await measureInPlace(kind, options)
   showResults(results)
   const targets = kinds.flatMap(({ name, target }) => {
     const { engine, halfLoad } = results[name] as Result
@@ -88,73 +69,35 @@ export async function measureEngine(options: EngineOptions): Promise<Verdict> {
   })
   return {
     section: 'engine',
-    options: { rounds, calls, warmUp, concurrency: CONCURRENCY, chain: options.chain, recoveriesPerSecond: speed },
+    options: {
+      ...{ rounds, concurrency: CONCURRENCY, chain: options.chain, recoveriesPerSecond: speed },
+      amounts: Object.fromEntries(kinds.map((kind) => [kind.name, amountOf(kind, options)])),
+    },
     results,
     targets,
   }
 }
 
-/** An upload costs as much as so many other calls. */
-const UPLOADS = 0.1
-const UPLOADS_A_SECOND = 400
-
-function uploadsBy(recovery: Library): string {
-  return `uploads, recovery ${recovery}`
-}
-
-function kindsOf(place: EnginePlace): Kind[] {
-  const path = (contract: Address, uri: string) => `/offchain/${evmAddress(contract)}${uri}`
-  const reader = (name: 'WebAssembly' | 'TypeScript', target: number): Kind => {
-    const at = path(place.readers[name], PATHS.value)
-    const request: Request = { method: 'GET', path: at, headers: { accept: '*/*' } }
-    const requests = (count: number) => Array<Request>(count).fill(request)
-    return {
-      name,
-      target,
-      recovery: 'WebAssembly',
-      status: 200,
-      requests,
-      first: { method: 'PUT', path: at },
-      share: 1,
-    }
-  }
-  const left = place.uploads[Symbol.iterator]()
-  const upload = ({ contract, id, share }: Upload): Request => {
-    const uri = `${PATHS.share}${id}`
-    const signed = { method: 'PUT' as const, uri, body: Buffer.from(share) }
-    const signer = { key: place.owner.key, now: new Date() }
-    const authorization = signSecp256k1(signed, { engine: place.engine, contract }, signer)
-    return { method: 'PUT', path: path(contract, uri), headers: { authorization }, body: share }
-  }
-  const sent: Upload[] = []
-  const take = (at: number, of: 'engine' | 'floor'): Upload => {
-    // The floor keeps nothing, and so can be sent the same again.
-    if (of === 'floor') return place.uploads[at % place.uploads.length] as Upload
-    sent.push(left.next().value as Upload)
-    return sent.at(-1) as Upload
-  }
-  const uploads = (recovery: Library): Kind => ({
-    ...{ name: uploadsBy(recovery), target: UPLOADS_A_SECOND, recovery, status: 201, share: UPLOADS },
-    requests: (count, of) => Array.from({ length: count }, (_, at) => upload(take(at, of))),
-    settled: () => confirmed(place, sent),
-  })
-  return [reader('WebAssembly', 5000), reader('TypeScript', 1500), uploads('WebAssembly'), uploads('native')]
-}
-
-/** Until the contracts know of all of these, which takes them out of the list. */
-async function confirmed({ isConfirmed }: EnginePlace, sent: Upload[]): Promise<void> {
-  const deadline = performance.now() + CONFIRMED_WITHIN_MS
-  for (let last = sent.at(-1); last !== undefined; last = sent.at(-1)) {
-    if (await isConfirmed(last)) sent.pop()
-    else await new Promise((resolve) => setTimeout(resolve, 100))
-    if (performance.now() > deadline) throw new Error(`${sent.length} uploads were not confirmed`)
+/** In a place of its own: a local chain keeps all its blocks in memory. */
+async function measureInPlace(kind: Kind, options: EngineOptions): Promise<Result> {
+  const { warmUp, round } = amountOf(kind, options)
+  const uploads = kind.isUpload ? warmUp + options.rounds * (round + (HALF_LOAD_SECONDS * kind.target) / 2) : 0
+  const place = await makeEnginePlace(options.bundle, uploads, 'secret-sharing.wasm')
+  const remove = () => place.remove()
+  process.on('exit', remove)
+  try {
+    return await measureKind({ ...kind, ...kind.traffic(place) }, place, options)
+  } finally {
+    // What the process is to do at its end would keep the chain in memory until then.
+    process.off('exit', remove)
+    remove()
   }
 }
 
 type Measured = Round & Late
 type Both = Readonly<Record<'engine' | 'floor', Measured>>
 
-async function measureKind(kind: Kind, place: EnginePlace, options: EngineOptions): Promise<Result> {
+async function measureKind(kind: Measuring, place: EnginePlace, options: EngineOptions): Promise<Result> {
   const engine = await startEngineProcess(place, kind.recovery, options.chain)
   const program = fileURLToPath(import.meta.url)
   const floor = await start({
@@ -162,16 +105,20 @@ async function measureKind(kind: Kind, place: EnginePlace, options: EngineOption
     directory: place.directory,
     logFile: `${place.directory}/floor.log`,
   })
-  const count = (all: number) => Math.ceil(all * kind.share)
+  const { warmUp, round: count } = amountOf(kind, options)
   try {
     await prepared(kind, place, engine.port)
-    await runRound(engine, kind.requests(count(options.warmUp), 'engine'), kind, kind.settled)
-    await runRound(floor, kind.requests(count(options.warmUp), 'floor'), kind)
+    // Not all at once: what is signed is good for a minute.
+    for (let left = warmUp; left > 0; left -= WARM_UP_AT_ONCE) {
+      await runRound(engine, kind.requests(Math.min(left, WARM_UP_AT_ONCE), 'engine'), kind)
+      await runRound(floor, kind.requests(Math.min(left, WARM_UP_AT_ONCE), 'floor'), kind)
+    }
+    await kind.settled?.()
     const rounds: Both[] = []
     for (let round = 1; round <= options.rounds; round++) {
       const taken = stolen()
-      const a = await runRound(engine, kind.requests(count(options.calls), 'engine'), kind, kind.settled)
-      const b = await runRound(floor, kind.requests(count(options.calls), 'floor'), kind)
+      const a = await runRound(engine, kind.requests(count, 'engine'), kind, kind.settled)
+      const b = await runRound(floor, kind.requests(count, 'floor'), kind)
       const pace = Math.min(a.perSecond, kind.target) / 2
       const some = (of: 'engine' | 'floor') => kind.requests(Math.floor(pace * HALF_LOAD_SECONDS), of)
       const lateA = await paced(engine.port, some('engine'), pace, kind)
@@ -194,7 +141,7 @@ async function measureKind(kind: Kind, place: EnginePlace, options: EngineOption
 }
 
 /** Until the engine serves the contracts; what a reader reads is stored then. */
-async function prepared({ first, requests }: Kind, { sharing }: EnginePlace, port: number): Promise<void> {
+async function prepared({ first, requests }: Traffic, { sharing }: EnginePlace, port: number): Promise<void> {
   const connection = await openConnection(port)
   const asked =
     first === undefined
@@ -214,7 +161,7 @@ async function prepared({ first, requests }: Kind, { sharing }: EnginePlace, por
 async function runRound(
   { pid, port }: Running,
   requests: readonly Request[],
-  kind: Kind,
+  kind: Measuring,
   settled?: () => Promise<void>,
 ): Promise<Round> {
   const count = requests.length
@@ -233,7 +180,7 @@ async function runRound(
 }
 
 /** So many a second, each at its time whatever became of those before it. */
-async function paced(port: number, requests: readonly Request[], perSecond: number, kind: Kind): Promise<Late> {
+async function paced(port: number, requests: readonly Request[], perSecond: number, kind: Measuring): Promise<Late> {
   const queue = requests.entries()
   const connections = await Promise.all(Array.from({ length: 2 * CONCURRENCY }, () => openConnection(port)))
   const [latencies, begin]: [number[], number] = [[], performance.now()]
@@ -254,7 +201,7 @@ async function paced(port: number, requests: readonly Request[], perSecond: numb
   return { p50: percentile(latencies, 50), p99: percentile(latencies, 99) }
 }
 
-function expect({ name, status }: Kind, answer: { readonly status: number; readonly body: string }): void {
+function expect({ name, status }: Measuring, answer: { readonly status: number; readonly body: string }): void {
   if (answer.status !== status) throw new Error(`${name}: ${answer.status} ${answer.body}`)
 }
 
