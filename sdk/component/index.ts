@@ -44,7 +44,10 @@ export function component({ http, stateChange, timers = {}, engines }: Component
   const hooks: Record<string, Hook> = {}
   if (http !== undefined) {
     hooks[hook.httpRequest] = entered((context, from) => {
-      const response = http(requestOf(readRequest(from)), context)
+      const response = atOnce(http(requestOf(readRequest(from)), context))
+      if (typeof (response as Partial<Response> | undefined)?.status !== 'number') {
+        throw new TypeError('the http hook gave back no response; text() and json() make one')
+      }
       return sections(section.httpResponse, writeResponse(responseData(response)).done())
     })
   }
@@ -53,7 +56,7 @@ export function component({ http, stateChange, timers = {}, engines }: Component
   }
   if (engines !== undefined) {
     hooks[hook.engines] = entered((context, _from, state) =>
-      sections(section.engines, writeEngines(engines(state, context))),
+      sections(section.engines, writeEngines(atOnce(engines(state, context)))),
     )
   }
   for (const [id, run] of Object.entries(timers)) {
@@ -74,10 +77,14 @@ function entered(run: (context: Context, from: Reader, state: Uint8Array) => Uin
 }
 
 function nothing<T extends unknown[]>(run: (...args: T) => unknown, ...args: T): Uint8Array {
-  const result = run(...args)
+  atOnce(run(...args))
+  return new Uint8Array(0)
+}
+
+function atOnce<T>(result: T): T {
   if (result instanceof Promise)
     throw new TypeError('a hook gave back a promise; nothing in a component is asynchronous')
-  return new Uint8Array(0)
+  return result
 }
 
 function sections(id: number, data: Uint8Array): Uint8Array {

@@ -1,5 +1,8 @@
 /** `vouchsafe chain`, as a person uses it. */
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runChain } from '../../src/bin/chain/chain.ts'
@@ -74,6 +77,22 @@ describe('vouchsafe chain', () => {
     SLOW_MS,
   )
 
+  it(
+    'deploys nothing for an engine of another chain',
+    async () => {
+      const answer = JSON.stringify({ address: ENGINE, chain: { id: '5' } })
+      const server = createServer((_, response) => response.setHeader('content-type', 'application/json').end(answer))
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const { port } = server.address() as AddressInfo
+      const words = ['chain', 'deploy', 'Component', '--engine', `http://127.0.0.1:${port}`]
+      const { status, stderr } = await vouchsafe(words, { cwd: temporaryDirectory() })
+      server.close()
+      expect(stderr).toMatch(/watches chain 5, and this is chain \d+: give its own by --dir or --rpc/)
+      expect(status).toBe(2)
+    },
+    SLOW_MS,
+  )
+
   it.each<[string, string[], RegExp]>([
     [
       'an unknown contract',
@@ -114,6 +133,7 @@ describe('vouchsafe chain', () => {
     ['an unknown function', ['send', ENGINE, 'nothing'], /No contract is known that has a function nothing/],
     ['words that are no function', ['call', ENGINE, 'f(what)'], /f\(what\) is no function/],
     ['no contract there', ['call', ENGINE, 'owner'], /answers nothing: there is no such contract/],
+    ['no contract to send to', ['send', ENGINE, 'setEngines', '[]'], /There is no contract at 0x.* Nothing was sent/],
     ['no address', ['show', '0x12'], /0x12 is no address/],
     ['two chains', ['show', '--rpc', 'http://127.0.0.1:1', '--dir=a'], /give --dir or --rpc/],
     ['nobody there', ['show', '--rpc', 'http://127.0.0.1:1'], /the chain cannot be asked: 127\.0\.0\.1:1 takes no/],

@@ -19,6 +19,8 @@ component({
     }
     if (path === '/away') return text(context.fetch({ url: 'https://example.org' }).status, context.config('a') ?? 'none')
     if (path === '/throw') throw new Error('on purpose')
+    if (path === '/promise') return Promise.resolve(text(200, '')) as never
+    if (path === '/string') return 'text' as never
     if (path === '/who') return text(200, String(context.authenticate([context.engine])))
     return text(404, query.x ?? request.header('X-Y') ?? '')
   },
@@ -45,6 +47,8 @@ test('counts', async () => {
   assert.deepEqual([(await c.http({ uri: '/away' })).status, (await c.http({ uri: '/away' })).text()], [203, 'b'])
   assert.equal((await c.http({ uri: '/who' })).text(), 'undefined')
   await assert.rejects(c.http({ uri: '/throw' }), /on purpose/)
+  await assert.rejects(c.http({ uri: '/promise' }), /asynchronous/)
+  await assert.rejects(c.http({ uri: '/string' }), /gave back no response/)
   await c.stateChange()
   assert.deepEqual(c.log, ['68 scheduled 4'])
   await c.advance(4999)

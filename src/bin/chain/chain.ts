@@ -45,6 +45,7 @@ export async function runChain(args: string[]): Promise<void> {
       const input = encodeCall(called, component?.values ?? valuesOf(called, rest))
       const [connection, to] = [await connect(values), addressOf(first)]
       if (word === 'call') return answered(connection, to, { called, input })
+      await mustBeThere(connection, to)
       if (connection.directory !== undefined) await component?.keep(connection.directory)
       return sent(connection, to, input)
     }
@@ -146,6 +147,12 @@ async function shown({ chain, head, directory }: Connection, word: string | unde
     ...engines.map((engine) => `engine ${evmAddress(engine.address)} ${plain(engine.endpoint)}\n`),
   ].join('')
   return { text, json: { address, component: component ?? null, engines: engines.map((engine) => ({ ...engine })) } }
+}
+
+/** A transaction to where there is no contract succeeds, and does nothing. */
+async function mustBeThere({ node, head }: Connection, to: Address): Promise<void> {
+  const { length } = await node.code(to, head.number)
+  if (length === 0) fail(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)
 }
 
 async function sent(connection: Connection, to: Address, input: Uint8Array): Promise<Said> {

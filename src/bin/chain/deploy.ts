@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
-import { isObject, type Json, ownString, parseJson } from '../../codec/json.ts'
+import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
 import { outbound } from '../effects.ts'
@@ -39,7 +39,7 @@ export interface Deployed {
 /** Throws, in words, when something of it cannot be. */
 export async function deploy(connection: Connection, name: string, words: DeployWords): Promise<Deployed> {
   const { abi, bytecode, name: contract } = readArtifact(name)
-  const engines = await Promise.all(words.engine.map(engineOf))
+  const engines = await Promise.all(words.engine.map((word) => engineOf(word, connection.chain.id)))
   const bytes = words.component === undefined ? undefined : moduleOf(words.component)
   const digest = bytes === undefined ? '00'.repeat(32) : digestOf(bytes)
   const given = argumentsOf(words.args)
@@ -112,8 +112,8 @@ function beginsAsOurs(abi: readonly AbiItem[]): boolean {
 }
 
 /** An engine that is named by its URL alone says its address itself. */
-async function engineOf(word: string): Promise<Json> {
-  if (isHttp(word)) return { engine: await askAddress(word), endpoint: word.replace(/\/+$/, '') }
+async function engineOf(word: string, chainId: string): Promise<Json> {
+  if (isHttp(word)) return { engine: await askAddress(word, chainId), endpoint: word.replace(/\/+$/, '') }
   const [address = '', ...rest] = word.split('=')
   const read = orUndefined(() => parseAddress(address))
   const endpoint = rest.join('=').replace(/\/+$/, '')
@@ -127,12 +127,25 @@ function isHttp(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text)
 }
 
-async function askAddress(url: string): Promise<string> {
-  try {
-    const { body } = await jsonHttp(url, outbound)('GET', '/engine')
-    return evmAddress(parseAddress(ownString(isObject(body) ? body : {}, 'address') ?? ''))
-  } catch {
+async function askAddress(url: string, chainId: string): Promise<string> {
+  const { address, chain } = await askEngine(url).catch(() => {
     throw new Error(`--engine ${url}: no engine answers there; start it, or give its address too: 0x12…ef=${url}`)
+  })
+  if (chain !== undefined && chain !== chainId) {
+    throw new Error(
+      `--engine ${url} watches chain ${chain}, and this is chain ${chainId}: give its own by --dir or --rpc`,
+    )
+  }
+  return address
+}
+
+async function askEngine(url: string): Promise<{ readonly address: string; readonly chain: string | undefined }> {
+  const { body } = await jsonHttp(url, outbound)('GET', '/engine')
+  const engine = isObject(body) ? body : {}
+  const chain = own(engine, 'chain')
+  return {
+    address: evmAddress(parseAddress(ownString(engine, 'address') ?? '')),
+    chain: isObject(chain) ? ownString(chain, 'id') : undefined,
   }
 }
 
