@@ -6,10 +6,10 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** `what` is 'run' (what the product needs at run time, and the bundler) or 'test' (everything). */
+/** `what` is 'run' (what the product needs at run time, and the bundler), 'pack' (the compiler too) or 'test' (everything). */
 export function install(what) {
   const packages = [
-    { directory: '.', flavour: what === 'test' ? 'all' : 'run' },
+    { directory: '.', flavour: what === 'run' ? 'run' : 'all' },
     { directory: 'build', flavour: 'all' },
     ...(what === 'test' ? ['test/interop', 'test/contracts'].map((directory) => ({ directory, flavour: 'all' })) : []),
   ]

@@ -10,13 +10,14 @@ export function step(title, [command, ...args], { quiet = false } = {}) {
   if (!quiet) process.stderr.write(`\n> ${title}\n`)
   const program = command === 'node' ? process.execPath : command
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
-  const { status, signal } = spawnSync(program, args, {
+  const { status, signal, error } = spawnSync(program, args, {
     cwd: root,
     stdio: 'inherit',
     env,
     shell: process.platform === 'win32',
   })
   if (status === 0) return
-  if (!quiet) process.stderr.write(`\n${title}: failed${signal ? ` (${signal})` : ''}\n`)
+  if (!quiet)
+    process.stderr.write(`\n${title}: failed${signal ? ` (${signal})` : ''}${error ? `: ${error.message}` : ''}\n`)
   process.exit(status ?? 1)
 }

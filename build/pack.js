@@ -1,0 +1,8 @@
+// What the package is packed from, where nothing but Node may be installed: the bundles, and the types of what authors of components
+// import. The types are not part of every build: they take the compiler.
+import { install } from './install.js'
+import { step } from './step.js'
+
+install('pack')
+step('bundles', ['node', 'build/bundle.js'])
+step('types of the SDK', ['tsc', '-p', 'sdk'])
