@@ -113,6 +113,46 @@ describe('what a node answers', () => {
     await expect(chainOf({ eth_call: failed }).contract(CONTRACT, BLOCK)).rejects.toMatchObject({ reverted: false })
   })
 
+  it.each([
+    ['geth', -32000, 'out of gas'],
+    ['geth', -32000, 'stack underflow (0 <=> 1)'],
+    ['geth', -32000, 'stack limit reached 1024 (1023)'],
+    ['geth', -32000, 'invalid jump destination'],
+    ['geth', -32000, 'write protection'],
+    ['geth', -32000, 'return data out of bounds'],
+    ['geth', -32000, 'gas uint64 overflow'],
+    ['Hardhat', -32603, 'Error: Transaction ran out of gas'],
+    ['Nethermind', -32015, 'VM execution error.'],
+    ['a local chain', -32000, 'execution failed: stack underflow'],
+  ])('is what %s says of code that fails (%s, %s): the contract has no component', async (_, code, message) => {
+    const failed = new JsonRpcError(code, message)
+    expect(await chainOf({ eth_call: failed }).contract(CONTRACT, BLOCK)).toBeUndefined()
+  })
+
+  it('is longer than anything is read: the contract is not served, and somebody is told', async () => {
+    const notes: string[] = []
+    const long = `0x${'00'.repeat(5_000_000)}`
+    expect(await chainOf({ eth_call: long }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
+    const tooLong = new Error('the answer is larger than 16777216 bytes')
+    expect(await chainOf({ eth_call: tooLong }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
+    expect(notes).toEqual(Array(2).fill(expect.stringContaining(`contract 0x${'aa'.repeat(20)}: `)))
+  })
+
+  it('is more logs of one block than are read: whoever was asked for may have changed, and the others are seen', async () => {
+    const asked: string[] = []
+    const rpc: JsonRpc = (method, [filter]) => {
+      if (method !== 'eth_getLogs') return Promise.resolve('0x7')
+      const { fromBlock, toBlock } = filter as { fromBlock: string; toBlock: string }
+      asked.push(`${Number(fromBlock)}-${Number(toBlock)}`)
+      const flood = Number(fromBlock) <= 5 && Number(toBlock) >= 5
+      return Promise.resolve(flood ? Array(100_001).fill({ address: `0x${'bb'.repeat(20)}` }) : [])
+    }
+    const chain = evmChain(rpc, { id: '7', confirmations: 0 })
+    const both = [CONTRACT, `00${'bb'.repeat(20)}`]
+    expect(await chain.changed(both, { ...BLOCK, number: 3 }, { ...BLOCK, number: 6 })).toEqual(both)
+    expect(asked).toEqual(['4-6', '4-5', '4-4', '5-5', '6-6'])
+  })
+
   it('is too much for so many blocks at once: they are asked for in halves', async () => {
     const asked: string[] = []
     const rpc: JsonRpc = (method, [filter]) => {

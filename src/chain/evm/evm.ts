@@ -10,7 +10,7 @@ import { type Block, type Chain, ChainError, type OffChainContract } from '../ch
 import type { JsonRpc } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponent, readContracts, readEngines, selector } from './contract.ts'
-import { type EvmNode, evmNode, NodeRefusal } from './node.ts'
+import { type EvmNode, evmNode, NodeRefusal, UnreadableAnswer } from './node.ts'
 import { reading } from './values.ts'
 
 export interface EvmOptions {
@@ -138,7 +138,12 @@ interface Asked {
 
 async function contractOf(node: EvmNode, { address, block, note }: Asked): Promise<OffChainContract | undefined> {
   const ask = async <T>(name: 'engines' | 'component', read: (answer: Uint8Array) => T): Promise<T | undefined> => {
-    const answer = await node.call({ to: address, input: selector[name] }, block.number).catch(unlessReverted)
+    const answer = await node.call({ to: address, input: selector[name] }, block.number).catch((error: unknown) => {
+      if (isTooMuch(error))
+        throw new Unreadable(`contract ${evmAddress(address)}: ${name}(): ${(error as Error).message}`)
+      unlessReverted(error)
+      return undefined
+    })
     if (answer === undefined || answer.length === 0) return undefined
     return reading(
       () => read(answer),
@@ -159,9 +164,8 @@ async function contractOf(node: EvmNode, { address, block, note }: Asked): Promi
 
 class Unreadable extends Error {}
 
-function unlessReverted(error: unknown): undefined {
-  if (error instanceof ChainError && error.reverted) return undefined
-  throw error
+function unlessReverted(error: unknown): void {
+  if (!(error instanceof ChainError && error.reverted)) throw error
 }
 
 interface Blocks {
@@ -181,12 +185,16 @@ async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Bl
   return found
 }
 
-/** In halves, where the node refuses so many blocks at once or its answer is too large. */
+/**
+ * In halves, where the node refuses so many blocks at once or its answer is too large. Where that of one block is, all of these
+ * addresses: one contract must not hide what others say.
+ */
 async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }: Blocks): Promise<readonly Address[]> {
   try {
     return await node.logged(addresses, from, to)
   } catch (error) {
-    if (from === to || !mayBeTooMuch(error)) throw error
+    if (from === to && isTooMuch(error)) return addresses
+    if (from === to || !(isTooMuch(error) || error instanceof NodeRefusal)) throw error
     const middle = Math.floor((from + to) / 2)
     return [
       ...(await logsOf(node, addresses, { from, to: middle })),
@@ -195,6 +203,6 @@ async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }
   }
 }
 
-function mayBeTooMuch(error: unknown): boolean {
-  return error instanceof NodeRefusal || (error as Error).message.includes('larger than')
+function isTooMuch(error: unknown): boolean {
+  return error instanceof UnreadableAnswer || (error as Error).message.includes('larger than')
 }

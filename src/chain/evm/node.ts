@@ -38,11 +38,24 @@ export type BlockTag = number | 'latest' | 'pending'
 /** The node answered, with an error: to ask for less may help. */
 export class NodeRefusal extends ChainError {}
 
+/** The node answered, with more than is read, or with something else than what was asked. */
+export class UnreadableAnswer extends ChainError {}
+
 /** Logs in one answer. */
 const MAX_LOGS = 100_000
 /** Of what a node says of an error. */
 const MAX_MESSAGE = 500
 const REVERTED_CODE = 3
+const FAILED_CODE = -32015
+/** What nodes say of code that fails in any other way. One contract must not be taken for a node that cannot answer. */
+const FAILED = new RegExp(
+  [
+    ...['\\brevert(ed)?\\b', 'execution failed', 'invalid (opcode|jump)', '\\b(out|ran out) of gas\\b'],
+    ...['gas uint64 overflow', 'value overflow', 'stack (underflow|overflow|limit)', 'return ?data out of bounds'],
+    ...['write protection', 'static state change'],
+  ].join('|'),
+  'i',
+)
 const NOBODY: Address = '00'.repeat(21)
 
 export type EvmNode = ReturnType<typeof evmNode>
@@ -54,7 +67,7 @@ export function evmNode(rpc: JsonRpc) {
     return reading(
       () => read(answer),
       (why) => {
-        throw new ChainError(`the node of the chain answers ${method} with what cannot be read: ${why}`)
+        throw new UnreadableAnswer(`the node of the chain answers ${method} with what cannot be read: ${why}`)
       },
     )
   }
@@ -133,7 +146,7 @@ function refusal(method: string, error: unknown): never {
   const message = (error as Error).message.slice(0, MAX_MESSAGE)
   if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`)
   const thrown = revertData(error.data)
-  if (error.code === REVERTED_CODE || thrown !== undefined || /\brevert(ed)?\b|invalid opcode/i.test(message)) {
+  if ([REVERTED_CODE, FAILED_CODE].includes(error.code) || thrown !== undefined || FAILED.test(message)) {
     throw new ChainError(`the contract refuses: ${revertReason(thrown) ?? message}`, true)
   }
   throw new NodeRefusal(`the node of the chain refuses ${method}: ${message}`)

@@ -66,7 +66,7 @@ export function viewOf(state: State, block: number): View {
     manager: {
       getAccount: (address) => Promise.resolve(accountOf(address)),
       putAccount: (address, account) => doing(() => put(address, account)),
-      deleteAccount: (address) => doing(() => put(address, undefined)),
+      deleteAccount: (address) => doing(() => forgetAll({ accounts, code, storage }, address.toString())),
       modifyAccountFields: (address, fields) => doing(() => putFields(address, fields)),
       getCode: (address) => Promise.resolve(code.get(address.toString()) ?? NOTHING),
       getCodeSize: (address) => Promise.resolve(code.get(address.toString())?.length ?? 0),
@@ -94,6 +94,19 @@ export function viewOf(state: State, block: number): View {
 }
 
 const NOTHING = new Uint8Array()
+
+interface Layers {
+  readonly accounts: Layer<Account>
+  readonly code: Layer<Uint8Array>
+  readonly storage: Layer<Uint8Array>
+}
+
+/** Of what the same transaction made (EIP-6780), so that all its storage is in this view. */
+function forgetAll({ accounts, code, storage }: Layers, address: string): void {
+  accounts.set(address, undefined)
+  code.set(address, undefined)
+  storage.forget(address)
+}
 
 function doing(change: () => unknown): Promise<void> {
   change()
