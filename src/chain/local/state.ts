@@ -1,6 +1,6 @@
 /**
  * The state of a local chain: accounts, code and storage as they were at every block. Of each value all versions are kept, with
- * the block that made them: a call at an old block goes back over those since.
+ * the block that made them: a call at an old block goes back from the newest.
  */
 import type { StateManagerInterface } from '@ethereumjs/common'
 import { type Account, type Address, createAccount } from '@ethereumjs/util'
@@ -15,7 +15,11 @@ interface Versions<T> {
 interface Version<T> {
   readonly block: number
   readonly value: T | undefined
+  /** How many there are before it. */
+  readonly depth: number
   readonly before: Version<T> | undefined
+  /** One further back, so that any block is a few steps away. */
+  readonly farBefore: Version<T> | undefined
 }
 
 /** Each leads to the one before it: of most keys there are one or two, for which an array would take more than they do. */
@@ -24,13 +28,28 @@ function versions<T>(): Versions<T> {
   return {
     at: (key, block) => {
       let version = newest.get(key)
-      while (version !== undefined && version.block > block) version = version.before
+      while (version !== undefined && version.block > block) {
+        const { before, farBefore } = version
+        version = farBefore !== undefined && farBefore.block > block ? farBefore : before
+      }
       return version?.value
     },
     add: (key, block, value) => {
-      newest.set(key, { block, value, before: newest.get(key) })
+      const before = newest.get(key)
+      newest.set(key, { block, value, depth: (before?.depth ?? -1) + 1, before, farBefore: farBefore(before) })
     },
   }
+}
+
+/**
+ * Where the last two leaps from here are equally long, as far as both of them; otherwise the one before (E. W. Myers, An applicative
+ * random-access stack, 1983).
+ */
+function farBefore<T>(before: Version<T> | undefined): Version<T> | undefined {
+  const next = before?.farBefore
+  const last = next?.farBefore
+  if (before === undefined || next === undefined || last === undefined) return before
+  return before.depth - next.depth === next.depth - last.depth ? last : before
 }
 
 export interface State {
