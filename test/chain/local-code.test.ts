@@ -42,7 +42,7 @@ it('what was made and destroyed in one transaction leaves no code and no storage
 
 it.each([
   ['takes from an empty stack', '50'],
-  ['never ends', '5b5f56'],
+  ['never ends', '5b5a54505f56'],
   ['jumps to nowhere', '60ff56'],
   ['wants more memory than there is', '5f1951'],
   ['fills the stack', '5b5f5f5f5f5f5f5f5f5f56'],

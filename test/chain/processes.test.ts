@@ -1,5 +1,5 @@
 /** Processes on one local chain: they append at once, and are killed while they do. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -186,6 +186,20 @@ describe('the directory of a local chain', () => {
     await (await open(place))('evm_mine', [])
     rmSync(file(1))
     await expect(open(place)).rejects.toThrow('block 1 is missing')
+  })
+
+  it('lost its newest block, or has another in its place: nothing is put above it', async () => {
+    const { place, file } = await withBlocks()
+    const running = await open(place)
+    const text = readFileSync(file(1), 'utf8')
+    rmSync(file(1))
+    await expect(running('evm_mine', [])).rejects.toThrow('block 1 was changed or taken away since it was read')
+    await (await open(place))('evm_mine', [])
+    await expect(running('evm_mine', [])).rejects.toThrow('block 1 was changed or taken away since it was read')
+    expect(existsSync(file(2))).toBe(false)
+    writeFileSync(file(1), text)
+    await running('evm_mine', [])
+    expect(existsSync(file(2))).toBe(true)
   })
 
   it('has a file that is no block: it is named; what a killed process left aside is not looked at', async () => {

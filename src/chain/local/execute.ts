@@ -1,11 +1,11 @@
 /** Runs calls and transactions of a local chain in the virtual machine of Ethereum, with the rules of Cancun. */
-import { setImmediate } from 'node:timers/promises'
 import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
 import { createEVM, type EVM } from '@ethereumjs/evm'
 import { Address } from '@ethereumjs/util'
 import { rememberJumps } from './jumps.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { emptyState, type View, viewOf } from './state.ts'
+import { createTurns, pausing } from './turns.ts'
 
 export const BLOCK_GAS = 30_000_000n
 
@@ -46,34 +46,63 @@ export interface Result {
   readonly logs: readonly Log[]
 }
 
-/**
- * One virtual machine, as to make one takes longer than most calls; it runs one thing after the other. What takes long makes room
- * for others where it reads or writes storage.
- */
+/** Virtual machines, of which each runs one thing after the other; what takes long lets the others have their turn. */
 export interface Machine {
-  /** Changes the view. The sender's nonce goes up, as it does in a block. */
+  /**
+   * Changes the view. The sender's nonce goes up, as it does in a block. Rejects with a {@link TimeIsUp} where this machine gives no more
+   * than some time.
+   */
   execute(view: View, message: Message, around: Surroundings): Promise<Result>
 }
 
-const SLICE_MS = 1
-
+/** For what changes the chain: one thing after the other. It takes as long as it takes, as it comes out the same for everybody. */
 export async function createMachine(chainId: bigint): Promise<Machine> {
-  const running: { view: View; around?: Surroundings; since: number } = { view: viewOf(emptyState(), 0), since: 0 }
-  // An execution never waits for anything by itself, so that a long one would hold up everything else in the thread.
-  const makeRoom = async (): Promise<void> => {
-    await setImmediate()
-    running.since = performance.now()
+  const machine = await createVirtualMachine(chainId, Number.POSITIVE_INFINITY)
+  const inTurn = oneAtATime()
+  return { execute: (...asked) => inTurn(() => machine.execute(...asked)) }
+}
+
+/** More than an engine asks in one look, so that those that take long leave room for others. Each may use 100 MB of memory. */
+const MOST_AT_ONCE = 48
+
+/** For what only looks at it: what is asked at the same time runs at the same time, each for so many milliseconds at most. */
+export function createMachines(chainId: bigint, mostMs: number): Machine {
+  const idle: Machine[] = []
+  const waiting: ((machine: Machine) => void)[] = []
+  let made = 0
+  const take = (): Machine | Promise<Machine> => {
+    const machine = idle.pop()
+    if (machine !== undefined) return machine
+    if (made === MOST_AT_ONCE) return new Promise((resolve) => waiting.push(resolve))
+    made += 1
+    return createVirtualMachine(chainId, mostMs)
   }
-  const getStorage: StateManagerInterface['getStorage'] = async (address, key) => {
-    if (performance.now() - running.since > SLICE_MS) await makeRoom()
-    return running.view.manager.getStorage(address, key)
+  return {
+    execute: async (...asked) => {
+      const machine = await take()
+      try {
+        return await machine.execute(...asked)
+      } finally {
+        const next = waiting.shift()
+        if (next === undefined) idle.push(machine)
+        else next(machine)
+      }
+    },
   }
+}
+
+/** It is kept, as to make one takes longer than most calls. It runs one thing at a time, and its caller sees to that. */
+async function createVirtualMachine(chainId: bigint, mostMs: number): Promise<Machine> {
+  const running: { view: View; around?: Surroundings } = { view: viewOf(emptyState(), 0) }
+  const turns = createTurns()
+  const common = await rulesOf(chainId)
+  // Stands for that of the view which is run on.
+  const stateManager = new Proxy({} as StateManagerInterface, {
+    get: (_, name) => Reflect.get(running.view.manager, name) as unknown,
+  })
   const evm = await createEVM({
-    common: new Rules({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun }),
-    // Stands for that of the view which is run on.
-    stateManager: new Proxy({} as StateManagerInterface, {
-      get: (_, name) => (name === 'getStorage' ? getStorage : Reflect.get(running.view.manager, name)) as unknown,
-    }),
+    ...pausing(common, stateManager, turns),
+    common,
     blockchain: {
       getBlock: (number) => Promise.resolve({ hash: () => bytesOf(running.around?.hashOf(number) ?? NO_HASH) }),
       putBlock: () => Promise.resolve(),
@@ -83,16 +112,14 @@ export async function createMachine(chainId: bigint): Promise<Machine> {
     },
   })
   await rememberJumps(evm)
-  const inTurn = oneAtATime()
   return {
-    execute: (view, message, around) =>
-      inTurn(async () => {
-        await makeRoom()
-        Object.assign(running, { view, around })
-        evm.journal.cleanJournal()
-        evm.transientStorage.clear()
-        return run(evm, view, { message, around })
-      }),
+    execute: async (view, message, around) => {
+      await turns.begin(mostMs)
+      Object.assign(running, { view, around })
+      evm.journal.cleanJournal()
+      evm.transientStorage.clear()
+      return run(evm, view, { message, around })
+    },
   }
 }
 
@@ -107,6 +134,13 @@ class Rules extends Common {
     this.#asked.set(eip, isActivated)
     return isActivated
   }
+}
+
+/** They know what instructions cost once a machine was made of them. */
+async function rulesOf(chainId: bigint): Promise<Common> {
+  const common = new Rules({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun })
+  await createEVM({ common })
+  return common
 }
 
 const NO_HASH = `0x${'00'.repeat(32)}`

@@ -7,7 +7,7 @@ import { randomBytes } from '@noble/hashes/utils.js'
 import { MalformedError } from '../../codec/malformed.ts'
 import { data } from '../evm/values.ts'
 import { type HashedBlock, hashed, readBlock, type StoredBlock, writeBlock } from './block.ts'
-import { createMachine, type Machine, type Message, type Result, type Surroundings } from './execute.ts'
+import { createMachine, createMachines, type Machine, type Message, type Result, type Surroundings } from './execute.ts'
 import type { BlockFiles } from './files.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { emptyState, type State, type View, viewOf } from './state.ts'
@@ -50,7 +50,7 @@ export interface Ledger {
    */
   remember(tried: Tried, enough: bigint): void
   readonly state: State
-  /** Of what changes the chain, or would. */
+  /** Of what changes the chain. */
   readonly machine: Machine
   /** Of what only looks at it, and does not wait for what changes it. */
   readonly calls: Machine
@@ -59,6 +59,9 @@ export interface Ledger {
   /** Of the block itself. */
   around(block: HashedBlock): Surroundings
 }
+
+/** An innocent call with all the gas of a block takes about one second. */
+const CALL_MS = 5000
 
 /** Opens a chain, and begins one where there is none. Rejects, in words for an operator, when what is there is none. */
 export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
@@ -69,8 +72,8 @@ export async function openLedger(files: BlockFiles, now: () => Date): Promise<Le
   }
   const first = begin(files)
   const chainId = BigInt(first.chainId)
-  const [machine, calls] = [await createMachine(chainId), await createMachine(chainId)]
-  const ledger = makeLedger({ files, now, machine, calls }, first)
+  const machine = await createMachine(chainId)
+  const ledger = makeLedger({ files, now, machine, calls: createMachines(chainId, CALL_MS) }, first)
   await ledger.catchUp()
   return ledger
 }
@@ -254,9 +257,18 @@ async function append({ files, chained, next }: Appending, transaction?: ReadTra
     }
     const { keep, entry } = await run(chained, content, signed)
     const block = hashed(content)
+    mustStandOn(files, head(chained))
     // Another process may have made this number in between: then everything is seen anew.
     if (await files.create(number, writeBlock(block))) return keep(entry(block))
   }
+}
+
+/** A block above a hole, or above another block than it says, would be the end of the chain for everybody. */
+function mustStandOn(files: BlockFiles, parent: HashedBlock): void {
+  if (files.read(parent.number)?.includes(parent.hash) === true) return
+  throw new Error(
+    `${files.name}: block ${parent.number} was changed or taken away since it was read: put it back, or start this process again`,
+  )
 }
 
 function refuseUnfit(chained: Chained, { transaction: { hash, nonce, chainId }, from }: Signed): void {
