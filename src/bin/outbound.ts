@@ -131,7 +131,7 @@ function exchange(
       reject(error)
     }
     const timer = setTimeout(
-      () => end(new OutboundError(`${request.host} gave no whole answer within ${timeoutMs / 1000} s`)),
+      () => end(new OutboundError(`${request.host} gave no whole answer within ${timeoutMs / 1000} s`, 'time')),
       Math.max(0, deadline - Date.now()),
     )
     let answered = false
@@ -158,7 +158,7 @@ function headersFrom({ headers }: IncomingMessage): Record<string, string> {
 /** No more than `maxBytes` are taken, and no more are made of them. */
 async function readBody(response: IncomingMessage, maxBytes: number, host: string): Promise<Uint8Array> {
   const tooLarge = (): never => {
-    throw new OutboundError(`the answer of ${host} is larger than ${maxBytes} bytes`)
+    throw new OutboundError(`the answer of ${host} is larger than ${maxBytes} bytes`, 'size')
   }
   if (Number(response.headers['content-length']) > maxBytes) tooLarge()
   const parts: Buffer[] = []

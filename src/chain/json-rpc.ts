@@ -5,7 +5,10 @@
 import { isObject, type Json, own, parseJson } from '../codec/json.ts'
 import { orUndefined } from '../codec/malformed.ts'
 
-/** Rejects with a {@link JsonRpcError} when it was answered with an error, and with any other when there was no answer. */
+/**
+ * Rejects with a {@link JsonRpcError} when it was answered with an error, with an {@link AnswerTooLargeError}, and with any other when
+ * there was no answer.
+ */
 export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>
 
 /** The `error` of an answer. */
@@ -19,6 +22,11 @@ export class JsonRpcError extends Error {
     this.code = code
     this.data = data
   }
+}
+
+/** The answer is larger than what is read of one. */
+export class AnswerTooLargeError extends Error {
+  override readonly name = 'AnswerTooLargeError'
 }
 
 /** What is posted to a server. */

@@ -29,7 +29,7 @@ export const problems = {
   'component-trap': { status: 500, detail: 'the component failed, and nothing of what it did was kept' },
   'server-error': { status: 500, detail: 'something went wrong in this engine; the request id names it in the log' },
   'bad-component-response': { status: 502, detail: 'the component answered with what is no HTTP response' },
-  'stale-chain': { status: 503, detail: 'this engine cannot see the chain at the moment' },
+  'stale-chain': { status: 503, detail: 'this engine cannot see the chain, or this contract on it, at the moment' },
   overloaded: { status: 503, detail: 'too much is asked of this engine at the moment' },
   starting: { status: 503, detail: 'this engine is starting; try again in a moment' },
   'transaction-quota': { status: 503, detail: 'the contract asks this engine for too many transactions' },

@@ -1,7 +1,7 @@
 /**
  * Which contracts are served: looked up on the chain, again and again. What a contract says is read when it may have changed,
- * and everything is when the chain took back the block that was looked at last. Each look succeeds as a whole, or changes
- * nothing: requests are answered at one block.
+ * and everything is when the chain took back the block that was looked at last. Requests are answered at one block: a look that fails
+ * changes nothing. A contract that cannot be read is no such failure; see {@link Unread}.
  */
 import type { Logger } from 'pino'
 import { type Block, type Chain, ChainError, type OffChainContract } from '../chain/chain.ts'
@@ -10,14 +10,17 @@ import type { EngineConfig } from './config.ts'
 import type { Entry } from './contract-entry.ts'
 import { lane } from './lane.ts'
 import type { Metrics } from './metrics.ts'
+import { type Unread, unreadContracts } from './unread.ts'
 
 export interface Watcher {
   /** One look. Never rejects because the chain cannot be asked. */
   readonly look: () => Promise<void>
   /** The block that requests are answered at; undefined until the first look. */
   block(): Block | undefined
-  /** Seconds since the last look that succeeded; since the start, when none has. */
-  unseenSeconds(): number
+  /** Seconds since the last look that succeeded, or, where it is longer, that could read the contract; since the start, when none has. */
+  unseenSeconds(contract?: Address): number
+  /** Of the contracts that the last look could not read. */
+  unread(): number
   get(contract: Address): Entry | undefined
   entries(): Iterable<Entry>
 }
@@ -31,65 +34,84 @@ export interface WatcherContext {
   readonly metrics: Metrics
 }
 
+/** What a contract says, or that it has no component; or why it cannot be read. */
+type Said = { readonly contract: OffChainContract | undefined } | { readonly why: string }
+
 /** What one look found. */
 interface Found {
-  readonly head: Block
-  /** By address: what a contract says, or that it has no component. Those that did not change are not there. */
-  readonly read: ReadonlyMap<Address, OffChainContract | undefined>
   readonly candidates: ReadonlySet<Address>
+  /** Those that were to be read. The others did not change. */
+  readonly asked: readonly Address[]
+  /** Of those that were reached. */
+  readonly said: ReadonlyMap<Address, Said>
+}
+
+interface Known {
+  readonly entries: Map<Address, Entry>
+  readonly unread: Unread
 }
 
 const READ_AT_ONCE = 16
+/** Then no more are begun, and the next look goes on with them: it has to see what the others do. */
+const READING_MS = 5000
 
 export function createWatcher(context: WatcherContext): Watcher {
-  const { chain, now, log, metrics } = context
+  const { now, log, metrics } = context
   const entries = new Map<Address, Entry>()
+  const unread = unreadContracts()
   let last: Block | undefined
   let seenAt = now().getTime()
   let isBlind = false
-  const look = async (): Promise<void> => {
-    const head = await chain.head()
-    if (last !== undefined && head.hash === last.hash) return
-    const isTakenBack = last !== undefined && !(await chain.has(last))
-    // A node that is behind the one that was asked before.
-    if (last !== undefined && !isTakenBack && head.number <= last.number) return
-    if (isTakenBack) {
-      metrics.reorganisations.inc()
-      log.warn({ event: 'reorganised', block: last?.number }, 'the chain took back a block; everything is read again')
-    }
-    const found = await findChanges(context, head, isTakenBack ? undefined : last, entries)
-    apply(context, entries, found)
-    last = head
-  }
   return {
     look: async () => {
       try {
-        await look()
+        last = await look(context, { entries, unread }, last)
         seenAt = now().getTime()
         metrics.looks.inc({ outcome: 'seen' })
-        if (isBlind) log.info({ event: 'chain_seen', block: last?.number }, 'the chain can be seen again')
+        if (isBlind) log.info({ event: 'chain_seen', block: last.number }, 'the chain can be seen again')
         isBlind = false
       } catch (error) {
         metrics.looks.inc({ outcome: 'failed' })
-        const why = error instanceof ChainError ? error.message : String(error)
-        if (!isBlind) log.warn({ event: 'chain_not_seen', why }, 'the chain cannot be asked')
+        if (!isBlind) log.warn({ event: 'chain_not_seen', why: whyOf(error) }, 'the chain cannot be asked')
         isBlind = true
       }
     },
     block: () => last,
-    unseenSeconds: () => (now().getTime() - seenAt) / 1000,
+    unseenSeconds: (contract) => {
+      const time = now().getTime()
+      const unreadSeconds = contract === undefined ? 0 : unread.seconds(contract, time)
+      return Math.max((time - seenAt) / 1000, unreadSeconds)
+    },
+    unread: () => unread.count(),
     get: (contract) => entries.get(contract),
     entries: () => entries.values(),
   }
 }
 
+/** The block that was looked at: `last`, when there is nothing new. */
+async function look(context: WatcherContext, known: Known, last: Block | undefined): Promise<Block> {
+  const { chain, now, log, metrics } = context
+  const head = await chain.head()
+  if (head.hash === last?.hash && known.unread.due(now().getTime()).length === 0) return last
+  const isTakenBack = last !== undefined && !(await chain.has(last))
+  // A node that is behind the one that was asked before.
+  if (last !== undefined && !isTakenBack && head.hash !== last.hash && head.number <= last.number) return last
+  if (isTakenBack) {
+    metrics.reorganisations.inc()
+    log.warn({ event: 'reorganised', block: last.number }, 'the chain took back a block; everything is read again')
+  }
+  apply(context, known, await findChanges(context, known, head, isTakenBack ? undefined : last))
+  return head
+}
+
 /** `from` undefined: everything is read. */
 async function findChanges(
-  { chain, config }: WatcherContext,
+  context: WatcherContext,
+  { entries, unread }: Known,
   head: Block,
   from: Block | undefined,
-  entries: ReadonlyMap<Address, Entry>,
 ): Promise<Found> {
+  const { chain, config, now } = context
   const { contractFilter: filter } = config
   const listed = filter !== 'all' && 'addresses' in filter ? filter.addresses : ((await chain.contracts?.(head)) ?? [])
   const candidates = new Set(listed)
@@ -97,31 +119,71 @@ async function findChanges(
   const changed = from === undefined ? known : await chain.changed(known, from, head)
   // Those that had nothing to say are asked at every block: to come into being need not be an event.
   const fresh = [...candidates].filter((address) => !entries.has(address))
-  const asked = [...new Set([...changed, ...fresh])]
-  const read = new Map<Address, OffChainContract | undefined>()
-  for (let at = 0; at < asked.length; at += READ_AT_ONCE) {
-    const some = asked.slice(at, at + READ_AT_ONCE)
-    const said = await Promise.all(some.map((address) => chain.contract(address, head)))
-    for (const [index, address] of some.entries()) read.set(address, said[index])
-  }
-  return { head, read, candidates }
+  const asked = [
+    ...unread.due(now().getTime()).filter((address) => candidates.has(address)),
+    ...new Set([...changed, ...fresh].filter((address) => !unread.has(address))),
+  ]
+  return { candidates, asked, said: await readContracts(context, asked, head) }
 }
 
-function apply(context: WatcherContext, entries: Map<Address, Entry>, { read, candidates }: Found): void {
-  const { log } = context
-  for (const address of [...entries.keys()]) {
-    const isGone = read.has(address) && read.get(address) === undefined
-    if (candidates.has(address) && !isGone) continue
-    entries.delete(address)
-    log.info({ event: 'contract_stopped', contract: address }, 'no longer served')
+async function readContracts(
+  { chain, now }: WatcherContext,
+  asked: readonly Address[],
+  head: Block,
+): Promise<ReadonlyMap<Address, Said>> {
+  const said = new Map<Address, Said>()
+  const until = now().getTime() + READING_MS
+  for (let at = 0; at < asked.length && now().getTime() < until; at += READ_AT_ONCE) {
+    const some = asked.slice(at, at + READ_AT_ONCE)
+    const answers = await Promise.all(some.map((address) => read(chain, address, head)))
+    for (const [index, address] of some.entries()) said.set(address, answers[index] as Said)
   }
-  for (const [address, said] of read) {
-    if (said === undefined) continue
-    const contract = withOverride(said, context.config)
-    const before = entries.get(address)
-    if (before === undefined) entries.set(address, newEntry(context, contract))
-    else update(context, before, contract)
+  return said
+}
+
+async function read(chain: Chain, address: Address, head: Block): Promise<Said> {
+  try {
+    return { contract: await chain.contract(address, head) }
+  } catch (error) {
+    return { why: whyOf(error) }
   }
+}
+
+function whyOf(error: unknown): string {
+  return error instanceof ChainError ? error.message : String(error)
+}
+
+function apply(context: WatcherContext, known: Known, found: Found): void {
+  const { entries, unread } = known
+  const { candidates, asked, said } = found
+  unread.forget([...unread.all()].filter((address) => !candidates.has(address)))
+  for (const address of entries.keys()) if (!candidates.has(address)) stop(context, entries, address)
+  for (const address of asked) {
+    const answer = said.get(address)
+    if (answer === undefined) unread.notReached(address, context.now().getTime())
+    else if ('why' in answer) failed(context, unread, address, answer.why)
+    else {
+      unread.forget([address])
+      if (answer.contract === undefined) stop(context, entries, address)
+      else serve(context, entries, answer.contract)
+    }
+  }
+}
+
+function failed({ now, log }: WatcherContext, unread: Unread, contract: Address, why: string): void {
+  if (!unread.failed(contract, now().getTime())) return
+  log.warn({ event: 'contract_not_read', contract, why }, 'the contract cannot be read; it is tried again')
+}
+
+function stop({ log }: WatcherContext, entries: Map<Address, Entry>, contract: Address): void {
+  if (entries.delete(contract)) log.info({ event: 'contract_stopped', contract }, 'no longer served')
+}
+
+function serve(context: WatcherContext, entries: Map<Address, Entry>, said: OffChainContract): void {
+  const contract = withOverride(said, context.config)
+  const before = entries.get(contract.address)
+  if (before === undefined) entries.set(contract.address, newEntry(context, contract))
+  else update(context, before, contract)
 }
 
 /** The operator says which component it is where the contract does not. */

@@ -29,7 +29,12 @@ export interface OutboundResponse {
 /** Rejects with an {@link OutboundError} when there is no whole answer. A redirect is an answer like any other. */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundResponse>
 
-/** `message` says why, in words for an operator. */
+/** `message` says why, in words for an operator; `limit`, which one of the request was met, where one was. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
+  readonly limit: 'time' | 'size' | undefined
+  constructor(message: string, limit?: 'time' | 'size') {
+    super(message)
+    this.limit = limit
+  }
 }

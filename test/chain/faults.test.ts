@@ -8,7 +8,7 @@ import { createOutbound } from '../../src/bin/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
 import { ChainError } from '../../src/chain/chain.ts'
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
-import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
+import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
 const STARTS_MS = 60_000
@@ -133,9 +133,16 @@ describe('what a node answers', () => {
     const notes: string[] = []
     const long = `0x${'00'.repeat(5_000_000)}`
     expect(await chainOf({ eth_call: long }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
-    const tooLong = new Error('the answer is larger than 16777216 bytes')
+    const tooLong = new AnswerTooLargeError('the answer is larger than 16777216 bytes')
     expect(await chainOf({ eth_call: tooLong }, notes).contract(CONTRACT, BLOCK)).toBeUndefined()
     expect(notes).toEqual(Array(2).fill(expect.stringContaining(`contract 0x${'aa'.repeat(20)}: `)))
+  })
+
+  it('is refused even for one block: whoever was asked for may have changed', async () => {
+    const rpc: JsonRpc = (method) =>
+      method === 'eth_getLogs' ? Promise.reject(new JsonRpcError(-32005, 'too many logs')) : Promise.resolve('0x7')
+    const chain = evmChain(rpc, { id: '7', confirmations: 0 })
+    expect(await chain.changed([CONTRACT], { ...BLOCK, number: 3 }, { ...BLOCK, number: 5 })).toEqual([CONTRACT])
   })
 
   it('is more logs of one block than are read: whoever was asked for may have changed, and the others are seen', async () => {

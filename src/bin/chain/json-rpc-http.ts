@@ -1,6 +1,6 @@
 /** JSON-RPC of a server over HTTP: bounded in time and size, and asked again when the connection fails. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type JsonRpc, readResult, writeQuestion } from '../../chain/json-rpc.ts'
+import { AnswerTooLargeError, type JsonRpc, readResult, writeQuestion } from '../../chain/json-rpc.ts'
 import type { Json } from '../../codec/json.ts'
 import { type Outbound, OutboundError, type OutboundRequest, type OutboundResponse } from '../../http/outbound.ts'
 
@@ -28,6 +28,7 @@ export function httpJsonRpc(
       const response = await outbound({ ...requestOf(url, body), timeoutMs })
       if (pause === undefined || !BUSY.includes(response.status)) return resultOf(response, id)
     } catch (error) {
+      if (error instanceof OutboundError && error.limit === 'size') throw new AnswerTooLargeError(error.message)
       if (pause === undefined || !mayPass(error)) throw error
     }
     await sleep(pause)
@@ -51,9 +52,9 @@ function requestOf(url: string, body: string): Omit<OutboundRequest, 'timeoutMs'
   }
 }
 
-/** What took all of its time, or is too large, would do so again. */
+/** What took all of its time would do so again. */
 function mayPass(error: unknown): boolean {
-  return error instanceof OutboundError && !/ within |larger than/.test(error.message)
+  return error instanceof OutboundError && error.limit === undefined
 }
 
 function resultOf({ status, body }: OutboundResponse, id: number): Json {

@@ -18,6 +18,19 @@ type Named = Pick<EngineConfig, 'chain' | 'contractFilter' | 'components'>
 /** On Partisia, of a transaction whose component does not say how much it may use: a reader node has no question for it. */
 const PARTISIA_GAS = 100_000n
 
+const MOST_TOLD = 1000
+
+/** Tells each text once, and not each time that a contract is read: until there were very many. */
+export function onceEach(tell: (text: string) => void): (text: string) => void {
+  const told = new Set<string>()
+  return (text) => {
+    if (told.has(text)) return
+    if (told.size >= MOST_TOLD) told.clear()
+    told.add(text)
+    tell(text)
+  }
+}
+
 /** Ready to be asked. Rejects, in words for an operator that begin with the setting, when it cannot be found out which it is. */
 export async function openChain(named: Named, note: (problem: string) => void): Promise<Chain> {
   const { chain, contractFilter } = named

@@ -19,7 +19,7 @@ import { watchConnections } from '../quiet-connections.ts'
 import { type Hangup, onHangup, renew } from '../renewal.ts'
 import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from '../running.ts'
 import { keepUp } from '../upkeep.ts'
-import { chainComponents, openChain } from './chain.ts'
+import { chainComponents, onceEach, openChain } from './chain.ts'
 import { componentFiles } from './component-files.ts'
 import { openStore } from './store.ts'
 
@@ -97,7 +97,8 @@ interface Built extends Running {
 async function openParts(config: EngineConfig, log: Logger): Promise<Parts | { readonly mistake: string }> {
   let chain: Chain
   try {
-    chain = await openChain(config, (problem) => log.warn({ event: 'contract_unreadable', problem }, problem))
+    const note = onceEach((problem) => log.warn({ event: 'contract_unreadable', problem }, problem))
+    chain = await openChain(config, note)
   } catch (error) {
     return { mistake: (error as Error).message }
   }

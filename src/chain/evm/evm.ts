@@ -139,7 +139,7 @@ interface Asked {
 async function contractOf(node: EvmNode, { address, block, note }: Asked): Promise<OffChainContract | undefined> {
   const ask = async <T>(name: 'engines' | 'component', read: (answer: Uint8Array) => T): Promise<T | undefined> => {
     const answer = await node.call({ to: address, input: selector[name] }, block.number).catch((error: unknown) => {
-      if (isTooMuch(error))
+      if (error instanceof UnreadableAnswer)
         throw new Unreadable(`contract ${evmAddress(address)}: ${name}(): ${(error as Error).message}`)
       unlessReverted(error)
       return undefined
@@ -186,23 +186,19 @@ async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Bl
 }
 
 /**
- * In halves, where the node refuses so many blocks at once or its answer is too large. Where that of one block is, all of these
+ * In halves, where the node refuses so many blocks at once or its answer is too large. Where that is so with one block, all of these
  * addresses: one contract must not hide what others say.
  */
 async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }: Blocks): Promise<readonly Address[]> {
   try {
     return await node.logged(addresses, from, to)
   } catch (error) {
-    if (from === to && isTooMuch(error)) return addresses
-    if (from === to || !(isTooMuch(error) || error instanceof NodeRefusal)) throw error
+    if (!(error instanceof UnreadableAnswer || error instanceof NodeRefusal)) throw error
+    if (from === to) return addresses
     const middle = Math.floor((from + to) / 2)
     return [
       ...(await logsOf(node, addresses, { from, to: middle })),
       ...(await logsOf(node, addresses, { from: middle + 1, to })),
     ]
   }
-}
-
-function isTooMuch(error: unknown): boolean {
-  return error instanceof UnreadableAnswer || (error as Error).message.includes('larger than')
 }

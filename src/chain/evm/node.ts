@@ -6,7 +6,7 @@ import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { ChainError } from '../chain.ts'
-import { type JsonRpc, JsonRpcError } from '../json-rpc.ts'
+import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
 import { data, quantity, readAddress, readData, readHash, reading, readNumber, readQuantity } from './values.ts'
 
@@ -144,6 +144,8 @@ function readLogs(answer: unknown): readonly Address[] {
 /** What an error of a JsonRpc means. */
 function refusal(method: string, error: unknown): never {
   const message = (error as Error).message.slice(0, MAX_MESSAGE)
+  if (error instanceof AnswerTooLargeError)
+    throw new UnreadableAnswer(`of the node of the chain, to ${method}: ${message}`)
   if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`)
   const thrown = revertData(error.data)
   if ([REVERTED_CODE, FAILED_CODE].includes(error.code) || thrown !== undefined || FAILED.test(message)) {
