@@ -160,6 +160,18 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       await expect(stranger.sign(contract, change, 0n, 0)).rejects.toMatchObject({ name: 'ChainError', reverted: true })
     })
 
+    it('signs nothing that no node takes, and which would be in the way of all later ones', async () => {
+      const post = (bytes: number) => call('post(bytes)', `0x${'61'.repeat(bytes)}`)
+      const refused = (payload: Uint8Array, gas: bigint) =>
+        expect(account.sign(contract, payload, gas, 0)).rejects.toMatchObject({ name: 'ChainError', reverted: true })
+      await refused(post(1), 1n)
+      await refused(post(1), 21_000n)
+      await refused(post(131_072), 0n)
+      const transaction = await account.sign(contract, post(1), 2n ** 63n, await account.nextNonce())
+      await account.submit(transaction)
+      expect(await account.outcome(transaction)).toBe('included')
+    })
+
     it('says that a transaction failed when the contract refused it in its block', async () => {
       const owned = await deployedComponent(under)
       const nonce = await account.nextNonce()

@@ -83,3 +83,6 @@ export class ChainError extends Error {
     this.reverted = reverted
   }
 }
+
+/** The chain was asked, and has no answer that can be used: perhaps to this one question alone, so that others may go on. */
+export class ChainRefusal extends ChainError {}

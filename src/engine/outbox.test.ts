@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
 import { openTestStore } from '../../test/support/store.ts'
-import { ChainError } from '../chain/chain.ts'
+import { ChainError, ChainRefusal } from '../chain/chain.ts'
 import { type EngineCollections, engineMigrations } from './collections.ts'
 
 const open: TestEngine[] = []
@@ -201,9 +201,49 @@ describe('the outbox', () => {
     expect(payloads(engine)).toEqual([[0, 'a']])
   })
 
-  it('asks again later when a node refuses to take it', async () => {
+  it('asks again by and by where the chain has no answer to one transaction, and others go on', async () => {
+    const other = `00${'d2'.repeat(20)}`
     const engine = await started()
-    engine.chain.onSubmit = () => Promise.reject(new ChainError('underpriced', true))
+    const { sha256, bytes } = engine.runtime.add('another', sending)
+    engine.files.set(sha256, bytes)
+    engine.chain.set({ address: other, component: { sha256, uri: '' } })
+    await engine.rounds()
+    let asked = 0
+    let takesLong = true
+    engine.chain.refuses = (payload) => {
+      if (Buffer.from(payload).toString() !== 'long' || !takesLong) return undefined
+      asked += 1
+      throw new ChainRefusal('it takes too long')
+    }
+    await send(engine, 'long,after')
+    await engine.engine.app.inject({ method: 'POST', url: `/offchain/${other}/mine` })
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([[0, 'mine']])
+    include(engine)
+    for (let second = 0; second < 20; second++) {
+      engine.clock.now = new Date(engine.clock.now.getTime() + 1000)
+      await engine.rounds()
+    }
+    // At once, and after 1, 2, 4 and 8 seconds.
+    expect(asked).toBe(5)
+    expect(engine.logLines.filter((line) => line.includes('transaction_waits'))).toHaveLength(1)
+    takesLong = false
+    engine.clock.now = new Date(engine.clock.now.getTime() + 16_000)
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([
+      [0, 'mine'],
+      [1, 'long'],
+      [2, 'after'],
+    ])
+    expect(await engine.store.list('failed_transaction')).toEqual([])
+  })
+
+  it.each<[string, Error]>([
+    ['in words of its own', new ChainRefusal('insufficient funds')],
+    ['as a contract that refuses', new ChainError('underpriced', true)],
+  ])('asks again later when a node refuses to take it, %s', async (_, refusal) => {
+    const engine = await started()
+    engine.chain.onSubmit = () => Promise.reject(refusal)
     await send(engine, 'a')
     await engine.rounds()
     engine.chain.onSubmit = () => Promise.resolve()

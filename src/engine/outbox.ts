@@ -5,12 +5,13 @@
  */
 import type { Logger } from 'pino'
 import type { Account, SignedTransaction, TransactionOutcome } from '../chain/chain.ts'
-import { ChainError } from '../chain/chain.ts'
+import { ChainError, ChainRefusal } from '../chain/chain.ts'
 import type { Effects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { EngineStore } from './collections.ts'
 import type { Metrics } from './metrics.ts'
 import { createOutboxRows, type Insert, type OutboxRows, type Row } from './outbox-rows.ts'
+import { backOff } from './retry.ts'
 
 export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 'state'> {
   /** The rows of transactions, for the batch of the call that asked for them. */
@@ -43,9 +44,18 @@ const SIGNED_AGAIN = {
   lost: 'its nonce was used by another transaction; it is signed again',
 } as const
 
+/** What the chain has no answer for is asked again after a while, and less and less often. */
+interface Refused {
+  readonly attempts: number
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number
+}
+
 /** What a round knows of the ones before it. */
 interface Known {
   readonly rows: OutboxRows
+  /** By row, of those that could not be signed. */
+  readonly refused: Map<string, Refused>
   /** By row: when this process sent it last. */
   readonly sent: Map<string, number>
   /** Whether there may be something to do, whatever the chain says. */
@@ -57,7 +67,10 @@ interface Known {
 export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
   const rows = createOutboxRows(context.store)
-  const known: Known = { rows, sent: new Map(), isDirty: true, isBlocked: false, lookedAt: undefined }
+  const known: Known = {
+    ...{ rows, refused: new Map(), sent: new Map() },
+    ...{ isDirty: true, isBlocked: false, lookedAt: undefined },
+  }
   const doubt = (): void => {
     known.isDirty = true
   }
@@ -78,7 +91,8 @@ export function createOutbox(context: OutboxContext): Outbox {
     },
     doubt,
     round: async (block) => {
-      if (!known.isDirty && (rows.isEmpty() || block === known.lookedAt)) return
+      const isDue = [...known.refused.values()].some(({ notBefore }) => notBefore <= now().getTime())
+      if (!known.isDirty && !isDue && (rows.isEmpty() || block === known.lookedAt)) return
       known.isDirty = false
       known.lookedAt = block
       await roundOf(context, known)
@@ -91,7 +105,7 @@ async function roundOf(context: OutboxContext, known: Known): Promise<void> {
   const { rows, sent } = known
   try {
     await settle(context, (await rows.read()).filter(isSigned), sent)
-    if (await signQueued(context, await rows.read(), sent)) known.isDirty = true
+    if (await signQueued(context, await rows.read(), known)) known.isDirty = true
     known.isBlocked = false
   } catch (error) {
     known.isDirty = true
@@ -166,7 +180,7 @@ async function submit({ account, log, now }: OutboxContext, row: SignedRow, sent
     await account.submit(signed)
     sent.set(row.id, now().getTime())
   } catch (error) {
-    if (!(error instanceof ChainError) || !error.reverted) throw error
+    if (!isOfItAlone(error)) throw error
     // A node that refuses it now: it is asked again, and what became of it is seen in the blocks.
     sent.set(row.id, now().getTime())
     log.warn(
@@ -176,12 +190,18 @@ async function submit({ account, log, now }: OutboxContext, row: SignedRow, sent
   }
 }
 
+/** Whether the chain can be asked for others. */
+function isOfItAlone(error: unknown): error is ChainError {
+  return error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)
+}
+
 /**
  * Signs what has no nonce yet, one after another, writes that down, and sends it. Gives whether another was first with a row, so that
  * all of it is looked at again.
  */
-async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Map<string, number>): Promise<boolean> {
-  const { account, store } = context
+async function signQueued(context: OutboxContext, rows: readonly Row[], known: Known): Promise<boolean> {
+  const { account, store, now } = context
+  const { refused, sent } = known
   const queued = rows.filter((row) => !isSigned(row))
   if (queued.length === 0) return false
   const signedNonces = rows.filter(isSigned).map(({ value }) => value.signed.nonce)
@@ -192,7 +212,8 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], sent: Ma
   for (const row of inTurn(queued, rows.filter(isSigned))) {
     if (inFlight >= MOST_IN_FLIGHT) break
     if (later.has(row.value.contract)) continue
-    const signed = await signOne(context, row, nonce, inFlight > 0)
+    const isWaiting = (refused.get(row.id)?.notBefore ?? 0) > now().getTime()
+    const signed = isWaiting ? 'later' : await signOne(context, row, { nonce, hasOthersBefore: inFlight > 0, refused })
     if (signed === 'later') later.add(row.value.contract)
     if (signed === 'later' || signed === 'failed') continue
     ready.push({ ...row, value: { ...row.value, signed } })
@@ -220,23 +241,47 @@ function inTurn(queued: readonly Row[], before: readonly Row[]): readonly Row[] 
   return ranked.sort((one, other) => one.rank - other.rank).map(({ row }) => row)
 }
 
+interface Signing {
+  readonly nonce: number
+  readonly hasOthersBefore: boolean
+  readonly refused: Map<string, Refused>
+}
+
 async function signOne(
   context: OutboxContext,
   row: Row,
-  nonce: number,
-  hasOthersBefore: boolean,
+  { nonce, hasOthersBefore, refused }: Signing,
 ): Promise<SignedTransaction | 'later' | 'failed'> {
   const { contract, payload, gas } = row.value
   try {
-    return await context.account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), nonce)
+    const signed = await context.account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), nonce)
+    refused.delete(row.id)
+    return signed
   } catch (error) {
-    if (!(error instanceof ChainError) || !error.reverted) throw error
+    if (!isOfItAlone(error)) throw error
+    if (!error.reverted) return askLater(context, row, refused, error.message)
+    refused.delete(row.id)
     // It may depend on what is on its way.
     if (hasOthersBefore) return 'later'
     context.metrics.transactions.inc({ outcome: 'failed' })
     await recordFailure(context, row, error.message)
     return 'failed'
   }
+}
+
+/** The other contracts do not wait for it. */
+function askLater(
+  { now, log }: OutboxContext,
+  { id, value }: Row,
+  refused: Map<string, Refused>,
+  why: string,
+): 'later' {
+  const attempts = (refused.get(id)?.attempts ?? 0) + 1
+  refused.set(id, { attempts, notBefore: now().getTime() + backOff(attempts) })
+  const line = { event: 'transaction_waits', contract: value.contract, why }
+  // Said once, and not with every attempt.
+  if (attempts === 1) log.warn(line, 'the chain does not say what it would take; it is asked again')
+  return 'later'
 }
 
 async function recordFailure(

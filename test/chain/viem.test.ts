@@ -29,7 +29,10 @@ describe('transactions, as viem reads them', () => {
       eth_estimateGas: '0x5208',
       eth_gasPrice: '0x77',
       eth_maxPriorityFeePerGas: '0x5',
-      eth_getBlockByNumber: { number: '0x1', hash: `0x${'01'.repeat(32)}`, timestamp: '0x1', baseFeePerGas: baseFee },
+      eth_getBlockByNumber: {
+        ...{ number: '0x1', hash: `0x${'01'.repeat(32)}`, timestamp: '0x1' },
+        ...{ gasLimit: '0x1c9c380', baseFeePerGas: baseFee },
+      },
     }
     const node = evmNode((method) => Promise.resolve(answers[method] ?? null))
     const options = { node, chainId: 31_337n, head: () => Promise.resolve(1), ready: () => Promise.resolve() }

@@ -2,7 +2,7 @@
 import { addr, Transaction } from 'micro-eth-signer'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { type Account, ChainError, type SignedTransaction, type TransactionOutcome } from '../chain.ts'
-import type { EvmNode } from './node.ts'
+import type { EvmNode, NodeBlock } from './node.ts'
 import { data } from './values.ts'
 
 export interface AccountOptions {
@@ -15,11 +15,17 @@ export interface AccountOptions {
 }
 
 export interface EvmAccount extends Account {
-  /** As {@link Account.sign}; without a contract to send it to, `payload` creates one. */
+  /**
+   * As {@link Account.sign}, and also rejects so where no node would take it, as it would be in the way of all that come after it.
+   * More gas than a transaction may have is lowered to that. Without a contract to send it to, `payload` creates one. */
   sign(to: Address | undefined, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
 }
 
 const DEFAULT_PRIORITY_FEE = 1_000_000_000n
+/** Of a transaction (EIP-7825): what is named beyond it no node takes. */
+const MOST_GAS = 2n ** 24n
+/** Of a transaction on its way from node to node: what is larger no node takes (go-ethereum, `txMaxSize`). */
+const MOST_BYTES = 128 * 1024
 
 export function evmAccount(key: Uint8Array, { node, chainId, head, ready }: AccountOptions): EvmAccount {
   const address = parseAddress(addr.fromPrivateKey(key))
@@ -31,17 +37,21 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready }: Acco
     },
     sign: async (to, payload, gas, nonce) => {
       await ready()
+      if (gas !== 0n) mustPayFor(payload, gas)
       // It tells whether the contract would refuse, also when we were told how much to give.
       const needed = await node.estimateGas({ from: address, to, input: payload })
+      const latest = await node.block('latest')
+      if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
+      const limit = gas === 0n ? withMargin(needed) : least(gas, MOST_GAS)
       const common = {
         chainId,
         nonce: BigInt(nonce),
-        gasLimit: gas === 0n ? withMargin(needed) : gas,
+        gasLimit: least(limit, latest.gasLimit),
         to: to === undefined ? '0x' : evmAddress(to),
         value: 0n,
         data: data(payload),
       }
-      return signed({ ...common, ...(await feesOf(node)) }, key, nonce)
+      return signed({ ...common, ...(await feesOf(node, latest)) }, key, nonce)
     },
     submit: async ({ hash, raw }) => {
       await ready()
@@ -64,14 +74,24 @@ function withMargin(gas: bigint): bigint {
   return gas + gas / 4n + 50_000n
 }
 
+/** What costs more than it is given before anything of it runs, no node takes (Ethereum Yellow Paper, section 6.2; EIP-7623). */
+function mustPayFor(payload: Uint8Array, gas: bigint): void {
+  const zeros = BigInt(payload.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0))
+  const tokens = zeros + 4n * (BigInt(payload.length) - zeros)
+  const least = 21_000n + 10n * tokens
+  if (gas < least) throw new ChainError(`it is given ${gas} gas, and its payload alone takes ${least}`, true)
+}
+
+function least(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
+}
+
 type Fees =
   | { readonly type: 'legacy'; readonly gasPrice: bigint }
   | { readonly type: 'eip1559'; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
 /** Twice the base fee: it is enough for six full blocks in a row. */
-async function feesOf(node: EvmNode): Promise<Fees> {
-  const latest = await node.block('latest')
-  if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
+async function feesOf(node: EvmNode, latest: NodeBlock): Promise<Fees> {
   if (latest.baseFee === undefined) return { type: 'legacy', gasPrice: await node.gasPrice() }
   const priority = await node.priorityFee().catch(() => DEFAULT_PRIORITY_FEE)
   return { type: 'eip1559', maxFeePerGas: 2n * latest.baseFee + priority, maxPriorityFeePerGas: priority }
@@ -93,7 +113,10 @@ function signed(fields: Fields & Fees, key: Uint8Array, nonce: number): SignedTr
       ? Transaction.prepare(fields, false)
       : Transaction.prepare({ ...fields, accessList: [] }, false)
   const transaction = unsigned.signBy(key)
-  return { hash: transaction.hash, nonce, raw: transaction.toHex() }
+  const raw = transaction.toHex()
+  const bytes = raw.length / 2 - 1
+  if (bytes > MOST_BYTES) throw new ChainError(`it would have ${bytes} bytes, and nodes take ${MOST_BYTES}`, true)
+  return { hash: transaction.hash, nonce, raw }
 }
 
 interface Seen {

@@ -6,11 +6,11 @@
  * the confirmations is seen by {@link Chain.has}, and whoever uses this port asks for it.
  */
 import { type Address, evmAddress } from '../../offchain/address.ts'
-import { type Block, type Chain, ChainError, type OffChainContract } from '../chain.ts'
+import { type Block, type Chain, ChainError, ChainRefusal, type OffChainContract } from '../chain.ts'
 import type { JsonRpc } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponent, readContracts, readEngines, selector } from './contract.ts'
-import { type EvmNode, evmNode, NodeRefusal, UnreadableAnswer } from './node.ts'
+import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
 import { reading } from './values.ts'
 
 export interface EvmOptions {
@@ -193,7 +193,7 @@ async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }
   try {
     return await node.logged(addresses, from, to)
   } catch (error) {
-    if (!(error instanceof UnreadableAnswer || error instanceof NodeRefusal)) throw error
+    if (!(error instanceof ChainRefusal)) throw error
     if (from === to) return addresses
     const middle = Math.floor((from + to) / 2)
     return [

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
-import { ChainError } from '../chain.ts'
+import { ChainError, ChainRefusal } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
 import { data, quantity, readAddress, readData, readHash, reading, readNumber, readQuantity } from './values.ts'
@@ -21,6 +21,7 @@ export interface NodeBlock {
   readonly number: number
   readonly hash: string
   readonly time: Date
+  readonly gasLimit: bigint
   /** Undefined on chains without EIP-1559. */
   readonly baseFee: bigint | undefined
 }
@@ -35,11 +36,8 @@ export interface Receipt {
 
 export type BlockTag = number | 'latest' | 'pending'
 
-/** The node answered, with an error: to ask for less may help. */
-export class NodeRefusal extends ChainError {}
-
 /** The node answered, with more than is read, or with something else than what was asked. */
-export class UnreadableAnswer extends ChainError {}
+export class UnreadableAnswer extends ChainRefusal {}
 
 /** Logs in one answer. */
 const MAX_LOGS = 100_000
@@ -122,6 +120,7 @@ function readBlock(block: JsonObject): NodeBlock {
     number: readNumber(own(block, 'number')),
     hash: readHash(own(block, 'hash')),
     time: new Date(readNumber(own(block, 'timestamp')) * 1000),
+    gasLimit: readQuantity(own(block, 'gasLimit')),
     baseFee: baseFee === undefined ? undefined : readQuantity(baseFee),
   }
 }
@@ -151,5 +150,5 @@ function refusal(method: string, error: unknown): never {
   if ([REVERTED_CODE, FAILED_CODE].includes(error.code) || thrown !== undefined || FAILED.test(message)) {
     throw new ChainError(`the contract refuses: ${revertReason(thrown) ?? message}`, true)
   }
-  throw new NodeRefusal(`the node of the chain refuses ${method}: ${message}`)
+  throw new ChainRefusal(`the node of the chain refuses ${method}: ${message}`)
 }

@@ -6,7 +6,7 @@
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
-import { ChainError } from '../chain.ts'
+import { ChainError, ChainRefusal } from '../chain.ts'
 
 export interface JsonAnswer {
   readonly status: number
@@ -83,7 +83,7 @@ async function sent(http: JsonHttp, { method, path, body }: Asked): Promise<Json
     throw new ChainError(`the chain cannot be asked: ${(error as Error).message}`)
   })
   const fine = answer.status === 200 || answer.status === 204 || (method === 'GET' && answer.status === NOT_FOUND)
-  if (!fine) throw new ChainError(`the reader node answers ${method} ${path} with status ${answer.status}`)
+  if (!fine) throw new ChainRefusal(`the reader node answers ${method} ${path} with status ${answer.status}`)
   return answer
 }
 
