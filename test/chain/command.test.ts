@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { artifacts } from '../../components/artifacts/index.ts'
 import { runChain } from '../../src/bin/chain/chain.ts'
 import { buildCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 
@@ -92,6 +93,23 @@ describe('vouchsafe chain', () => {
     },
     SLOW_MS,
   )
+
+  it('names the error of a contract that refuses, and who would have sent the transaction', async () => {
+    const directory = temporaryDirectory()
+    const run = (...words: string[]) => vouchsafe(['chain', ...words, '--dir', join(directory, 'chain')])
+    const { address } = JSON.parse((await run('deploy', 'Component', '--json')).stdout) as { address: string }
+    const [key, artifact] = [join(directory, 'other.key'), join(directory, 'Own.json')]
+    const other = JSON.parse((await vouchsafe(['secret', 'key', key, '--json'])).stdout) as { address: string }
+    expect(await run('send', address, 'setEngines', '[]', '--key', key)).toMatchObject({
+      status: 2,
+      stderr: `the contract refuses: NotOwner(). Nothing was sent; it would have been from ${other.address}: another account by --key FILE\n`,
+    })
+    const asked = ['call', address, 'transferOwnership(address)', ENGINE]
+    expect((await run(...asked)).stderr).toBe('the contract refuses: NotOwner()\n')
+    writeFileSync(artifact, JSON.stringify({ ...artifacts.Component, abi: [] }))
+    const unnamed = await run(...asked, '--artifact', artifact)
+    expect(unnamed.stderr).toBe('the contract refuses: error 0x30cd7471\n')
+  })
 
   it.each<[string, string[], RegExp]>([
     [

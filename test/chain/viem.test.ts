@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { builtIn, ENGINE_1 } from '../../src/chain/chain.contract.ts'
-import { decodeAnswer, encodeCall, encodeConstructor, functionOf } from '../../src/chain/evm/abi.ts'
+import { customError, decodeAnswer, encodeCall, encodeConstructor, functionOf } from '../../src/chain/evm/abi.ts'
 import { evmAccount } from '../../src/chain/evm/account.ts'
 import { readComponent, readContracts, readEngines } from '../../src/chain/evm/contract.ts'
 import { chainIdOf } from '../../src/chain/evm/evm.ts'
@@ -119,6 +119,26 @@ describe('the ABI, as viem writes and reads it', () => {
     expect(revertReason(revert('Mine(uint256)', [1n]))).toMatch(/^error 0x[0-9a-f]{8}$/)
     expect(revertReason(bytes('0x08c379a0ff'))).toBe('error 0x08c379a0')
     expect(revertReason(bytes('0x'))).toBeUndefined()
+  })
+
+  it.each<[string, unknown[], string]>([
+    ['NotOwner()', [], 'NotOwner()'],
+    ['TooEarly(uint256 until)', [7n], 'TooEarly(7)'],
+    ['Refused(address who, string why, uint8[] list)', [evmAddress(ENGINE_1), 'no "luck"', [1, 2]], ''],
+  ])('of a custom error, as Solidity writes it: %s', (signature, args, said) => {
+    const abi = viem.parseAbi(['function f()', `error ${signature}`])
+    const errorName = signature.replace(/\(.*/, '')
+    const thrown = bytes(viem.encodeErrorResult({ abi, errorName, args }))
+    const wanted = said === '' ? `Refused(${evmAddress(ENGINE_1)}, "no \\"luck\\"", ["1","2"])` : said
+    expect(customError(abi as never, thrown)).toBe(wanted)
+    expect(customError(viem.parseAbi(['error Other()']) as never, thrown)).toBeUndefined()
+    if (args.length > 0) expect(customError(abi as never, thrown.subarray(0, 10))).toBeUndefined()
+  })
+
+  it('of a custom error: of none that Solidity has itself', () => {
+    const abi = viem.parseAbi(['error Error(string)'])
+    const thrown = bytes(viem.encodeErrorResult({ abi, errorName: 'Error', args: ['x'] }))
+    expect(customError(component.abi as never, thrown)).toBeUndefined()
   })
 })
 

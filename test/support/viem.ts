@@ -16,6 +16,7 @@ interface Viem {
   encodeFunctionResult(asked: Fields): Hex
   decodeFunctionResult(asked: Fields): unknown
   encodeDeployData(asked: Fields): Hex
+  encodeErrorResult(asked: Fields): Hex
   custom(provider: { request(asked: { method: string; params?: unknown[] }): Promise<unknown> }): unknown
   createPublicClient(options: Fields): {
     readContract(asked: Fields): Promise<unknown>

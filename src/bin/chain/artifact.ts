@@ -49,13 +49,15 @@ function bytecodeOf(value: Json | undefined): string | undefined {
   return text.startsWith('0x') ? text : `0x${text}`
 }
 
+/** Of the contract that was named, or of all that are known. */
+export function abiOf(artifact: string | undefined): readonly AbiItem[] {
+  return (artifact === undefined ? builtInNames : [artifact]).flatMap((name) => readArtifact(name).abi)
+}
+
 /** A function in words, or by its name where a contract is known that has one. Throws, in words, when there is none. */
 export function findFunction(word: string, artifact: string | undefined): AbiItem {
   if (word.includes('(')) return inWords(word)
-  const known = artifact === undefined ? builtInNames : [artifact]
-  const named = known
-    .flatMap((name) => readArtifact(name).abi)
-    .find(({ type, name }) => type === 'function' && name === word)
+  const named = abiOf(artifact).find(({ type, name }) => type === 'function' && name === word)
   if (named !== undefined) return named
   throw new Error(
     `No contract is known that has a function ${word}. Write it with its types, as in 'post(bytes)', or give --artifact.`,

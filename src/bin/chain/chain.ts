@@ -7,7 +7,7 @@ import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { readWords, usageOf } from '../command-line.ts'
 import { plain, timeText } from '../terminal.ts'
-import { findFunction } from './artifact.ts'
+import { abiOf, findFunction } from './artifact.ts'
 import { type Connection, connect, connectionOptions } from './connection.ts'
 import { deploy, deployOptions, newComponent } from './deploy.ts'
 import { serveChain } from './serve.ts'
@@ -34,7 +34,7 @@ export async function runChain(args: string[]): Promise<void> {
   if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, portOf(values.port))
   const run = async (): Promise<Said> => {
     if (word === 'deploy' && first !== undefined && count === 1)
-      return deployed(await connect(values, { makes: true }), first, values)
+      return deployed(await connect(values, { makes: true, abi: abiOf(first) }), first, values)
     if (word === 'mine' && count === 0) return mined(await connect(values))
     if (word === 'show' && count <= 1) return shown(await connect(values), first)
     if ((word === 'send' || word === 'call') && first !== undefined && second !== undefined) {
@@ -43,7 +43,7 @@ export async function runChain(args: string[]): Promise<void> {
         ? newComponent(values.component ?? '', values['component-uri'])
         : undefined
       const input = encodeCall(called, component?.values ?? valuesOf(called, rest))
-      const [connection, to] = [await connect(values), addressOf(first)]
+      const [connection, to] = [await connect(values, { abi: abiOf(values.artifact) }), addressOf(first)]
       if (word === 'call') return answered(connection, to, { called, input })
       await mustBeThere(connection, to)
       if (connection.directory !== undefined) await component?.keep(connection.directory)

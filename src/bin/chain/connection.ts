@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Block } from '../../chain/chain.ts'
+import type { AbiItem } from '../../chain/evm/abi.ts'
 import { chainIdOf, type EvmChain, evmChain } from '../../chain/evm/evm.ts'
 import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
 import type { JsonRpc } from '../../chain/json-rpc.ts'
@@ -10,6 +11,7 @@ import { localJsonRpc } from '../../chain/local/local.ts'
 import { now, outbound } from '../effects.ts'
 import { readKey } from '../secret/files.ts'
 import { blockFiles } from './block-files.ts'
+import { namingErrors } from './custom-errors.ts'
 import { httpJsonRpc } from './json-rpc-http.ts'
 
 export const connectionOptions = {
@@ -41,10 +43,19 @@ export interface Connection {
 const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
 
-/** Throws, in words, when the chain cannot be asked, or when it is not there and is not to be made. `option` names its directory. */
+export interface ConnectOptions {
+  /** Whether a local chain is begun where there is none. */
+  readonly makes?: boolean
+  /** What names its directory. */
+  readonly option?: string
+  /** Has the errors of the contracts that are called. */
+  readonly abi?: readonly AbiItem[]
+}
+
+/** Throws, in words, when the chain cannot be asked, or when it is not there and is not to be made. */
 export async function connect(
   { dir, rpc: url, key }: Where,
-  { makes = false, option = '--dir' } = {},
+  { makes = false, option = '--dir', abi = [] }: ConnectOptions = {},
 ): Promise<Connection> {
   if (dir !== undefined && url !== undefined)
     throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
@@ -56,8 +67,10 @@ export async function connect(
       `There is no chain in ${directory}: say where it is (${option} DIR, or --rpc URL), or begin one with vouchsafe chain deploy.`,
     )
   }
-  const rpc =
-    directory === undefined ? httpJsonRpc(url ?? '', outbound) : await localJsonRpc(blockFiles(directory), now)
+  const rpc = namingErrors(
+    directory === undefined ? httpJsonRpc(url ?? '', outbound) : await localJsonRpc(blockFiles(directory), now),
+    abi,
+  )
   const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0, note: warn })
   const head = await chain.head()
   return { rpc, node: evmNode(rpc), chain, head, directory, begun, key: () => keyOf(key, directory) }

@@ -1,7 +1,9 @@
 /** Transactions of commands: sent, and waited for. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ChainError, type SignedTransaction } from '../../chain/chain.ts'
+import type { EvmAccount } from '../../chain/evm/account.ts'
 import type { Receipt } from '../../chain/evm/node.ts'
-import type { Address } from '../../offchain/address.ts'
+import { type Address, evmAddress } from '../../offchain/address.ts'
 import type { Connection } from './connection.ts'
 
 const LONGEST_MS = 120_000
@@ -20,11 +22,27 @@ export async function transact(
   payload: Uint8Array,
 ): Promise<Done> {
   const account = chain.account(key())
-  const transaction = await account.sign(to, payload, 0n, await account.nextNonce())
+  const transaction = await signedBy(account, to, payload)
   await account.submit(transaction)
   const receipt = await receiptOf(node, transaction.hash)
-  if (!receipt.succeeded) throw new Error(`The transaction ${transaction.hash} failed in block ${receipt.block}.`)
+  if (!receipt.succeeded) {
+    const from = evmAddress(account.address)
+    throw new Error(`The transaction ${transaction.hash} from ${from} failed in block ${receipt.block}.`)
+  }
   return { transaction: transaction.hash, block: receipt.block, created: receipt.created }
+}
+
+/** Rejects, in words, when the contract would refuse: most often it is for another account to ask. */
+async function signedBy(account: EvmAccount, to: Address | undefined, payload: Uint8Array): Promise<SignedTransaction> {
+  try {
+    return await account.sign(to, payload, 0n, await account.nextNonce())
+  } catch (error) {
+    if (!(error instanceof ChainError && error.reverted)) throw error
+    const from = evmAddress(account.address)
+    throw new Error(
+      `${error.message}. Nothing was sent; it would have been from ${from}: another account by --key FILE`,
+    )
+  }
 }
 
 async function receiptOf(node: Connection['node'], hash: string): Promise<Receipt> {

@@ -1,6 +1,6 @@
 /** Calls, answers and constructors by the ABI of a contract. For commands: what an engine reads itself is read by `abi-reader.ts`. */
 import { hexToBytes } from '@noble/hashes/utils.js'
-import { createContract, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
+import { createContract, decodeError, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
 import type { Json } from '../../codec/json.ts'
 import { type AbiParameter, argumentOf } from './abi-values.ts'
 import { data } from './values.ts'
@@ -36,6 +36,27 @@ export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, val
   const creation = abi.find(({ type }) => type === 'constructor') ?? { type: 'constructor', inputs: [] }
   const text = deployContract([creation] as Parsed, bytecode, argumentsOf(creation, values))
   return hexToBytes(text.slice(2))
+}
+
+/** What a contract was reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when it is no error of this ABI. */
+export function customError(abi: readonly AbiItem[], thrown: Uint8Array): string | undefined {
+  // Without names, several values come as a list.
+  const errors = abi
+    .filter(({ type }) => type === 'error')
+    .map((error) => ({ ...error, inputs: (error.inputs ?? []).map((input) => ({ ...input, name: '' })) }))
+  try {
+    const { name, args } = decodeError(thrown, errors) ?? {}
+    const inputs = errors.find((error) => error.name === name)?.inputs
+    if (name === undefined || inputs === undefined) return undefined
+    const values = inputs.length > 1 ? (args as readonly unknown[]) : [args]
+    return `${name}(${inputs.map(({ type }, at) => literal(type, shown(values[at]))).join(', ')})`
+  } catch {
+    return undefined
+  }
+}
+
+function literal(type: string, value: Json): string {
+  return typeof value === 'string' && type !== 'string' ? value : JSON.stringify(value)
 }
 
 type Parsed = Parameters<typeof createContract>[0]
