@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { artifacts } from '../../components/artifacts/index.ts'
 import { runChain } from '../../src/bin/chain/chain.ts'
@@ -74,6 +75,8 @@ describe('vouchsafe chain', () => {
       ])
       const whole = await deploy('Component', ...engine, '--component', 'hello.js')
       expect(whole.split('\n')).toHaveLength(3)
+      const elsewhere = await deploy('Component', ...engine, '--dir', 'another chain', '--key', 'data/chain/key')
+      expect(elsewhere).toMatch(/setComponent --component MODULE --dir 'another chain' --key data\/chain\/key\n$/)
     },
     SLOW_MS,
   )
@@ -90,6 +93,27 @@ describe('vouchsafe chain', () => {
       server.close()
       expect(stderr).toMatch(/watches chain 5, and this is chain \d+: give its own by --dir or --rpc/)
       expect(status).toBe(2)
+    },
+    SLOW_MS,
+  )
+
+  it(
+    'waits for an engine that has just been started',
+    async () => {
+      const answer = JSON.stringify({ address: ENGINE })
+      const engine = () =>
+        createServer((_, response) => response.setHeader('content-type', 'application/json').end(answer))
+      const before = engine()
+      await once(before.listen(0, '127.0.0.1'), 'listening')
+      const { port } = before.address() as AddressInfo
+      await new Promise((resolve) => before.close(resolve))
+      const words = ['chain', 'deploy', 'Component', '--engine', `http://127.0.0.1:${port}`, '--json']
+      const deployed = vouchsafe(words, { cwd: temporaryDirectory() })
+      await setTimeout(2000)
+      const server = engine()
+      await once(server.listen(port, '127.0.0.1'), 'listening')
+      expect(await deployed).toMatchObject({ status: 0, stderr: '' })
+      server.close()
     },
     SLOW_MS,
   )
@@ -117,11 +141,23 @@ describe('vouchsafe chain', () => {
       ['deploy', 'Nothing'],
       /There is no contract Nothing\. Those that come with us: .*Component/,
     ],
+    [
+      'a contract that was not compiled',
+      ['deploy', 'out/Guestbook.json'],
+      new RegExp(
+        `^There is no file ${join(process.cwd(), 'out/Guestbook.json')}: compile the contract first \\(forge build, or npx`,
+      ),
+    ],
+    [
+      'a contract that was not compiled, to call',
+      ['call', ENGINE, 'motto', '--artifact', 'out/Guestbook.json'],
+      /^There is no file .*Guestbook\.json: compile the contract first/,
+    ],
     ['a file that is no contract', ['deploy', 'own.json'], /own\.json is no compiled contract/],
     [
       'an engine that is not there',
       ['deploy', 'Component', '--engine', 'http://127.0.0.1:1'],
-      /--engine http:\/\/127\.0\.0\.1:1: no engine answers there; start it, or give/,
+      /--engine http:\/\/127\.0\.0\.1:1: no engine answers there: 127\.0\.0\.1:1 takes no connections.*\. Start it, give it a few seconds where it was just started, or give its address too: 0x12…ef=http/,
     ],
     ['an engine without URL', ['deploy', 'Component', '--engine', `${ENGINE}=localhost:1`], /it must be a URL, or an/],
     [

@@ -1,5 +1,6 @@
 /** Contracts that can be deployed: those that come with us, and those that a compiler wrote to a file. */
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { artifacts } from '../../../components/artifacts/index.ts'
 import { type AbiItem, functionOf } from '../../chain/evm/abi.ts'
 import { isObject, type Json, own } from '../../codec/json.ts'
@@ -32,7 +33,7 @@ export function readArtifact(name: string): Artifact {
 }
 
 function parsed(file: string): Record<string, Json> {
-  const text = readFileSync(file, 'utf8')
+  const text = textOf(file)
   try {
     const value = JSON.parse(text) as Json
     if (isObject(value)) return value
@@ -40,6 +41,18 @@ function parsed(file: string): Record<string, Json> {
     // It is said below.
   }
   throw new Error(`${file} is not JSON, or no object`)
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT') throw new Error(`${resolve(file)} cannot be read (${code ?? 'unknown'})`)
+    throw new Error(
+      `There is no file ${resolve(file)}: compile the contract first (forge build, or npx hardhat compile), and name the file that this writes`,
+    )
+  }
 }
 
 /** Foundry has it in an object. */

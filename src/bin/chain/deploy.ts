@@ -1,16 +1,22 @@
 /** `vouchsafe chain deploy`: a contract, with its off-chain component and the engines that are to run it; and a new component for one. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
 import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
+import { OutboundError } from '../../http/outbound.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
+import { shellWord } from '../command-line.ts'
 import { outbound } from '../effects.ts'
 import { readArtifact } from './artifact.ts'
 import { storeComponent } from './block-files.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Where } from './connection.ts'
 import { jsonHttp } from './json-http.ts'
 import { transact } from './transactions.ts'
+
+/** An engine that was just started takes so long until it listens. */
+const PAUSES_MS = [250, 500, 1000, 2000]
 
 export const deployOptions = {
   engine: { type: 'string', multiple: true, default: [] as string[] },
@@ -19,7 +25,7 @@ export const deployOptions = {
   args: { type: 'string', default: '[]' },
 } as const
 
-export interface DeployWords {
+export interface DeployWords extends Where {
   readonly engine: readonly string[]
   readonly component?: string | undefined
   readonly 'component-uri': string
@@ -59,10 +65,11 @@ export async function deploy(connection: Connection, name: string, words: Deploy
 }
 
 /** How to give it is said too, where the contract can be told later. */
-function missingOf(address: string, abi: readonly AbiItem[], { component, engine }: DeployWords): readonly string[] {
+function missingOf(address: string, abi: readonly AbiItem[], given: DeployWords): readonly string[] {
+  const { component, engine } = given
   const later = (name: string, words: string): string =>
     abi.some((item) => item.type === 'function' && item.name === name)
-      ? `vouchsafe chain send ${address} ${name} ${words}`
+      ? `vouchsafe chain send ${address} ${name} ${words}${sameWords(given)}`
       : 'deploy it again'
   const engines = `'[{"engine": "0x12…ef", "endpoint": "https://engine.example"}]'`
   return [
@@ -75,6 +82,13 @@ function missingOf(address: string, abi: readonly AbiItem[], { component, engine
       ? []
       : [`It lists no engine (--engine URL), so none runs it: ${later('setEngines', engines)}`]),
   ]
+}
+
+/** The same chain, and the same account. */
+function sameWords({ dir, rpc, key }: Where): string {
+  return Object.entries({ dir, rpc, key })
+    .map(([name, value]) => (value === undefined ? '' : ` --${name} ${shellWord(value)}`))
+    .join('')
 }
 
 /** What `setComponent` of our contracts takes, and how engines of a local chain find the bytes of it. */
@@ -128,8 +142,11 @@ function isHttp(text: string): boolean {
 }
 
 async function askAddress(url: string, chainId: string): Promise<string> {
-  const { address, chain } = await askEngine(url).catch(() => {
-    throw new Error(`--engine ${url}: no engine answers there; start it, or give its address too: 0x12…ef=${url}`)
+  const { address, chain } = await askEngine(url, PAUSES_MS).catch((error: unknown) => {
+    const why = error instanceof OutboundError ? `: ${error.message}` : ''
+    throw new Error(
+      `--engine ${url}: no engine answers there${why}. Start it, give it a few seconds where it was just started, or give its address too: 0x12…ef=${url}`,
+    )
   })
   if (chain !== undefined && chain !== chainId) {
     throw new Error(
@@ -139,13 +156,23 @@ async function askAddress(url: string, chainId: string): Promise<string> {
   return address
 }
 
-async function askEngine(url: string): Promise<{ readonly address: string; readonly chain: string | undefined }> {
-  const { body } = await jsonHttp(url, outbound)('GET', '/engine')
-  const engine = isObject(body) ? body : {}
-  const chain = own(engine, 'chain')
-  return {
-    address: evmAddress(parseAddress(ownString(engine, 'address') ?? '')),
-    chain: isObject(chain) ? ownString(chain, 'id') : undefined,
+/** Asked again after each pause, where nobody listens yet. */
+async function askEngine(
+  url: string,
+  [pause, ...more]: readonly number[],
+): Promise<{ readonly address: string; readonly chain: string | undefined }> {
+  try {
+    const { body } = await jsonHttp(url, outbound)('GET', '/engine')
+    const engine = isObject(body) ? body : {}
+    const chain = own(engine, 'chain')
+    return {
+      address: evmAddress(parseAddress(ownString(engine, 'address') ?? '')),
+      chain: isObject(chain) ? ownString(chain, 'id') : undefined,
+    }
+  } catch (error) {
+    if (pause === undefined || !(error instanceof OutboundError)) throw error
+    await sleep(pause)
+    return askEngine(url, more)
   }
 }
 
