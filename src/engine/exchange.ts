@@ -46,6 +46,7 @@ async function answerOf(context: EngineContext, asked: Exchange): Promise<WireRe
     const data = { method, uri, headers: requestHeaders(request.rawHeaders), body: body.bytes }
     const performed = await perform(context, entry, () => targetOf(context, entry), {
       hook: { kind: 'http', request: data },
+      request: asked.id,
       mode: method === 'GET' ? 'shared' : 'serial',
       isAbandoned: () => asked.response.destroyed || request.socket.destroyed,
     })

@@ -18,6 +18,8 @@ import type { Ended } from './timer-book.ts'
 export interface Asked {
   readonly hook: Hook
   readonly mode: LaneMode
+  /** The id of the HTTP request, for the log. */
+  readonly request?: string
   /** Of a timer that ends with this call. */
   readonly ended?: Ended
   /** Whether nobody waits for it any more. */
@@ -73,49 +75,50 @@ async function runOnce(
   const { contract, block } = target
   const fence = await context.fences.of(contract.address)
   const seen: Seen = new Map()
-  const outcome = await run(context, target, { hook: asked.hook, fence, seen })
+  const outcome = await run(context, target, { ...asked, fence, seen })
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
-  const response = asked.hook.kind === 'http' ? wireOf(context, target, outcome.response) : undefined
+  const response = asked.hook.kind === 'http' ? wireOf(context, target, asked, outcome.response) : undefined
   // What cannot be sent is no good end: nothing of it is kept.
   if (response === 'bad-response') return { kind: response }
   const finished = { contract: contract.address, fence, seen, effects, status: response?.status, ended: asked.ended }
   if (asked.mode === 'shared' && isWriting(finished)) return 'again'
   const committed = await commitCall(context, finished)
   if (committed === 'conflict') return 'again'
-  if (committed !== 'committed') return refusedBy(context, target, committed)
+  if (committed !== 'committed') return refusedBy(context, target, asked, committed)
   return { kind: 'done', response, result, effects, block }
 }
 
 function wireOf(
   { log, config }: EngineContext,
   { contract: { address } }: CallTarget,
+  { request }: Asked,
   response: HttpResponseData | undefined,
 ): WireResponse | 'bad-response' {
   const wire = response === undefined ? 'there is no response' : toWire(response, config.cors)
   if (typeof wire !== 'string') return wire
-  log.warn({ event: 'bad_component_response', contract: address, why: wire }, 'it cannot be sent')
+  log.warn({ event: 'bad_component_response', request, contract: address, why: wire }, 'it cannot be sent')
   return 'bad-response'
 }
 
 function refusedBy(
   { metrics, log, limits }: EngineContext,
   { contract: { address } }: CallTarget,
+  { request }: Asked,
   quota: Quota,
 ): Performed {
   const { limit } = quota
   metrics.refused.inc({ limit })
-  log.warn({ event: 'quota', contract: address, limit, value: limits[limit] }, 'nothing was kept')
+  log.warn({ event: 'quota', request, contract: address, limit, value: limits[limit] }, 'nothing was kept')
   return { kind: 'quota', ...quota }
 }
 
-interface Run {
-  readonly hook: Hook
+interface Run extends Pick<Asked, 'hook' | 'request'> {
   readonly fence: Fence
   readonly seen: Seen
 }
 
-async function run(context: EngineContext, target: CallTarget, { hook, fence, seen }: Run): Promise<Outcome> {
+async function run(context: EngineContext, target: CallTarget, { hook, request, fence, seen }: Run): Promise<Outcome> {
   const { runtime, chain, engine, limits, metrics, now, log } = context
   const { component, contract, block } = target
   const began = now().getTime()
@@ -137,7 +140,7 @@ async function run(context: EngineContext, target: CallTarget, { hook, fence, se
   )
   metrics.calls.inc({ hook: hook.kind, outcome: outcome.kind })
   metrics.seconds.observe({ hook: hook.kind }, (now().getTime() - began) / 1000)
-  const line = { contract: contract.address, hook: hook.kind }
+  const line = { request, contract: contract.address, hook: hook.kind }
   if (outcome.kind === 'deadline') log.warn({ event: 'component_deadline', ...line }, 'the component took too long')
   else {
     if (outcome.kind !== 'done') {

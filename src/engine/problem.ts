@@ -6,6 +6,9 @@ interface Kind {
   readonly detail: string
 }
 
+/** What a component did wrong may tell of its inside: it is not for the caller. */
+const FOR_THE_OPERATOR = 'the log of this engine has the reason, under the x-request-id of this answer'
+
 /** Every code, its status, and what is said when nothing better is known. */
 export const problems = {
   'bad-request': { status: 400, detail: 'this is not an HTTP request that can be read' },
@@ -26,9 +29,15 @@ export const problems = {
   'not-this-engine': { status: 421, detail: 'the contract does not list this engine; read its engines again' },
   'too-many-requests': { status: 429, detail: 'too many requests from this address' },
   'headers-too-large': { status: 431, detail: 'the header fields of the request are too large' },
-  'component-trap': { status: 500, detail: 'the component failed, and nothing of what it did was kept' },
+  'component-trap': {
+    status: 500,
+    detail: `the component failed, and nothing of what it did was kept; ${FOR_THE_OPERATOR}`,
+  },
   'server-error': { status: 500, detail: 'something went wrong in this engine; the request id names it in the log' },
-  'bad-component-response': { status: 502, detail: 'the component answered with what is no HTTP response' },
+  'bad-component-response': {
+    status: 502,
+    detail: `the component answered with what is no HTTP response; ${FOR_THE_OPERATOR}`,
+  },
   'stale-chain': { status: 503, detail: 'this engine cannot see the chain, or this contract on it, at the moment' },
   overloaded: { status: 503, detail: 'too much is asked of this engine at the moment' },
   starting: { status: 503, detail: 'this engine is starting; try again in a moment' },
@@ -37,7 +46,10 @@ export const problems = {
     status: 503,
     detail: 'this engine cannot run the component of the contract; GET /engine says why',
   },
-  deadline: { status: 504, detail: 'the component took too long, and nothing of what it did was kept' },
+  deadline: {
+    status: 504,
+    detail: `the component took too long, and nothing of what it did was kept; ${FOR_THE_OPERATOR}`,
+  },
   'storage-quota': { status: 507, detail: 'the contract stores or schedules too much in this engine' },
 } as const satisfies Record<string, Kind>
 

@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { CONTRACT, ENGINE, serving, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
 import { evmAddress } from '../offchain/address.ts'
+import type { HttpResponseData } from '../offchain/http-data.ts'
 import {
   type Endorsement,
   parseEngineSignature,
@@ -287,6 +288,31 @@ describe('the answers of the engine itself', () => {
     expect(await problemOf(engine, engine.url)).toEqual([502, 'bad-component-response'])
     kind = 'deadline'
     expect(await problemOf(engine, engine.url)).toEqual([504, 'deadline'])
+  })
+
+  it('whose reason is in the log, under the id of the request', async () => {
+    const answers: (Partial<HttpResponseData> | 'bad-response' | 'deadline' | undefined)[] = [
+      ...[undefined, 'bad-response' as const, 'deadline' as const, { status: 100 }],
+    ]
+    const engine = await kept(
+      serving({
+        http: () => {
+          const answer = answers.shift()
+          return answer === undefined ? Promise.reject(new Error('why')) : Promise.resolve(answer)
+        },
+      }),
+    )
+    const lines: unknown[] = []
+    while (answers.length > 0) {
+      const { headers, body } = await engine.engine.app.inject(engine.url)
+      expect((JSON.parse(body) as { detail: string }).detail).toContain(
+        '; the log of this engine has the reason, under',
+      )
+      const line = engine.logLines.find((each) => each.includes(`"request":"${String(headers['x-request-id'])}"`))
+      lines.push((JSON.parse(line ?? '{}') as { event?: string }).event)
+    }
+    const bad = 'bad_component_response'
+    expect(lines).toEqual(['component_trap', bad, 'component_deadline', bad])
   })
 
   it('503 before the first look, and when the chain was not seen for too long', async () => {

@@ -48,7 +48,7 @@ export function customError(abi: readonly AbiItem[], thrown: Uint8Array): string
     const { name, args } = decodeError(thrown, errors) ?? {}
     const inputs = errors.find((error) => error.name === name)?.inputs
     if (name === undefined || inputs === undefined) return undefined
-    const values = inputs.length > 1 ? (args as readonly unknown[]) : [args]
+    const values: readonly unknown[] = inputs.length > 1 ? (args as unknown[]) : [args]
     return `${name}(${inputs.map(({ type }, at) => literal(type, shown(values[at]))).join(', ')})`
   } catch {
     return undefined
