@@ -280,9 +280,9 @@ describe.each([
   })
 
   it.each([
-    ['missing.pem', /^signing\.keyFile: there is no such file$/],
+    ['missing.pem', /^signing\.keyFile: there is no such file: missing\.pem$/],
     ['secret/key.pem', /^signing\.keyFile: the file may not be read/],
-    ['empty.pem', /^signing\.keyFile: it holds no private key/],
+    ['empty.pem', /^signing\.keyFile: it holds no private key in PEM: empty\.pem$/],
     ['text.pem', /^signing\.keyFile: it holds no private key/],
     ['cert.pem', /^signing\.keyFile: it holds no private key/],
     ['public.pem', /^signing\.keyFile: it holds no private key/],
@@ -297,7 +297,7 @@ describe.each([
   })
 
   it.each([
-    ['missing.pem', /^signing\.certificateFiles\[0\]: there is no such file$/],
+    ['missing.pem', /^signing\.certificateFiles\[0\]: there is no such file: missing\.pem$/],
     ['empty.pem', /^signing\.certificateFiles\[0\]: /],
     ['text.pem', /^signing\.certificateFiles\[0\]: /],
     ['broken.pem', /^signing\.certificateFiles\[0\]: /],
@@ -312,7 +312,7 @@ describe.each([
   it('takes a key in SEC1, and certificates in several files', () => {
     expect(mistakesOf(signing('sec1.pem', 'cert.pem', 'ca.pem'))).toEqual([])
     expect(mistakesOf(signing('key.pem', 'cert.pem', 'missing.pem'))).toEqual([
-      'signing.certificateFiles[1]: there is no such file',
+      'signing.certificateFiles[1]: there is no such file: missing.pem',
     ])
   })
 

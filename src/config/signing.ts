@@ -44,24 +44,27 @@ export function readKeyAndCertificates(
 ): ReadKey | { readonly mistakes: readonly string[] } {
   const where = purpose === 'tls' ? 'tls' : 'signing'
   const mistakes: string[] = []
-  const attempt = <T>(path: string, read: () => T): T | undefined => {
+  const attempt = <T>(path: string, file: string, read: () => T): T | undefined => {
     try {
       return read()
     } catch (error) {
-      mistakes.push(`${where}.${path}: ${reason(error)}`)
+      mistakes.push(`${where}.${path}: ${reason(error)}: ${file}`)
       return undefined
     }
   }
-  const keyText = attempt('keyFile', () => files.read(setting.keyFile))
+  const { keyFile, certificateFiles } = setting
+  const keyText = attempt('keyFile', keyFile, () => files.read(keyFile))
   const key =
     keyText === undefined
       ? undefined
-      : attempt('keyFile', () => (where === 'signing' ? readPrivateKey(keyText) : createPrivateKey(keyText)))
-  const texts = setting.certificateFiles.map((file, index) =>
-    attempt(`certificateFiles[${index}]`, () => files.read(file)),
+      : attempt('keyFile', keyFile, () => (where === 'signing' ? readPrivateKey(keyText) : createPrivateKey(keyText)))
+  const texts = certificateFiles.map((file, index) =>
+    attempt(`certificateFiles[${index}]`, file, () => files.read(file)),
   )
   const chains = texts.map((text, index) =>
-    text === undefined ? undefined : attempt(`certificateFiles[${index}]`, () => readPemCertificates(text)),
+    text === undefined
+      ? undefined
+      : attempt(`certificateFiles[${index}]`, certificateFiles[index] ?? '', () => readPemCertificates(text)),
   )
   const [leaf] = chains[0] ?? []
   const fits = key && leaf ? fitMistakes(key, leaf, now, purpose) : []

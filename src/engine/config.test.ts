@@ -45,10 +45,13 @@ describe('the configuration of an engine', () => {
     })
   })
 
-  it('says which file the key of the engine was looked for in', () => {
+  it('says which file the key of the engine was looked for in, and where a key comes from', () => {
     expect(mistakesOf({ identity: { keyFile: 'absent.key' } })).toEqual([
-      'identity.keyFile: there is no such file: absent.key',
+      'identity.keyFile: there is no such file: absent.key; bring it back from a backup, as an engine with another key is another engine; or make a new one with vouchsafe init engine',
     ])
+    expect(readEngineConfig(least, { ...files, read: () => '' }, new Date())).toEqual({
+      mistakes: ['identity.keyFile: it holds no private key in PEM: engine.key'],
+    })
   })
 
   it('is refused with every mistake at once, each with its path', () => {

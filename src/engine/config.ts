@@ -170,14 +170,18 @@ function complete(
 }
 
 function readIdentityFile(path: string, files: Files): Identity | { readonly mistakes: readonly string[] } {
+  const mistake = (why: string) => ({ mistakes: [`identity.keyFile: ${why}`] })
   try {
     return readIdentity(files.read(path))
   } catch (error) {
+    if (error instanceof MalformedError) return mistake(`${error.message}: ${path}`)
     const { code } = error as NodeJS.ErrnoException
-    const unread = code === 'ENOENT' ? `there is no such file: ${path}` : `the file cannot be read: ${path}`
-    return { mistakes: [`identity.keyFile: ${error instanceof MalformedError ? error.message : unread}`] }
+    return mistake(code === 'ENOENT' ? `there is no such file: ${path}; ${NO_KEY}` : `the file cannot be read: ${path}`)
   }
 }
+
+const NO_KEY =
+  'bring it back from a backup, as an engine with another key is another engine; or make a new one with vouchsafe init engine'
 
 function encryptionMistakes({ database: setting }: Partial<Settings>): string[] {
   if (setting?.encryptionKeyFile === undefined) return []
