@@ -6,15 +6,16 @@ import { files } from './effects.ts'
 /** How many characters V8 shows before one that it does not expect. */
 const CONTEXT = 10
 
-/** The value of a configuration file, or the one mistake that it cannot be read. */
+/** The value of a configuration file, or the one mistake that it cannot be read. `service` is whose it should be. */
 export function readConfigFile(
   configFile: string,
+  service = 'issuer (or verifier, or engine)',
 ): { readonly value: unknown } | { readonly mistakes: readonly string[] } {
   let text: string
   try {
     text = files.read(configFile)
   } catch (error) {
-    return { mistakes: [`${configFile}: ${unread(configFile, error as NodeJS.ErrnoException)}`] }
+    return { mistakes: [`${configFile}: ${unread(configFile, service, error as NodeJS.ErrnoException)}`] }
   }
   try {
     return { value: JSON.parse(text) as unknown }
@@ -23,11 +24,12 @@ export function readConfigFile(
   }
 }
 
-function unread(configFile: string, { code }: NodeJS.ErrnoException): string {
+function unread(configFile: string, service: string, { code }: NodeJS.ErrnoException): string {
   if (code === 'EISDIR')
     return `this is a directory; name the file in it, as in ${configFile.replace(/\/$/, '')}/server.json`
   if (code === 'EACCES') return 'the file cannot be read: it may not be read by this user'
-  return `the file cannot be read; make one with: ${commandName()} init issuer (or verifier, or engine)`
+  const where = dirname(resolve(configFile))
+  return `the file cannot be read: it is looked for in ${where}; make one with: ${commandName()} init ${service}`
 }
 
 /** With the line and the column, as far as it says where. */
@@ -48,11 +50,12 @@ function lineAndColumn(text: string, position: number): string {
   return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
 }
 
-/** Where to start instead when a file is missed and the working directory may be why. */
+/** Where a file was looked for that is missed, and where to start instead when the working directory may be why. */
 export function placeHint(configFile: string, mistakes: readonly string[]): string | undefined {
   const directory = dirname(resolve(configFile))
   const place = basename(directory) === 'conf' ? dirname(directory) : directory
   const missed = mistakes.some((mistake) => /no such file|directory or a file in it cannot be read/.test(mistake))
-  if (!missed || place === process.cwd()) return undefined
-  return `paths are relative to the working directory (${process.cwd()}); run it from its own: cd ${shellWord(place)}`
+  if (!missed) return undefined
+  const instead = place === process.cwd() ? '' : `; run it from its own: cd ${shellWord(place)}`
+  return `paths are relative to the working directory (${process.cwd()})${instead}`
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { App } from '../http/app-type.ts'
 import { placeHint } from './config-file.ts'
 import { plain } from './terminal.ts'
+import { whoListens } from './who-listens.ts'
 
 /** A service that listens. */
 export interface Running {
@@ -23,12 +24,26 @@ export function keepYoungGenerationSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
+/** Where it should listen; `within` is what the settings are in, up to their names. */
+interface Wanted {
+  readonly port: number
+  readonly host: string
+  readonly within?: string
+}
+
 /** Why it cannot listen, for the person who configured it. */
-export function listenMistake({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
-  if (code === 'EADDRINUSE') return `port: ${port} is in use by another program`
-  if (code === 'EACCES') return `port: ${port} may not be used by this user`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `host: ${host} is no address of this machine`
-  return `port: ${message}`
+export async function listenMistake(
+  { code, message }: NodeJS.ErrnoException,
+  { port, host, within = '' }: Wanted,
+): Promise<string> {
+  const setting = `${within}port`
+  if (code === 'EADDRINUSE') {
+    const change = within === '' ? 'port and baseUrl' : setting
+    return `${setting}: ${port} (host ${host}) is in use by ${await whoListens(port)}; stop that one, or change ${change}`
+  }
+  if (code === 'EACCES') return `${setting}: ${port} may not be used by this user`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `${within}host: ${host} is no address of this machine`
+  return `${setting}: ${message}`
 }
 
 /** Finishes what runs when a signal comes, and ends; a second signal ends at once. */

@@ -19,7 +19,7 @@ export async function withStore<T>(
   { service: named, config }: { readonly service?: string | undefined; readonly config: string },
   work: (store: Store<EventCollections>) => Promise<T>,
 ): Promise<T> {
-  const file = readConfigFile(config)
+  const file = readConfigFile(config, named)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
   const service = named === undefined ? serviceOf(file.value) : serviceNamed(named)
   if (service === undefined) {

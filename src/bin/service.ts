@@ -94,7 +94,7 @@ async function serve(
   configFile: string,
   { log, renewal }: { readonly log: Logger; readonly renewal: Hangup },
 ): Promise<void> {
-  const file = readConfigFile(configFile)
+  const file = readConfigFile(configFile, name)
   const other = 'value' in file ? otherServiceMistake(name, file.value) : undefined
   if (other !== undefined) {
     refuseToStart(log, configFile, [other])
@@ -119,7 +119,7 @@ async function serve(
     await service.app.listen({ port, host })
   } catch (error) {
     await service.close()
-    refuseToStart(log, configFile, [listenMistake(error as NodeJS.ErrnoException, port, host)])
+    refuseToStart(log, configFile, [await listenMistake(error as NodeJS.ErrnoException, { port, host })])
     return
   }
   keepYoungGenerationSmall()

@@ -2,6 +2,7 @@
 import { addressMistakes } from '../../config/address.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { defaultHost, lanAddress, listenProblem } from '../network.ts'
+import { LIMIT_MS, titleAt } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 
 export interface Address {
@@ -13,7 +14,6 @@ export interface Address {
   readonly title: string
 }
 
-const LIMIT_MS = 3000
 /** Its callers are no phones. */
 const ENGINE = 'Vouchsafe execution engine'
 
@@ -99,16 +99,6 @@ async function portFindings({ port, host, title }: Address, answers: boolean): P
     const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
     return found('warning', `${port} is in use by a ${title}; ${otherwise}`)
   }
-  return found('problem', `${port} is in use by ${running ? `a ${running}` : 'another program'}`)
-}
-
-/** What the OpenAPI document there says it describes. */
-async function titleAt(baseUrl: string): Promise<string | undefined> {
-  try {
-    const response = await fetch(`${baseUrl}/openapi`, { signal: AbortSignal.timeout(LIMIT_MS) })
-    const { info } = (await response.json()) as { info?: { title?: unknown } }
-    return typeof info?.title === 'string' ? info.title : undefined
-  } catch {
-    return undefined
-  }
+  const who = running ? `a ${running}` : 'another program'
+  return found('problem', `${port} is in use by ${who}; change port and baseUrl, or stop that one`)
 }

@@ -14,7 +14,7 @@ export async function runDoctor(args: string[]): Promise<void> {
     allowPositionals: true,
     options: { config: { type: 'string', default: 'conf/server.json' }, json: { type: 'boolean', default: false } },
   })
-  const file = readConfigFile(values.config)
+  const file = readConfigFile(values.config, positionals[0])
   const value = 'value' in file ? file.value : undefined
   if (positionals.join() === 'engine' || (positionals.length === 0 && isEngines(value))) {
     return (await import('../engine/commands.ts')).doctorEngine(values.config, values.json)

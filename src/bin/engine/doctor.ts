@@ -23,7 +23,7 @@ const TITLE = 'Vouchsafe execution engine'
 const MOST_CONTRACTS = 50
 
 export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
-  const file = readConfigFile(configFile)
+  const file = readConfigFile(configFile, 'engine')
   const findings =
     'mistakes' in file ? file.mistakes.map((text) => problem('configuration', text)) : await diagnose(file.value)
   const hint = placeHint(

@@ -44,7 +44,7 @@ export async function runEngine(args: string[]): Promise<void> {
 }
 
 async function serve(configFile: string, log: Logger, renewal: Hangup): Promise<void> {
-  const file = readConfigFile(configFile)
+  const file = readConfigFile(configFile, 'engine')
   const read = () => ('mistakes' in file ? file : readEngineConfig(file.value, files, now()))
   const result = read()
   if ('mistakes' in result) {
@@ -141,7 +141,7 @@ async function listen({ app, management }: Built, config: EngineConfig): Promise
   try {
     await app.listen({ port, host })
   } catch (error) {
-    return listenMistake(error as NodeJS.ErrnoException, port, host)
+    return listenMistake(error as NodeJS.ErrnoException, { port, host })
   }
   const { management: where } = config
   if (management === undefined || where === undefined) return undefined
@@ -149,6 +149,6 @@ async function listen({ app, management }: Built, config: EngineConfig): Promise
     await management.listen({ port: where.port, host: where.host })
     return undefined
   } catch (error) {
-    return `management.${listenMistake(error as NodeJS.ErrnoException, where.port, where.host)}`
+    return listenMistake(error as NodeJS.ErrnoException, { ...where, within: 'management.' })
   }
 }

@@ -37,7 +37,7 @@ export async function openStore({
 /** Runs `work` on the embedded database of the engine in `directory`, which must not run meanwhile. Throws in words when it cannot be opened. */
 export async function withEngineStore(directory: string, work: (store: EngineStore) => Promise<void>): Promise<void> {
   const inDirectory = { ...files, read: (path: string) => files.read(resolve(directory, path)) }
-  const file = readConfigFile(join(directory, CONFIG_FILE))
+  const file = readConfigFile(join(directory, CONFIG_FILE), 'engine')
   const result = 'mistakes' in file ? file : readEngineConfig(file.value, inDirectory, now())
   if ('mistakes' in result) throw new Error(result.mistakes.join('\n'))
   const { config } = result

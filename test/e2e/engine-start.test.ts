@@ -1,0 +1,57 @@
+/** An engine that cannot start says which file or address is in the way, and what to do about it. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildCommand, COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { type EngineProcess, makeEngine } from '../support/engine-process.ts'
+
+const engines: EngineProcess[] = []
+beforeAll(() => buildCommand(), 60_000)
+afterAll(() => Promise.all(engines.map((engine) => engine.remove())))
+
+async function made(settings: Record<string, unknown> = {}): Promise<EngineProcess> {
+  const engine = await makeEngine(settings)
+  engines.push(engine)
+  return engine
+}
+
+describe('vouchsafe engine', () => {
+  it('says who has its port, and what to change', async () => {
+    const first = await made()
+    await first.start()
+    const port = Number(new URL(first.url).port)
+    const who = 'is in use by a Vouchsafe execution engine'
+    const { directory } = await made()
+    const file = join(directory, 'conf/server.json')
+    writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), port }))
+    const second = await vouchsafe(['engine'], { cwd: directory })
+    expect(second.stderr).toContain(
+      `  - port: ${port} (host 127.0.0.1) ${who}; stop that one, or change port and baseUrl\n`,
+    )
+    const third = await vouchsafe(['engine'], { cwd: (await made({ management: { port } })).directory })
+    expect(third.stderr).toContain(
+      `  - management.port: ${port} (host 127.0.0.1) ${who}; stop that one, or change management.port\n`,
+    )
+    expect([second.status, third.status]).toEqual([2, 2])
+  })
+
+  it('says where it looked for its configuration, and how to make one', async () => {
+    const cwd = temporaryDirectory()
+    const how = `it is looked for in ${join(cwd, 'conf')}; make one with: node ${COMMAND} init`
+    expect((await vouchsafe(['engine'], { cwd })).stderr).toContain(`${how} engine\n`)
+    expect((await vouchsafe(['issuer'], { cwd })).stderr).toContain(`${how} issuer\n`)
+    const doctor = await vouchsafe(['doctor', 'engine', '--json'], { cwd })
+    expect(doctor.stdout).toContain(`${how} engine"`)
+    expect((await vouchsafe(['doctor', '--json'], { cwd })).stdout).toContain(`${how} issuer (or verifier, or engine)"`)
+  })
+
+  it('says where it looked for its key', async () => {
+    const { directory } = await made()
+    rmSync(join(directory, 'conf/engine.key'))
+    const { stderr } = await vouchsafe(['engine'], { cwd: directory })
+    expect(stderr).toContain(
+      '  - identity.keyFile: there is no such file: conf/engine.key; bring it back from a backup',
+    )
+    expect(stderr).toContain(`paths are relative to the working directory (${directory})\n`)
+  })
+})
