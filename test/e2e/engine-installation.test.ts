@@ -1,6 +1,6 @@
 /** An installation that is not whole: said before an engine has opened or answered anything. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { buildCommand, COMMAND, temporaryDirectory } from '../support/command.ts'
@@ -27,4 +27,16 @@ describe.each(['sqlite-writer.cjs', 'local-chain-worker.cjs', 'quickjs.wasm'])('
     const { findings } = JSON.parse(stdout) as { findings: unknown[] }
     expect(findings).toContainEqual(expect.objectContaining({ subject: 'installation', text: message }))
   })
+})
+
+it('without component-worker.cjs the doctor says so once', () => {
+  const directory = temporaryDirectory()
+  cpSync(DIST, join(directory, 'dist'), { recursive: true })
+  const command = join(directory, 'dist', 'vouchsafe.cjs')
+  const cwd = join(directory, 'engine')
+  execFileSync(process.execPath, [command, 'init', 'engine', '--dir', cwd])
+  mkdirSync(join(cwd, 'data', 'chain'), { recursive: true })
+  rmSync(join(directory, 'dist', 'component-worker.cjs'))
+  const { stdout } = spawnSync(process.execPath, [command, 'doctor', 'engine'], { cwd, encoding: 'utf8' })
+  expect(stdout.match(/component-worker\.cjs/g)).toHaveLength(1)
 })

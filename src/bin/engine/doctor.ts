@@ -40,8 +40,10 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
   const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
   const tlsKey = tls && readKeyAndCertificates('tls', tls, files, now())
+  const installation = installationFindings()
+  const said = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
   return [
-    ...installationFindings(),
+    ...installation,
     ...('mistakes' in read
       ? read.mistakes.map(finding)
       : [ok('settings', 'every one is known and complete'), ...read.warnings.map(warning)]),
@@ -50,7 +52,8 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
     ...(await addressFindings({ baseUrl, port, host, title: TITLE })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
-    ...('mistakes' in read ? [] : await chainFindings(read.config)),
+    // A local chain is looked at by a program of this installation.
+    ...('mistakes' in read ? [] : (await chainFindings(read.config)).filter((finding) => !said(finding))),
   ]
 }
 
