@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Component } from '../component/runtime.ts'
 import { builtDirectory } from './places.ts'
@@ -26,7 +26,7 @@ interface Mistake {
 
 /** The component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or bundled. */
 export async function readComponent(file: string, directory = builtDirectory()): Promise<Component> {
-  const bytes = /\.wasm$/.test(file) ? readFileSync(file) : await bundleComponent(file, directory)
+  const bytes = /\.wasm$/.test(file) ? readFileSync(placeOf(file)) : await bundleComponent(file, directory)
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
 }
 
@@ -69,8 +69,7 @@ export function bundleTest(file: string): Promise<Uint8Array> {
 }
 
 async function bundle(file: string, options: Record<string, unknown>): Promise<Uint8Array> {
-  const path = resolve(file)
-  if (!existsSync(path)) throw new Error(`There is no ${file}.`)
+  const path = placeOf(file)
   const esbuild = findEsbuild()
   const built = esbuild.build({
     absWorkingDir: dirname(path),
@@ -86,6 +85,14 @@ async function bundle(file: string, options: Record<string, unknown>): Promise<U
     throw new Error(mistakesOf(error, file))
   })
   return outputFiles[0]?.contents ?? new Uint8Array(0)
+}
+
+/** Throws, in words, when there is nothing. */
+function placeOf(file: string): string {
+  const path = resolve(file)
+  if (existsSync(path)) return path
+  const hint = isAbsolute(file) ? '' : `: ${file} is relative to the working directory`
+  throw new Error(`There is no ${path}${hint}.`)
 }
 
 /** Where each is and what it is; esbuild's own advice is for its command line. */

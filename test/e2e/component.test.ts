@@ -106,6 +106,23 @@ describe('vouchsafe component', () => {
     expect((await vouchsafe(['component', 'test', 'counter.test.ts'], { cwd, env: { FAIL: '1' } })).status).toBe(1)
   })
 
+  it('says where it looked for what is not there', async () => {
+    const cwd = place()
+    const lost = join(cwd, 'lost.test.ts')
+    const paths = ["'lost.ts'", "'lost.wasm'", "new URL('lost.ts', import.meta.url)"]
+    const calls = paths.map((path, at) => `test('${at}', () => loadComponent(${path}))`)
+    writeFileSync(
+      lost,
+      `import { test } from 'node:test'\nimport { loadComponent } from 'vouchsafe/component-test'\n${calls.join('\n')}`,
+    )
+    const { stdout } = await vouchsafe(['component', 'test', 'lost.test.ts'], { cwd })
+    for (const name of ['lost.ts', 'lost.wasm'])
+      expect(stdout).toContain(`There is no ${join(cwd, name)}: ${name} is relative to the working directory.`)
+    expect(stdout).toContain(`There is no ${join(cwd, 'lost.ts')}.`)
+    const built = await vouchsafe(['component', 'build', 'none.ts'], { cwd })
+    expect(built.stderr).toBe(`There is no ${join(cwd, 'none.ts')}: none.ts is relative to the working directory.\n`)
+  })
+
   it('says its usage', async () => {
     expect((await vouchsafe(['component', 'build'])).stderr).toContain('vouchsafe component build FILE')
   })
