@@ -3,6 +3,7 @@
  * application does with one: prepare and upload, download, delete, ask how it stands. Shares are in nothing that is thrown here.
  */
 import type { Block, Engine } from '../../src/chain/chain.ts'
+import { evmAddress } from '../../src/offchain/address.ts'
 import type { EngineClient } from './engine-client.ts'
 import { SharingError } from './errors.ts'
 import { readSharing, type Sharing, sharingMethods } from './sharing-contract.ts'
@@ -51,7 +52,11 @@ export async function ownSharing({ client, transactor }: SecretSharing, id: bigi
   const sharing = await sharingStatus(client, id)
   if (sharing === undefined) throw new SharingError('unknown-sharing', `there is no sharing ${id} in this contract`)
   if (sharing.owner !== transactor.address) {
-    throw new SharingError('not-owner', `sharing ${id} belongs to somebody else: only its owner can do that`)
+    const [owner, asking] = [sharing.owner, transactor.address].map(evmAddress)
+    throw new SharingError(
+      'not-owner',
+      `sharing ${id} belongs to ${owner}, and ${asking} asks: only its owner can do that`,
+    )
   }
   if (sharing.deleting) throw new SharingError('being-deleted', `sharing ${id} is being deleted`)
   return sharing

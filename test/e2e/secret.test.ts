@@ -1,6 +1,10 @@
 /** `vouchsafe secret` as a person calls it, with three engines on a local chain. */
+import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSharing } from '../../sdk/client/sharing-contract.ts'
@@ -107,10 +111,39 @@ describe('vouchsafe secret', () => {
     const again = await secret('get', '--id', id, '--key', key, '--out', to)
     expect([again.status, again.stderr]).toEqual([1, `${to} is there already, and was left as it is.\n`])
     const somebody = await secret('get', '--id', id)
-    expect([somebody.status, somebody.stderr]).toEqual([
-      1,
-      'sharing 77 belongs to somebody else: only its owner can do that\n',
-    ])
+    expect(somebody.status).toBe(1)
+    expect(somebody.stderr).toMatch(
+      /^sharing 77 belongs to 0x[0-9a-f]{40}, and 0x[0-9a-f]{40} asks: only its owner can do that\. Without --key it is the key of this chain that asks: name the owner's by --key FILE\n$/,
+    )
+    const [other, none] = [join(directory, 'other'), join(directory, 'none')]
+    await vouchsafe(['secret', 'key', other])
+    const another = await secret('delete', '--id', id, '--key', other)
+    expect(another.stderr).toMatch(/ asks: only its owner can do that\n$/)
+    const missing = await secret('get', '--id', id, '--key', none)
+    expect(missing.stderr).toBe(`There is no file ${none}; a new key is made with: vouchsafe secret key FILE\n`)
+  }, 60_000)
+
+  it('asks for a key on a network, and for none to say how a secret stands', async () => {
+    const server = createServer((request, response) => {
+      void text(request).then(async (body) => {
+        const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: unknown[] }
+        const result = await world.rpc(method, params)
+        response.setHeader('content-type', 'application/json').end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      })
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const where = ['--rpc', `http://127.0.0.1:${port}`, '--contract', `0x${world.contract.slice(2)}`]
+    const id = await shared()
+    const stands = await vouchsafe(['secret', 'status', '--id', id, ...where])
+    expect([stands.stdout.slice(0, 8), stands.stderr]).toEqual(['Sharing ', ''])
+    for (const word of ['get', 'delete', 'put']) {
+      const { stderr } = await vouchsafe(['secret', word, '--id', id, ...where], { input: SECRET })
+      expect(stderr).toBe(
+        'On a network you act with a key of your own: give --key FILE; one is made with: vouchsafe secret key FILE\n',
+      )
+    }
+    server.close()
   }, 60_000)
 
   it('exits with 2 and the usage for a wrong command line', async () => {

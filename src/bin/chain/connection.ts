@@ -83,7 +83,11 @@ function warn(problem: string): void {
 /** That of the file; on a local chain one that is made for it, as anybody may do anything there. */
 function keyOf(file: string | undefined, directory: string | undefined): Uint8Array {
   if (file !== undefined) return readKey(file)
-  if (directory === undefined) throw new Error('On a network you act with a key of your own: give --key FILE.')
+  if (directory === undefined) {
+    throw new Error(
+      'On a network you act with a key of your own: give --key FILE; one is made with: vouchsafe secret key FILE',
+    )
+  }
   const own = join(directory, 'key')
   try {
     writeFileSync(own, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })

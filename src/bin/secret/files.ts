@@ -1,6 +1,7 @@
 /** Files of `vouchsafe secret`: keys, secrets, and stdin and stdout where there is no file. All that is written is for this user alone. */
 import { generateKeyPair } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { MAX_SECRET_BYTES } from '../../../sdk/client/shares.ts'
 import { readIdentity } from '../../engine/identity.ts'
@@ -19,6 +20,9 @@ export async function makeKey(file: string): Promise<{ readonly address: string 
 
 /** The private key, 32 bytes, of a file in PEM, or in hexadecimal as `vouchsafe chain` keeps it. Throws, in words, when it has none. */
 export function readKey(file: string): Uint8Array {
+  if (!existsSync(file)) {
+    throw new Error(`There is no file ${resolve(file)}; a new key is made with: vouchsafe secret key FILE`)
+  }
   const text = readText(file)
   const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(text.trim()) ?? []
   if (digits !== undefined) return Buffer.from(digits, 'hex')

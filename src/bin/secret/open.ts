@@ -1,6 +1,7 @@
 /** What a command on secrets needs of the outside world: a chain, engines, and who it acts as. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { engineClient } from '../../../sdk/client/engine-client.ts'
+import type { SecretSharing } from '../../../sdk/client/secret-sharing.ts'
 import { keySigner } from '../../../sdk/client/signers.ts'
 import { accountTransactor } from '../../../sdk/client/transactor.ts'
 import { connect } from '../chain/connection.ts'
@@ -19,10 +20,11 @@ export async function openCommand(options: Options): Promise<Command> {
   const { chain } = connection
   const { contract } = options
   const client = engineClient({ chain, contract, fetch: globalThis.fetch, now, random, wait })
-  const key = Uint8Array.from(options.key === undefined ? connection.key() : readKey(options.key))
-  const signer = keySigner(key, chain.addresses)
-  const sharing = { client, signer, transactor: accountTransactor(chain, key, { now, wait }) }
-  return { options, sharing, id: () => options.id ?? missingId() }
+  const sharing = (): SecretSharing => {
+    const key = Uint8Array.from(options.key === undefined ? connection.key() : readKey(options.key))
+    return { client, signer: keySigner(key, chain.addresses), transactor: accountTransactor(chain, key, { now, wait }) }
+  }
+  return { options, client, sharing, id: () => options.id ?? missingId() }
 }
 
 function missingId(): never {

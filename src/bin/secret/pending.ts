@@ -17,10 +17,9 @@ export interface Pending {
 const DEFAULT_THRESHOLD = 2
 
 /** That of `--resume`, or a new one, which is kept there where it is given. Throws, in words, when the file is none. */
-export async function openUpload({ options, sharing }: Command): Promise<Pending> {
+export async function openUpload({ options, client }: Command): Promise<Pending> {
   const { resume, file, threshold = DEFAULT_THRESHOLD, id, scheme } = options
   if (resume !== undefined && existsSync(resume)) return pending(readUpload(resume), resume)
-  const { client } = sharing
   const { engines } = await client.engines()
   const secret = await readSecret(file)
   const wanted = {
@@ -29,7 +28,7 @@ export async function openUpload({ options, sharing }: Command): Promise<Pending
     scheme,
     ...(id === undefined ? {} : { id }),
   }
-  const upload = await prepareUpload(sharing, wanted)
+  const upload = await prepareUpload({ client }, wanted)
   if (resume !== undefined) writePrivate(resume, Buffer.from(JSON.stringify(upload)))
   return pending(upload, resume)
 }

@@ -48,7 +48,16 @@ async function run(args: string[]): Promise<Said> {
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined || rest.length > 0)
     throw new UsageError(`there is no command secret ${[word, ...rest].join(' ')}`)
-  return command(await open(options))
+  return command(await open(options)).catch((error: unknown) => {
+    throw options.key === undefined ? withKeyHint(error) : error
+  })
+}
+
+/** On a local chain it may have been another key than the one that was meant. */
+function withKeyHint(error: unknown): unknown {
+  if (!(error instanceof SharingError && error.code === 'not-owner')) return error
+  const hint = "Without --key it is the key of this chain that asks: name the owner's by --key FILE"
+  return new SharingError(error.code, `${error.message}. ${hint}`)
 }
 
 async function open(options: Options): Promise<Command> {
@@ -65,7 +74,8 @@ async function key([file, ...more]: readonly string[]): Promise<Said> {
 }
 
 async function put(command: Command): Promise<Said> {
-  const { sharing } = command
+  // Before the secret is asked for.
+  const sharing = command.sharing()
   const pending = await openUpload(command)
   const outcome = await upload(sharing, pending.upload)
   if (outcome.complete) pending.done()
@@ -93,7 +103,7 @@ function uploadJson({ id, complete, engines }: UploadOutcome) {
 
 async function get({ sharing, options, id }: Command): Promise<Said> {
   const { scheme, all: askAll } = options
-  const downloaded = await downloadSecret(sharing, { id: id(), scheme, askAll })
+  const downloaded = await downloadSecret(sharing(), { id: id(), scheme, askAll })
   const text = downloaded.errors.map(({ message }) => `${plain(message)}\n`).join('')
   const said = { engine_errors: downloaded.errors.map(engineJson) }
   if (options.out === undefined) {
@@ -105,15 +115,15 @@ async function get({ sharing, options, id }: Command): Promise<Said> {
 }
 
 async function forget({ sharing, id }: Command): Promise<Said> {
-  const { gone } = await deleteSecret(sharing, id())
+  const { gone } = await deleteSecret(sharing(), id())
   const text = gone
     ? 'Deleted: every engine has forgotten its share.\n'
     : 'Asked: some engines have not forgotten it yet, and will when they can.\n'
   return { text, json: { id: id().toString(), gone }, failed: !gone }
 }
 
-async function status({ sharing, id }: Command): Promise<Said> {
-  const state = await sharingStatus(sharing.client, id())
+async function status({ client, id }: Command): Promise<Said> {
+  const state = await sharingStatus(client, id())
   if (state === undefined) throw new SharingError('unknown-sharing', `there is no sharing ${id()} in this contract`)
   return { text: statusText(id(), state), json: statusJson(id(), state) }
 }

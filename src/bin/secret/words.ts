@@ -1,5 +1,6 @@
 /** The words after `vouchsafe secret`, and what a command is made of. */
 import { parseArgs } from 'node:util'
+import type { EngineClient } from '../../../sdk/client/engine-client.ts'
 import { parseSharingId, type SecretSharing } from '../../../sdk/client/secret-sharing.ts'
 import type { Scheme } from '../../../sdk/client/shares.ts'
 import { orUndefined } from '../../codec/malformed.ts'
@@ -22,7 +23,9 @@ export interface Options {
 
 export interface Command {
   readonly options: Options
-  readonly sharing: SecretSharing
+  readonly client: EngineClient
+  /** As whom it acts. Throws, in words, when there is no key. */
+  readonly sharing: () => SecretSharing
   /** Of the sharing that it is about. Throws a {@link UsageError} when it was not given. */
   readonly id: () => bigint
 }
