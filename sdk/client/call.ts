@@ -4,7 +4,7 @@ import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import type { Recipient } from '../../src/offchain/authentication/signed-request.ts'
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
 import { readBounded } from './bounded.ts'
-import { EngineError } from './errors.ts'
+import { EngineError, systemCode } from './errors.ts'
 import { type ResponseKeys, whoSigned } from './response-keys.ts'
 import type { Moment, RequestSigner } from './signers.ts'
 
@@ -124,9 +124,6 @@ async function exchange(
   return { engine, status, headers, body, block: block === undefined ? undefined : Number(block) }
 }
 
-/** With the code of the system's error alone: its text may have more in it than we want to repeat. */
 function unreachable(engine: Engine, error: unknown): EngineError {
-  const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
-  const known = typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code)
-  return new EngineError(engine, 'unreachable', known ? { message: `it could not be reached (${code})` } : {})
+  return new EngineError(engine, 'unreachable', { message: `it could not be reached${systemCode(error)}` })
 }

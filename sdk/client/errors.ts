@@ -64,6 +64,12 @@ function nameOf({ address, endpoint }: Engine): string {
   return endpoint === '' ? name : `${name} at ${endpoint}`
 }
 
+/** Of what `fetch` rejects with, in brackets: its text may have more in it than we want to repeat. */
+export function systemCode(error: unknown): string {
+  const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
+  return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : ''
+}
+
 export type SharingErrorCode =
   | 'bad-request'
   | 'unknown-contract'

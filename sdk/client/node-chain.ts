@@ -4,6 +4,7 @@ import { chainIdOf, type EvmChain, evmChain } from '../../src/chain/evm/evm.ts'
 import { type JsonRpc, readResult, writeQuestion } from '../../src/chain/json-rpc.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { readBounded } from './bounded.ts'
+import { systemCode } from './errors.ts'
 
 export interface NodeChainOptions {
   readonly fetch: typeof fetch
@@ -30,9 +31,23 @@ function fetchJsonRpc(url: string, { fetch, deadlineMs = DEADLINE_MS }: NodeChai
     const signal = AbortSignal.timeout(deadlineMs)
     const headers = { 'content-type': 'application/json' }
     const body = writeQuestion(id, method, params)
-    const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' })
-    return resultOf(await readBounded(response, MAX_ANSWER_BYTES, signal), id)
+    const exchange = async (): Promise<Uint8Array | undefined> => {
+      const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' })
+      return readBounded(response, MAX_ANSWER_BYTES, signal)
+    }
+    const answer = await exchange().catch((error: unknown) => {
+      const why = signal.aborted
+        ? `did not answer within ${deadlineMs / 1000} s`
+        : `could not be reached${systemCode(error)}`
+      throw new ChainError(`${nameOf(url)} ${why}`)
+    })
+    return resultOf(answer, id)
   }
+}
+
+/** Without its path, which may be a secret. */
+function nameOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : 'its node'
 }
 
 function resultOf(bytes: Uint8Array | undefined, id: number): Json {
