@@ -127,3 +127,7 @@ async function exchange(
 function unreachable(engine: Engine, error: unknown): EngineError {
   return new EngineError(engine, 'unreachable', { message: `it could not be reached${systemCode(error)}` })
 }
+
+export function componentRefused({ engine, status }: EngineAnswer): EngineError {
+  return new EngineError(engine, 'component-refused', { status, message: `its component refused (${status})` })
+}

@@ -1,19 +1,25 @@
 /** The client with three engines over HTTP, on a local chain, of which some misbehave. */
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ChainError } from '../../src/chain/chain.ts'
 import { filesBelow } from '../../test/support/command.ts'
 import type { Misbehaviour } from '../../test/support/misbehaviour.ts'
 import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../../test/support/sharing-engines.ts'
 import { downloadSecret } from './download.ts'
 import { type EngineClient, engineClient } from './engine-client.ts'
 import { type EngineError, SharingError } from './errors.ts'
+import { nodeChain } from './node-chain.ts'
 import { deleteSecret, parseSharingId, type SecretSharing, sharingStatus } from './secret-sharing.ts'
 import { keySigner } from './signers.ts'
+import { signingEngines } from './signing-engines.ts'
 import { accountTransactor } from './transactor.ts'
 import { prepareUpload, type Upload, upload } from './upload.ts'
 
@@ -237,6 +243,94 @@ describe('an engine', () => {
     expect(await client.call(engine, request)).toMatchObject({ signed: true })
     behave(world.engines[0], 'unsigned')
     expect(await client.call(engine, request)).toMatchObject({ signed: false })
+  })
+})
+
+describe('a request to all engines', () => {
+  const asked = { method: 'GET', path: '/shares/1' }
+  const refusedBy = async (behaviour: Misbehaviour) => {
+    const [engine] = world.engines
+    behave(engine, behaviour)
+    const { errors } = await clientWith({ patienceMs: 400 }).callAll({ ...asked, signer: owner.signer })
+    const said = errors.find((error) => error.engine.address === engine?.address)
+    return { said, authorizations: engine?.requests.map(({ authorization }) => authorization) ?? [] }
+  }
+
+  it('is made again, signed anew, where an engine says that it is not ready', async () => {
+    const { said, authorizations } = await refusedBy('overloaded-once')
+    // This is what the component says, when it is asked.
+    expect(said).toMatchObject({ code: 'component-refused', status: 404 })
+    expect(new Set(authorizations).size).toBe(2)
+  })
+
+  it('is made again for so long alone as was said', async () => {
+    const { said, authorizations } = await refusedBy('unknown-contract')
+    expect(said).toMatchObject({ code: 'engine-refused', problem: 'unknown-contract' })
+    expect(authorizations.length).toBeGreaterThan(2)
+  })
+
+  it.each<[Misbehaviour, string]>([
+    ['over-quota', 'engine-refused'],
+    ['trap', 'engine-refused'],
+    ['breaks-off', 'unreachable'],
+  ])('is made once where it may have been done, or waiting is of no use: %s', async (behaviour, code) => {
+    const { said, authorizations } = await refusedBy(behaviour)
+    expect([said?.code, authorizations.length]).toEqual([code, 1])
+  })
+})
+
+describe('an engine that signs', () => {
+  it('is heard when its component refuses', async () => {
+    const [engine] = await signingEngines({ client, signer: owner.signer })
+    expect(await engine?.post('/keys/1/commitments', '{}')).toEqual({ status: 404, body: '{ "error": "Invalid URL" }' })
+  })
+})
+
+describe('what cannot be reached', () => {
+  /** Where nobody listens any more. */
+  const closed = async (): Promise<number> => {
+    const server = createServer()
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
+
+  it('is an engine that is named, with the code of the system', async () => {
+    const endpoint = `http://localhost:${await closed()}`
+    const engines = [{ address: `00${'ab'.repeat(20)}`, endpoint }]
+    const { errors } = await clientWith({ extract: () => Promise.resolve(engines) }).callAll({
+      method: 'GET',
+      path: '/',
+    })
+    expect(errors.map(({ message }) => message)).toEqual([
+      `engine 0x${'ab'.repeat(20)} at ${endpoint}: it could not be reached (ECONNREFUSED)`,
+    ])
+  })
+
+  it.each(['http://127.0.0.1', 'http://localhost'])(
+    'is a node of a chain, whose path is not told: %s',
+    async (host) => {
+      const url = `${host}:${await closed()}`
+      await expect(nodeChain(`${url}/v3/secret-path?key=secret`, { fetch })).rejects.toThrow(
+        new ChainError(`the chain cannot be asked: ${url} could not be reached (ECONNREFUSED)`),
+      )
+    },
+  )
+
+  it('is a node that has no whole URL', async () => {
+    const why = 'the chain cannot be asked: its node could not be reached (ERR_INVALID_URL)'
+    await expect(nodeChain('/of-the-page', { fetch })).rejects.toThrow(new ChainError(why))
+  })
+
+  it('is a node that is silent', async () => {
+    const silent = createServer()
+    await once(silent.listen(0, '127.0.0.1'), 'listening')
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const why = `the chain cannot be asked: ${url} did not answer within 0.05 s`
+    await expect(nodeChain(url, { fetch, deadlineMs: 50 })).rejects.toThrow(new ChainError(why))
+    silent.closeAllConnections()
+    silent.close()
   })
 })
 

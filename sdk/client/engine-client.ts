@@ -4,10 +4,18 @@
  */
 import type { Engine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { type CallContext, type CallLimits, callEngine, type EngineAnswer, type EngineRequest } from './call.ts'
+import {
+  type CallContext,
+  type CallLimits,
+  callEngine,
+  componentRefused,
+  type EngineAnswer,
+  type EngineRequest,
+} from './call.ts'
 import { type ChainReader, type EngineList, type EngineListOptions, engineList } from './engines.ts'
 import { EngineError } from './errors.ts'
 import { type FanOut, fanOut } from './fan-out.ts'
+import { askWhenReady } from './retries.ts'
 
 export interface EngineClientOptions extends Partial<CallLimits>, Pick<EngineListOptions, 'extract'> {
   readonly chain: ChainReader
@@ -19,6 +27,8 @@ export interface EngineClientOptions extends Partial<CallLimits>, Pick<EngineLis
   readonly wait: (ms: number) => Promise<void>
   /** For how long the list of engines is believed; a minute unless given. */
   readonly engineListMs?: number
+  /** For how long `callAll` asks an engine again that says that it is not ready; ten seconds unless given. */
+  readonly patienceMs?: number
 }
 
 export interface EngineClient {
@@ -32,7 +42,7 @@ export interface EngineClient {
   call(engine: Engine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
   /**
    * The same request to many engines at once, signed for each: until `enough` of them answered below 300, all unless given.
-   * The others are then let go. Never rejects for what engines do.
+   * The others are then let go. Asks again who says that it is not ready, and so did nothing. Never rejects for what engines do.
    */
   callAll(
     request: EngineRequest,
@@ -43,10 +53,12 @@ export interface EngineClient {
 const DEADLINE_MS = 10_000
 const MAX_BYTES = 1_048_576 + 65_536
 const ENGINE_LIST_MS = 60_000
+const PATIENCE_MS = 10_000
 
 export function engineClient(options: EngineClientOptions): EngineClient {
   const { chain, contract, fetch, now, random, wait, extract } = options
   const { deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, requireSignature = false } = options
+  const { patienceMs = PATIENCE_MS } = options
   const list = engineList({ chain, contract, now, ttlMs: options.engineListMs ?? ENGINE_LIST_MS, extract })
   const limits = { deadlineMs, maxBytes, requireSignature }
   const context: CallContext = { fetch, now, random, keys: new Map(), limits, contract, chain }
@@ -61,7 +73,7 @@ export function engineClient(options: EngineClientOptions): EngineClient {
   const callAll: EngineClient['callAll'] = async (request, choice = {}) => {
     const among = choice.among ?? (await list.list()).engines
     const one = async (engine: Engine, signal: AbortSignal): Promise<EngineAnswer> => {
-      const answer = await call(engine, request, signal)
+      const answer = await askWhenReady({ call, now, wait }, engine, request, { patienceMs, signal })
       if (answer.status >= 300) throw componentRefused(answer)
       return answer
     }
@@ -84,10 +96,6 @@ function unlessRefused(answer: EngineAnswer): EngineAnswer {
   const { engine, status } = answer
   const problem = PROBLEMS.has(said) ? said : 'unknown'
   throw new EngineError(engine, 'engine-refused', { status, problem, message: `it refused: ${problem} (${status})` })
-}
-
-export function componentRefused({ engine, status }: EngineAnswer): EngineError {
-  return new EngineError(engine, 'component-refused', { status, message: `its component refused (${status})` })
 }
 
 /** Whether another list of engines may help: it serves the contract no more, or somebody else answers at its URL. */

@@ -1,13 +1,23 @@
 /** Asking an engine again: when it may only be behind the chain, or busy, or out of reach for a moment. */
 import type { Engine } from '../../src/chain/chain.ts'
-import type { EngineAnswer, EngineRequest } from './call.ts'
-import { componentRefused, type EngineClient } from './engine-client.ts'
+import { componentRefused, type EngineAnswer, type EngineRequest } from './call.ts'
 import { EngineError } from './errors.ts'
 
-export interface Persistence {
+/** As much of a client as asks an engine, and waits. */
+interface Asking {
+  call(engine: Engine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
+  readonly now: () => Date
+  readonly wait: (ms: number) => Promise<void>
+}
+
+interface Patience {
+  readonly patienceMs: number
+  readonly signal?: AbortSignal
+}
+
+export interface Persistence extends Patience {
   /** What was done on the chain is in this block: an engine that answers by an older one does not know of it yet. */
   readonly block: number
-  readonly patienceMs: number
 }
 
 /** An engine that cannot be reached is asked so often. */
@@ -17,33 +27,64 @@ const LONGEST_DELAY_MS = 2000
 
 /** The answer of a component, below 300; each attempt is signed anew. Rejects with the last {@link EngineError}. */
 export async function askUntil(
-  client: EngineClient,
+  client: Asking,
   engine: Engine,
   request: EngineRequest,
-  { block, patienceMs, signal }: Persistence & { readonly signal?: AbortSignal },
+  persistence: Persistence,
 ): Promise<EngineAnswer> {
-  const end = client.now().getTime() + patienceMs
-  for (let attempt = 1; ; attempt++) {
-    const tried = await attemptOf(client, engine, request, signal)
-    const failed = tried instanceof EngineError
-    if (!failed && tried.status < 300) return tried
-    const isBehind = !failed && (tried.block === undefined || tried.block < block)
-    const error = failed ? tried : componentRefused(tried)
-    const mayHelp = isBehind || (isPassing(error) && (isWaitedFor(error) || attempt < ATTEMPTS))
-    if (!mayHelp || client.now().getTime() >= end) throw error
-    await client.wait(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)))
+  const answer = await lastAnswer(client, engine, request, persistence)
+  if (answer.status >= 300) throw componentRefused(answer)
+  return answer
+}
+
+/** The same, also where the component refuses to the last. */
+export function lastAnswer(
+  client: Asking,
+  engine: Engine,
+  request: EngineRequest,
+  { block, ...patience }: Persistence,
+): Promise<EngineAnswer> {
+  const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
+  return repeated(client, attempt, patience, (tried, attempts) => {
+    if (tried instanceof EngineError) return isWaitedFor(tried) || (isPassing(tried) && attempts < ATTEMPTS)
+    if (tried.status < 300) return false
+    const isBehind = tried.block === undefined || tried.block < block
+    return isBehind || (tried.status >= 500 && attempts < ATTEMPTS)
+  })
+}
+
+/** For any request: it is made again only where the engine itself says that it did nothing. */
+export function askWhenReady(
+  client: Asking,
+  engine: Engine,
+  request: EngineRequest,
+  patience: Patience,
+): Promise<EngineAnswer> {
+  const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
+  return repeated(client, attempt, patience, (tried) => tried instanceof EngineError && isWaitedFor(tried))
+}
+
+async function repeated(
+  { now, wait }: Asking,
+  attempt: () => Promise<EngineAnswer>,
+  { patienceMs, signal }: Patience,
+  mayHelp: (tried: EngineAnswer | EngineError, attempts: number) => boolean,
+): Promise<EngineAnswer> {
+  const end = now().getTime() + patienceMs
+  for (let attempts = 1; ; attempts++) {
+    const tried = await orError(attempt())
+    if (!mayHelp(tried, attempts) || now().getTime() >= end) {
+      if (tried instanceof EngineError) throw tried
+      return tried
+    }
+    await wait(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1)))
     signal?.throwIfAborted()
   }
 }
 
-async function attemptOf(
-  client: EngineClient,
-  engine: Engine,
-  request: EngineRequest,
-  signal: AbortSignal | undefined,
-): Promise<EngineAnswer | EngineError> {
+async function orError(answer: Promise<EngineAnswer>): Promise<EngineAnswer | EngineError> {
   try {
-    return await client.call(engine, request, signal)
+    return await answer
   } catch (error) {
     if (error instanceof EngineError) return error
     throw error
@@ -54,8 +95,7 @@ async function attemptOf(
 function isPassing({ code, status = 0, problem }: EngineError): boolean {
   if (code === 'unreachable' || code === 'deadline') return true
   // A contract of a moment ago may not have been noticed.
-  if (code === 'engine-refused') return status === 429 || status >= 500 || problem === 'unknown-contract'
-  return code === 'component-refused' && status >= 500
+  return code === 'engine-refused' && (status === 429 || status >= 500 || problem === 'unknown-contract')
 }
 
 /** The engine is there, and says that it is not ready. A quota may last until the next day. */

@@ -1,7 +1,7 @@
 /** The engines of a key management contract, as whoever signs with them asks them. */
 import type { EngineClient } from './engine-client.ts'
 import type { SigningEngine } from './key-management.ts'
-import { askUntil } from './retries.ts'
+import { lastAnswer } from './retries.ts'
 import { PATIENCE_MS } from './secret-sharing.ts'
 import type { RequestSigner } from './signers.ts'
 
@@ -26,7 +26,7 @@ export async function signingEngines({
     post: async (path, text) => {
       const headers = { 'content-type': 'application/json' }
       const request = { method: 'POST', path, headers, body: new TextEncoder().encode(text), signer }
-      const { status, body } = await askUntil(client, engine, request, { block, patienceMs })
+      const { status, body } = await lastAnswer(client, engine, request, { block, patienceMs })
       return { status, body: new TextDecoder().decode(body) }
     },
   }))
