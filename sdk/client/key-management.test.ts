@@ -35,3 +35,17 @@ describe('an engine that means harm', () => {
     expect(error.message).not.toMatch(/[^ -~]/)
   })
 })
+
+describe('an engine that refuses', () => {
+  it.each([
+    [403, '{"error":"not before noon"}', 'its component refused (403): not before noon'],
+    [503, '{"title":"Busy","detail":"too many"}', 'its component refused (503): too many'],
+    [400, 'no JSON\n', 'its component refused (400): no JSON?'],
+    [500, '', 'its component refused (500)'],
+    [403, `{"error":"${'x'.repeat(1000)}"}`, `its component refused (403): ${'x'.repeat(200)}`],
+  ])('is quoted: %i %s', async (status, body, why) => {
+    const { faults, message } = await refused(engine(0, body, status), engine(1, body, status))
+    expect(faults[0]).toEqual({ engine: 'engine 1', why })
+    expect(message).toContain(`engine 1: ${why}`)
+  })
+})

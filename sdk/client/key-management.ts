@@ -7,6 +7,11 @@ import type { FrostPublic, NonceCommitments } from '@noble/curves/abstract/frost
 import { ed25519, ed25519_FROST as frost } from '@noble/curves/ed25519.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { readRound1 } from '../../components/key-management/packages.ts'
+import { memberOf, parseJson } from '../../src/codec/json.ts'
+import { orUndefined } from '../../src/codec/malformed.ts'
+
+/** Characters of what a component says of a refusal. */
+const MAX_SAID = 200
 
 /** One engine: its place in the contract's list, and how to send it a request that its component takes for the caller's. */
 export interface SigningEngine {
@@ -172,11 +177,19 @@ async function ask(
   try {
     const answer = await engine.post(path, body)
     if (answer.status === 200) return objectOf(JSON.parse(answer.body))
-    faults.set(engine, `it answered ${answer.status} ${answer.body.slice(0, 200)}`)
+    const said = refusalOf(answer.body).slice(0, MAX_SAID)
+    faults.set(engine, `its component refused (${answer.status})${said === '' ? '' : `: ${said}`}`)
   } catch (error) {
     faults.set(engine, `it could not be asked: ${error instanceof Error ? error.message : 'no answer'}`)
   }
   return undefined
+}
+
+/** What a component says of its refusal: in `error`, in the `detail` of a problem document, or without either. */
+function refusalOf(body: string): string {
+  const answer = orUndefined(() => parseJson(body))
+  const said = [memberOf(answer, 'error'), memberOf(answer, 'detail')].find((member) => typeof member === 'string')
+  return said ?? body
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
