@@ -1,5 +1,6 @@
 /** The documents are held to what they say: links lead somewhere, and the README's commands do what it promises. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -178,6 +179,20 @@ describe('a component of your own, in ten minutes', () => {
     }
     await expect.poll(() => answer('a'.repeat(50)), { timeout: 10_000 }).toMatchObject({ visits: 0 })
     expect(await answer('ada')).toEqual({ name: 'ada', visits: 2 })
+
+    // The client's example asks the same engine.
+    const [, client = ''] = readFileSync(join(ROOT, 'docs/engine.md'), 'utf8').split('\n## The client\n')
+    const [, serve = ''] = /`vouchsafe (chain serve [^`]+)`/.exec(client) ?? []
+    const [, example = ''] = /```ts\n([\s\S]*?)```/.exec(client) ?? []
+    const node = spawn('node', ['dist/vouchsafe.cjs', ...serve.split(' '), '--port', '0'], { cwd: place })
+    children.push(node)
+    const [where] = (await once(node.stdout, 'data')) as [Buffer]
+    const url = /http:\S+/.exec(where.toString())?.[0] ?? ''
+    mkdirSync(join(place, 'node_modules'))
+    symlinkSync(ROOT, join(place, 'node_modules/vouchsafe'))
+    const script = example.replace("'0x…'", `'${contract}'`).replace('http://127.0.0.1:8545', url)
+    writeFileSync(join(place, 'try/client.mjs'), script)
+    expect(await shell('node try/client.mjs', place)).toBe(`http://localhost:${port} 201 {"name":"ada","visits":3}\n`)
   }, 90_000)
 })
 
