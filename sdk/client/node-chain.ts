@@ -1,7 +1,7 @@
 /** The chain of an application: over the JSON-RPC of a node, by `fetch`, in Node and in browsers. */
 import { ChainError } from '../../src/chain/chain.ts'
 import { chainIdOf, type EvmChain, evmChain } from '../../src/chain/evm/evm.ts'
-import { type JsonRpc, readResult, writeQuestion } from '../../src/chain/json-rpc.ts'
+import { AnswerTooLargeError, type JsonRpc, readResult, writeQuestion } from '../../src/chain/json-rpc.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { readBounded } from './bounded.ts'
 import { systemCode } from './errors.ts'
@@ -51,7 +51,7 @@ function nameOf(url: string): string {
 }
 
 function resultOf(bytes: Uint8Array | undefined, id: number): Json {
-  if (bytes === undefined) throw new ChainError('the answer of its node is too large')
+  if (bytes === undefined) throw new AnswerTooLargeError('the answer of its node is too large')
   const result = readResult(new TextDecoder().decode(bytes), id)
   if (result === undefined) throw new ChainError('its node answers with no JSON-RPC')
   return result
