@@ -2,40 +2,73 @@
 import { isObject, type Json, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { quantity } from '../evm/values.ts'
+import { JsonRpcError } from '../json-rpc.ts'
 import type { Log } from './execute.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import { addressText, byHash, entryAt, entryOrNone, hashText } from './params.ts'
 
-/** Throws a MalformedError when the filter is none. */
+/** In one answer; nodes give as many. One block may have more: then its receipt has them all. */
+const MAX_LOGS = 10_000
+/** Characters, of all of them together: more than one block can have. */
+const MAX_DATA = 8 * 1024 * 1024
+const MAX_TOPICS = 4
+const MAX_ALTERNATIVES = 1000
+const LIMIT_EXCEEDED = -32005
+
+/** Throws a MalformedError when the filter is none, and a JsonRpcError when there are more than are given at once. */
 export function logsOf(ledger: Ledger, filter: unknown): unknown[] {
   if (!isObject(filter)) return malformed('the filter is no object')
   const fits = fitting(filter)
-  return entriesOf(ledger, filter).flatMap((entry) =>
-    (entry.done?.result.logs ?? []).flatMap((log, index) => (fits(log) ? [logObject(entry, log, index)] : [])),
-  )
+  const found: unknown[] = []
+  let size = 0
+  for (const entry of entriesOf(ledger, filter)) {
+    for (const [index, log] of (entry.done?.result.logs ?? []).entries()) {
+      if (!fits(log)) continue
+      size += log.data.length
+      if (found.length === MAX_LOGS || size > MAX_DATA) return refuseSoMany()
+      found.push(logObject(entry, log, index))
+    }
+  }
+  return found
+}
+
+function refuseSoMany(): never {
+  const most = `${MAX_LOGS} logs, or ${MAX_DATA / 2} bytes of data`
+  throw new JsonRpcError(LIMIT_EXCEEDED, `the answer is larger than ${most}: ask for fewer blocks, addresses or topics`)
 }
 
 function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly Entry[] {
-  const hash = own(filter, 'blockHash')
+  const [hash, first, last] = ['blockHash', 'fromBlock', 'toBlock'].map((name) => own(filter, name) ?? undefined)
   if (hash !== undefined) {
-    const entry = byHash(ledger, hash)
-    return entry === undefined ? [] : [entry]
+    if (first !== undefined || last !== undefined) return malformed('blockHash goes with neither fromBlock nor toBlock')
+    return [byHash(ledger, hash) ?? malformed('there is no block with this hash')]
   }
-  const from = entryOrNone(ledger, own(filter, 'fromBlock'))
-  if (from === undefined) return []
+  const from = entryOrNone(ledger, first)
   // What is not there yet is no mistake: whoever asks may know of blocks that this process has not seen.
-  const to = entryOrNone(ledger, own(filter, 'toBlock')) ?? entryAt(ledger, 'latest')
+  const to = entryOrNone(ledger, last) ?? entryAt(ledger, 'latest')
+  if (from === undefined) return []
+  if (from.block.number > to.block.number) return malformed('fromBlock is after toBlock')
   return ledger.entries.slice(from.block.number, to.block.number + 1)
 }
 
+/** As geth does: an empty list is any, and a topic that is asked for has to be there, also where it may be any. */
 function fitting(filter: Record<string, Json>): (log: Log) => boolean {
-  const address = own(filter, 'address') ?? undefined
-  const addresses = address === undefined ? undefined : new Set(listOf(address).map(addressText))
+  const addresses = oneOf(own(filter, 'address') ?? [], addressText)
   const topics = listOf(own(filter, 'topics') ?? []).map((topic) =>
-    topic === null ? undefined : new Set(listOf(topic).map(hashText)),
+    oneOf(listOf(topic).includes(null) ? [] : topic, hashText),
   )
+  if (topics.length > MAX_TOPICS) return malformed(`a log has no more than ${MAX_TOPICS} topics`)
   return (log) =>
-    addresses?.has(log.address) !== false && topics.every((wanted, at) => wanted?.has(log.topics[at] ?? '') !== false)
+    addresses?.has(log.address) !== false &&
+    topics.length <= log.topics.length &&
+    topics.every((wanted, at) => wanted?.has(log.topics[at] ?? '') !== false)
+}
+
+/** Undefined: any. */
+function oneOf(value: Json, read: (one: Json) => string): ReadonlySet<string> | undefined {
+  const values = listOf(value)
+  if (values.length > MAX_ALTERNATIVES) return malformed(`ask for no more than ${MAX_ALTERNATIVES} at one place`)
+  return values.length === 0 ? undefined : new Set(values.map(read))
 }
 
 function listOf(value: Json): readonly Json[] {
