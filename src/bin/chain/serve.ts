@@ -1,21 +1,30 @@
 /** `vouchsafe chain serve`: a chain as JSON-RPC over HTTP on this machine, for wallets, Hardhat, Foundry and the like. */
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
+import { isLoopback } from '../../protocol/private-host.ts'
 
+const MAX_CONNECTIONS = 1000
+const REQUEST_TIMEOUT_MS = 30_000
+/** A connection on which nothing moves, also when it is the client that does not read. */
+const IDLE_TIMEOUT_MS = 70_000
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 const MAX_BATCH = 1000
+/** Of a whole batch; as much as an engine reads of a node. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+const MAX_HELD_BYTES = 256 * 1024 * 1024
+/** What changes the chain has a short answer, and that is always given: it was done. */
+const SHORT_ANSWER = 1024
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const INTERNAL_ERROR = -32603
+const TOO_LARGE = -32003
 
 /** Resolves once it listens, on loopback; then it answers until the process ends. */
 export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
-  const server = createServer((request, response) => {
-    answerHttp(rpc, request, response).catch(() => response.destroy())
-  })
+  const server = chainServer(rpc)
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   process.stdout.write(`The chain answers at http://127.0.0.1:${(server.address() as AddressInfo).port}\n`)
@@ -27,52 +36,163 @@ export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
   }
 }
 
-async function answerHttp(rpc: JsonRpc, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.method !== 'POST') {
-    response.writeHead(405, { allow: 'POST' }).end()
-    return
+/** Does not listen yet. */
+export function chainServer(rpc: JsonRpc): Server {
+  const held: Held = { bytes: 0 }
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    answerHttp(rpc, roomIn(held, response), request, response).catch(() => response.destroy())
+  })
+  return Object.assign(server, { maxConnections: MAX_CONNECTIONS, timeout: IDLE_TIMEOUT_MS })
+}
+
+/** Bodies of all requests, and answers that are not read yet. */
+interface Held {
+  bytes: number
+}
+
+/** What a request may add to what is held. */
+interface Room {
+  readonly left: () => number
+  /** Until the request is over. */
+  readonly take: (bytes: number) => void
+}
+
+function roomIn(held: Held, response: ServerResponse): Room {
+  let taken = 0
+  let isOver = false
+  response.once('close', () => {
+    held.bytes -= taken
+    isOver = true
+  })
+  return {
+    left: () => (isOver ? 0 : MAX_HELD_BYTES - held.bytes),
+    take: (bytes) => {
+      if (isOver) return
+      taken += bytes
+      held.bytes += bytes
+    },
+  }
+}
+
+async function answerHttp(rpc: JsonRpc, room: Room, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const text = await readRequest(request, room, (status, why) => {
+    const headers = { connection: 'close', 'content-type': 'text/plain', ...(status === 405 ? { allow: 'POST' } : {}) }
+    response.writeHead(status, headers).end(`${why}\n`)
+  })
+  if (text === undefined) return
+  const answer = await answerText(rpc, room, text)
+  if (answer === undefined) response.writeHead(204).end()
+  else response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
+}
+
+type Refuse = (status: number, why: string) => void
+
+/** Undefined when it was refused. */
+async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse): Promise<string | undefined> {
+  const refusal = refusalOf(request)
+  if (refusal !== undefined) {
+    refuse(...refusal)
+    return undefined
   }
   const parts: Buffer[] = []
   let size = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > MAX_BODY_BYTES) {
-      response.writeHead(413, { connection: 'close' }).end()
-      return
+    if (size > MAX_BODY_BYTES || part.length > room.left()) {
+      if (size > MAX_BODY_BYTES) refuse(413, `The request is larger than ${MAX_BODY_BYTES} bytes: ask for less.`)
+      else refuse(503, 'Too much is asked at once: ask again.')
+      return undefined
     }
+    room.take(part.length)
     parts.push(part)
   }
-  const answer = JSON.stringify(await answerText(rpc, Buffer.concat(parts).toString('utf8')))
-  response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
+  return Buffer.concat(parts).toString('utf8')
 }
 
-async function answerText(rpc: JsonRpc, text: string): Promise<unknown> {
+/** Pages of other sites must not act here: neither under a name of theirs that leads to this machine, nor without asking first. */
+function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | undefined {
+  const { host = '', origin, 'content-type': type = '' } = headers
+  if (!isLoopback(urlOf(`http://${host}`)?.hostname ?? ''))
+    return [403, 'Ask at http://127.0.0.1 or http://localhost: other hosts are not answered.']
+  if (origin !== undefined && !mayAsk(urlOf(origin)))
+    return [403, 'Pages are answered from http://localhost alone, and extensions of the browser.']
+  if (method !== 'POST') return [405, 'Ask by POST.']
+  if (!/^application\/json *(;|$)/i.test(type)) return [415, 'Ask with the header content-type: application/json.']
+  return undefined
+}
+
+/** Undefined is the origin `null`, which any page can have. */
+function mayAsk(origin: URL | undefined): boolean {
+  if (origin === undefined) return false
+  return isLoopback(origin.hostname) || !['http:', 'https:'].includes(origin.protocol)
+}
+
+function urlOf(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+/** Undefined when nothing is to be answered. */
+async function answerText(rpc: JsonRpc, room: Room, text: string): Promise<string | undefined> {
   let asked: Json
   try {
     asked = parseJson(text)
   } catch {
     return failure(null, PARSE_ERROR, 'it is not JSON')
   }
-  if (!Array.isArray(asked)) return answerOne(rpc, asked)
+  const answerNext = answering(rpc, room)
+  if (!Array.isArray(asked)) return answerNext(asked)
   if (asked.length === 0 || asked.length > MAX_BATCH) return failure(null, INVALID_REQUEST, 'none, or too many at once')
-  const answers: unknown[] = []
-  for (const one of asked) answers.push(await answerOne(rpc, one))
-  return answers
+  const answers: string[] = []
+  for (const one of asked) {
+    const answer = await answerNext(one)
+    if (answer !== undefined) answers.push(answer)
+  }
+  return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
-async function answerOne(rpc: JsonRpc, asked: Json): Promise<unknown> {
-  const [id, method, params] = isObject(asked)
-    ? [own(asked, 'id') ?? null, own(asked, 'method'), own(asked, 'params') ?? []]
-    : [null, undefined, []]
-  if (typeof method !== 'string' || !Array.isArray(params)) return failure(id, INVALID_REQUEST, 'it is no request')
+/** Answers what came together, one by one. After an answer that is too large nothing is done any more. */
+function answering(rpc: JsonRpc, room: Room): (asked: Json) => Promise<string | undefined> {
+  let most = MAX_ANSWER_BYTES
+  const left = (): number => Math.min(most, room.left())
+  return async (asked) => {
+    const question = readQuestion(asked)
+    if (question === undefined) return failure(null, INVALID_REQUEST, 'it is no request')
+    const { id } = question
+    const answer = left() > 0 ? await answerOne(rpc, question) : undefined
+    if (id === undefined) return undefined
+    if (answer === undefined || answer.length > Math.max(left(), SHORT_ANSWER)) {
+      most = 0
+      return failure(id, TOO_LARGE, 'response too large: ask for less at once')
+    }
+    most -= answer.length
+    room.take(answer.length)
+    return answer
+  }
+}
+
+interface Question {
+  /** Undefined in a notification, which is not answered. */
+  readonly id: string | number | null | undefined
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+function readQuestion(asked: Json): Question | undefined {
+  if (!isObject(asked)) return undefined
+  const [id, method, params] = [own(asked, 'id'), own(asked, 'method'), own(asked, 'params') ?? []]
+  if (typeof method !== 'string' || !Array.isArray(params)) return undefined
+  return typeof id === 'boolean' || (typeof id === 'object' && id !== null) ? undefined : { id, method, params }
+}
+
+async function answerOne(rpc: JsonRpc, { id = null, method, params }: Question): Promise<string> {
   try {
-    return { jsonrpc: '2.0', id, result: await rpc(method, params) }
+    return JSON.stringify({ jsonrpc: '2.0', id, result: await rpc(method, params) })
   } catch (error) {
     if (error instanceof JsonRpcError) return failure(id, error.code, error.message, error.data)
     return failure(id, INTERNAL_ERROR, (error as Error).message)
   }
 }
 
-function failure(id: Json, code: number, message: string, data?: unknown): unknown {
-  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } }
+function failure(id: Question['id'], code: number, message: string, data?: unknown): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } })
 }

@@ -7,7 +7,7 @@ import type { Log } from './execute.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import { addressText, byHash, entryAt, entryOrNone, hashText } from './params.ts'
 
-/** In one answer; nodes give as many. One block may have more: then its receipt has them all. */
+/** In one answer; nodes give as many. One block may have more. */
 const MAX_LOGS = 10_000
 /** Characters, of all of them together: more than one block can have. */
 const MAX_DATA = 8 * 1024 * 1024
