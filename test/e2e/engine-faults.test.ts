@@ -143,19 +143,18 @@ describe('a caller that', () => {
       socket.write(`PUT /offchain/${faulty}/a HTTP/1.1\r\nHost: a\r\n${length}\r\n\r\n`)
       const part = Buffer.alloc(MIB)
       const chunk = how === 'chunked' ? Buffer.concat([Buffer.from('100000\r\n'), part, Buffer.from('\r\n')]) : part
-      let sent = 0
+      const end = Date.now() + 10_000
       let most = 0
-      for (; sent < 2000 && !socket.destroyed; sent++) {
+      while (Date.now() < end && !socket.destroyed) {
         if (!socket.write(chunk)) {
           const drained = new Promise((resolve) => socket.once('drain', resolve).once('close', resolve))
           await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, 3000))])
         }
         most = Math.max(most, memory() - before)
       }
-      socket.destroy()
       expect(answer).toContain('x-engine-error: body-too-large')
       // It is let go after a moment.
-      expect(sent).toBeLessThan(2000)
+      expect(socket.destroyed).toBe(true)
       // What was read and let go is collected when Node sees fit; gigabytes come in meanwhile.
       expect(most).toBeLessThan(160 * MIB)
     },
