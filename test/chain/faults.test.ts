@@ -139,10 +139,16 @@ describe('what a node answers', () => {
   })
 
   it('is refused even for one block: whoever was asked for may have changed', async () => {
-    const rpc: JsonRpc = (method) =>
-      method === 'eth_getLogs' ? Promise.reject(new JsonRpcError(-32005, 'too many logs')) : Promise.resolve('0x7')
+    let asked = 0
+    const rpc: JsonRpc = (method) => {
+      if (method !== 'eth_getLogs') return Promise.resolve('0x7')
+      asked += 1
+      return Promise.reject(new JsonRpcError(-32005, 'too many logs'))
+    }
     const chain = evmChain(rpc, { id: '7', confirmations: 0 })
-    expect(await chain.changed([CONTRACT], { ...BLOCK, number: 3 }, { ...BLOCK, number: 5 })).toEqual([CONTRACT])
+    expect(await chain.changed([CONTRACT], { ...BLOCK, number: 3 }, { ...BLOCK, number: 20_003 })).toEqual([CONTRACT])
+    // 1000 blocks, 500, 250, and so on to one.
+    expect(asked).toBe(11)
   })
 
   it('is more logs of one block than are read: whoever was asked for may have changed, and the others are seen', async () => {

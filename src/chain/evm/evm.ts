@@ -7,7 +7,7 @@
  */
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { type Block, type Chain, ChainError, ChainRefusal, type OffChainContract } from '../chain.ts'
-import type { JsonRpc } from '../json-rpc.ts'
+import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponent, readContracts, readEngines, selector } from './contract.ts'
 import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
@@ -98,7 +98,7 @@ function oncePerConnection(rpc: JsonRpc, id: string): Connection {
   return {
     rpc: (method, params) =>
       rpc(method, params).catch((error: unknown) => {
-        if ((error as Error).name !== 'JsonRpcError') checked = undefined
+        if (!(error instanceof JsonRpcError || error instanceof AnswerTooLargeError)) checked = undefined
         throw error
       }),
     check: () => {
@@ -153,8 +153,9 @@ async function contractOf(node: EvmNode, { address, block, note }: Asked): Promi
     )
   }
   try {
-    const [engines, component] = await Promise.all([ask('engines', readEngines), ask('component', readComponent)])
-    return engines === undefined ? undefined : { address, engines, component, state: new Uint8Array() }
+    const engines = await ask('engines', readEngines)
+    if (engines === undefined) return undefined
+    return { address, engines, component: await ask('component', readComponent), state: new Uint8Array() }
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     note(error.message)
@@ -180,6 +181,7 @@ async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Bl
     for (let from = blocks.from; from <= blocks.to; from += LOG_BLOCKS) {
       const to = Math.min(blocks.to, from + LOG_BLOCKS - 1)
       for (const address of await logsOf(node, some, { from, to })) found.add(address)
+      if (some.every((address) => found.has(address))) break
     }
   }
   return found
@@ -196,9 +198,8 @@ async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }
     if (!(error instanceof ChainRefusal)) throw error
     if (from === to) return addresses
     const middle = Math.floor((from + to) / 2)
-    return [
-      ...(await logsOf(node, addresses, { from, to: middle })),
-      ...(await logsOf(node, addresses, { from: middle + 1, to })),
-    ]
+    const first = await logsOf(node, addresses, { from, to: middle })
+    // There are no more than all of them.
+    return first === addresses ? addresses : [...first, ...(await logsOf(node, addresses, { from: middle + 1, to }))]
   }
 }
