@@ -71,7 +71,11 @@ export function observe({ registry }: Metrics, observed: () => Observed): void {
   gauge('outbox_oldest_seconds', 'Age of the oldest of them', ({ outbox }) => outbox.oldestSeconds)
   gauge('chain_block', 'The block that requests are answered at', ({ chain }) => chain.block)
   gauge('chain_unseen_seconds', 'Since the last successful look at the chain', ({ chain }) => chain.unseenSeconds)
-  gauge('contracts_unread', 'Contracts that the last look could not read', ({ chain }) => chain.unread)
+  gauge(
+    'contracts_unread',
+    'Contracts that the last look could not read, or did not reach',
+    ({ chain }) => chain.unread,
+  )
   gauge('dead_hooks', 'Contracts whose state change hook was given up', ({ deadHooks }) => deadHooks)
   gauge('timers', 'Timers that are scheduled', ({ timers }) => timers)
   gauge('buffered_bytes', 'Bodies of requests in memory', ({ bufferedBytes }) => bufferedBytes)

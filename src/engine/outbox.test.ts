@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import { ChainError, ChainRefusal } from '../chain/chain.ts'
@@ -24,6 +24,16 @@ const sending: Script = {
   },
 }
 const started = (options?: TestEngineOptions) => kept(serving(sending, options))
+const OTHER = `00${'d2'.repeat(20)}`
+/** Serves another contract too. */
+const withTwo = async () => {
+  const engine = await started()
+  const { sha256, bytes } = engine.runtime.add('another', sending)
+  engine.files.set(sha256, bytes)
+  engine.chain.set({ address: OTHER, component: { sha256, uri: '' } })
+  await engine.rounds()
+  return engine
+}
 const send = (engine: TestEngine, words: string) =>
   engine.engine.app.inject({ method: 'POST', url: `${engine.url}/${words}` })
 const payloads = ({ chain }: TestEngine) =>
@@ -53,15 +63,10 @@ describe('the outbox', () => {
   })
 
   it('takes contracts in turn, so that many of one, or such as are refused, do not keep another waiting', async () => {
-    const other = `00${'d2'.repeat(20)}`
-    const engine = await started()
-    const { sha256, bytes } = engine.runtime.add('another', sending)
-    engine.files.set(sha256, bytes)
-    engine.chain.set({ address: other, component: { sha256, uri: '' } })
-    await engine.rounds()
+    const engine = await withTwo()
     engine.chain.refuses = (payload) => (Buffer.from(payload).toString() === 'no' ? 'refused' : undefined)
     for (let calls = 0; calls < 6; calls += 1) await send(engine, 'a,no,a,a,a,a,a')
-    await engine.engine.app.inject({ method: 'POST', url: `/offchain/${other}/mine` })
+    await engine.engine.app.inject({ method: 'POST', url: `/offchain/${OTHER}/mine` })
     await engine.rounds()
     expect(payloads(engine).map(([, payload]) => payload)).toContain('mine')
   })
@@ -202,12 +207,7 @@ describe('the outbox', () => {
   })
 
   it('asks again by and by where the chain has no answer to one transaction, and others go on', async () => {
-    const other = `00${'d2'.repeat(20)}`
-    const engine = await started()
-    const { sha256, bytes } = engine.runtime.add('another', sending)
-    engine.files.set(sha256, bytes)
-    engine.chain.set({ address: other, component: { sha256, uri: '' } })
-    await engine.rounds()
+    const engine = await withTwo()
     let asked = 0
     let takesLong = true
     engine.chain.refuses = (payload) => {
@@ -216,7 +216,7 @@ describe('the outbox', () => {
       throw new ChainRefusal('it takes too long')
     }
     await send(engine, 'long,after')
-    await engine.engine.app.inject({ method: 'POST', url: `/offchain/${other}/mine` })
+    await engine.engine.app.inject({ method: 'POST', url: `/offchain/${OTHER}/mine` })
     await engine.rounds()
     expect(payloads(engine)).toEqual([[0, 'mine']])
     include(engine)
@@ -236,6 +236,22 @@ describe('the outbox', () => {
       [2, 'after'],
     ])
     expect(await engine.store.list('failed_transaction')).toEqual([])
+  })
+
+  it('lets go of what was asked for again and is gone', async () => {
+    const engine = await started()
+    engine.chain.refuses = () => {
+      throw new ChainRefusal('it takes too long')
+    }
+    await send(engine, 'long')
+    await engine.rounds()
+    const [row] = await engine.store.due('outbox', new Date(8.64e15), 1)
+    await engine.store.commit([{ delete: 'outbox', id: row?.id ?? '', version: row?.version ?? 0 }])
+    engine.clock.now = new Date(engine.clock.now.getTime() + 60_000)
+    await engine.rounds()
+    const reads = vi.spyOn(engine.store, 'due')
+    await engine.rounds(10)
+    expect(reads.mock.calls.filter(([collection]) => collection === 'outbox')).toEqual([])
   })
 
   it.each<[string, Error]>([

@@ -8,10 +8,10 @@ import type { Account, SignedTransaction, TransactionOutcome } from '../chain/ch
 import { ChainError, ChainRefusal } from '../chain/chain.ts'
 import type { Effects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
+import { type Again, askedAgain } from './again.ts'
 import type { EngineStore } from './collections.ts'
 import type { Metrics } from './metrics.ts'
 import { createOutboxRows, type Insert, type OutboxRows, type Row } from './outbox-rows.ts'
-import { backOff } from './retry.ts'
 
 export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 'state'> {
   /** The rows of transactions, for the batch of the call that asked for them. */
@@ -36,6 +36,7 @@ type SignedRow = Row & { readonly value: { readonly signed: SignedTransaction } 
 /** Signed and not yet included. */
 const MOST_IN_FLIGHT = 16
 const SENT_AGAIN_AFTER_MS = 30_000
+const REFUSED_MS = 300_000
 const FAILURE_KEPT_MS = 30 * 86_400_000
 /** A transaction that runs out of its estimated gas so often is given up. */
 const MOST_EXHAUSTED = 3
@@ -44,18 +45,11 @@ const SIGNED_AGAIN = {
   lost: 'its nonce was used by another transaction; it is signed again',
 } as const
 
-/** What the chain has no answer for is asked again after a while, and less and less often. */
-interface Refused {
-  readonly attempts: number
-  /** Milliseconds since the epoch. */
-  readonly notBefore: number
-}
-
 /** What a round knows of the ones before it. */
 interface Known {
   readonly rows: OutboxRows
-  /** By row, of those that could not be signed. */
-  readonly refused: Map<string, Refused>
+  /** Rows that the chain has no answer for. */
+  readonly refused: Again
   /** By row: when this process sent it last. */
   readonly sent: Map<string, number>
   /** Whether there may be something to do, whatever the chain says. */
@@ -68,7 +62,7 @@ export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
   const rows = createOutboxRows(context.store)
   const known: Known = {
-    ...{ rows, refused: new Map(), sent: new Map() },
+    ...{ rows, refused: askedAgain(REFUSED_MS), sent: new Map() },
     ...{ isDirty: true, isBlocked: false, lookedAt: undefined },
   }
   const doubt = (): void => {
@@ -91,7 +85,7 @@ export function createOutbox(context: OutboxContext): Outbox {
     },
     doubt,
     round: async (block) => {
-      const isDue = [...known.refused.values()].some(({ notBefore }) => notBefore <= now().getTime())
+      const isDue = known.refused.due(now().getTime()).length > 0
       if (!known.isDirty && !isDue && (rows.isEmpty() || block === known.lookedAt)) return
       known.isDirty = false
       known.lookedAt = block
@@ -203,6 +197,8 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], known: K
   const { account, store, now } = context
   const { refused, sent } = known
   const queued = rows.filter((row) => !isSigned(row))
+  const ids = new Set(queued.map(({ id }) => id))
+  for (const id of refused.ids()) if (!ids.has(id)) refused.forget(id)
   if (queued.length === 0) return false
   const signedNonces = rows.filter(isSigned).map(({ value }) => value.signed.nonce)
   let inFlight = signedNonces.length
@@ -212,7 +208,7 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], known: K
   for (const row of inTurn(queued, rows.filter(isSigned))) {
     if (inFlight >= MOST_IN_FLIGHT) break
     if (later.has(row.value.contract)) continue
-    const isWaiting = (refused.get(row.id)?.notBefore ?? 0) > now().getTime()
+    const isWaiting = refused.isWaiting(row.id, now().getTime())
     const signed = isWaiting ? 'later' : await signOne(context, row, { nonce, hasOthersBefore: inFlight > 0, refused })
     if (signed === 'later') later.add(row.value.contract)
     if (signed === 'later' || signed === 'failed') continue
@@ -244,7 +240,7 @@ function inTurn(queued: readonly Row[], before: readonly Row[]): readonly Row[] 
 interface Signing {
   readonly nonce: number
   readonly hasOthersBefore: boolean
-  readonly refused: Map<string, Refused>
+  readonly refused: Again
 }
 
 async function signOne(
@@ -255,12 +251,12 @@ async function signOne(
   const { contract, payload, gas } = row.value
   try {
     const signed = await context.account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), nonce)
-    refused.delete(row.id)
+    refused.forget(row.id)
     return signed
   } catch (error) {
     if (!isOfItAlone(error)) throw error
     if (!error.reverted) return askLater(context, row, refused, error.message)
-    refused.delete(row.id)
+    refused.forget(row.id)
     // It may depend on what is on its way.
     if (hasOthersBefore) return 'later'
     context.metrics.transactions.inc({ outcome: 'failed' })
@@ -270,17 +266,11 @@ async function signOne(
 }
 
 /** The other contracts do not wait for it. */
-function askLater(
-  { now, log }: OutboxContext,
-  { id, value }: Row,
-  refused: Map<string, Refused>,
-  why: string,
-): 'later' {
-  const attempts = (refused.get(id)?.attempts ?? 0) + 1
-  refused.set(id, { attempts, notBefore: now().getTime() + backOff(attempts) })
+function askLater({ now, log }: OutboxContext, { id, value }: Row, refused: Again, why: string): 'later' {
   const line = { event: 'transaction_waits', contract: value.contract, why }
   // Said once, and not with every attempt.
-  if (attempts === 1) log.warn(line, 'the chain does not say what it would take; it is asked again')
+  if (refused.failed(id, now().getTime()))
+    log.warn(line, 'the chain does not say what it would take; it is asked again')
   return 'later'
 }
 

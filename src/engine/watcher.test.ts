@@ -216,10 +216,10 @@ describe('the state change hook', () => {
     expect((await engine.engine.app.inject(engine.url)).headers['x-engine-block']).toBe('2')
   })
 
-  it('changes nothing of what is served when a look fails in the middle', async () => {
+  it('changes nothing of what is served when a look fails', async () => {
     const engine = await kept(serving(saying('still')))
     const changed = engine.chain.changed.bind(engine.chain)
-    engine.chain.changed = () => Promise.reject(new Error('in the middle'))
+    engine.chain.changed = () => Promise.reject(new Error('not now'))
     engine.chain.mine([CONTRACT])
     await engine.rounds()
     expect((await engine.engine.app.inject(engine.url)).headers['x-engine-block']).toBe('1')

@@ -1,16 +1,17 @@
 /**
  * Which contracts are served: looked up on the chain, again and again. What a contract says is read when it may have changed,
  * and everything is when the chain took back the block that was looked at last. Requests are answered at one block: a look that fails
- * changes nothing. A contract that cannot be read is no such failure; see {@link Unread}.
+ * changes nothing. A contract that cannot be read is no such failure: it is
+ * read again by itself, and until then served as it was read last.
  */
 import type { Logger } from 'pino'
 import { type Block, type Chain, ChainError, type OffChainContract } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
+import { type Again, askedAgain } from './again.ts'
 import type { EngineConfig } from './config.ts'
 import type { Entry } from './contract-entry.ts'
 import { lane } from './lane.ts'
 import type { Metrics } from './metrics.ts'
-import { type Unread, unreadContracts } from './unread.ts'
 
 export interface Watcher {
   /** One look. Never rejects because the chain cannot be asked. */
@@ -19,7 +20,7 @@ export interface Watcher {
   block(): Block | undefined
   /** Seconds since the last look that succeeded, or, where it is longer, that could read the contract; since the start, when none has. */
   unseenSeconds(contract?: Address): number
-  /** Of the contracts that the last look could not read. */
+  /** How many contracts the last look could not read, or did not reach. */
   unread(): number
   get(contract: Address): Entry | undefined
   entries(): Iterable<Entry>
@@ -48,17 +49,20 @@ interface Found {
 
 interface Known {
   readonly entries: Map<Address, Entry>
-  readonly unread: Unread
+  /** Contracts that could not be read, or were not reached. */
+  readonly unread: Again
 }
 
 const READ_AT_ONCE = 16
+/** An engine that sees nothing of a contract for long does not serve it, so that it must not wait longer. */
+const UNREAD_MS = 15_000
 /** Then no more are begun, and the next look goes on with them: it has to see what the others do. */
 const READING_MS = 5000
 
 export function createWatcher(context: WatcherContext): Watcher {
   const { now, log, metrics } = context
   const entries = new Map<Address, Entry>()
-  const unread = unreadContracts()
+  const unread = askedAgain(UNREAD_MS)
   let last: Block | undefined
   let seenAt = now().getTime()
   let isBlind = false
@@ -79,10 +83,10 @@ export function createWatcher(context: WatcherContext): Watcher {
     block: () => last,
     unseenSeconds: (contract) => {
       const time = now().getTime()
-      const unreadSeconds = contract === undefined ? 0 : unread.seconds(contract, time)
-      return Math.max((time - seenAt) / 1000, unreadSeconds)
+      const since = contract === undefined ? undefined : unread.since(contract)
+      return (time - Math.min(seenAt, since ?? time)) / 1000
     },
-    unread: () => unread.count(),
+    unread: () => unread.ids().length,
     get: (contract) => entries.get(contract),
     entries: () => entries.values(),
   }
@@ -112,6 +116,11 @@ async function findChanges(
   from: Block | undefined,
 ): Promise<Found> {
   const { chain, config, now } = context
+  const due = unread.due(now().getTime())
+  if (head.hash === from?.hash) {
+    const candidates = new Set([...entries.keys(), ...unread.ids()])
+    return { candidates, asked: due, said: await readContracts(context, due, head) }
+  }
   const { contractFilter: filter } = config
   const listed = filter !== 'all' && 'addresses' in filter ? filter.addresses : ((await chain.contracts?.(head)) ?? [])
   const candidates = new Set(listed)
@@ -120,7 +129,7 @@ async function findChanges(
   // Those that had nothing to say are asked at every block: to come into being need not be an event.
   const fresh = [...candidates].filter((address) => !entries.has(address))
   const asked = [
-    ...unread.due(now().getTime()).filter((address) => candidates.has(address)),
+    ...due.filter((address) => candidates.has(address)),
     ...new Set([...changed, ...fresh].filter((address) => !unread.has(address))),
   ]
   return { candidates, asked, said: await readContracts(context, asked, head) }
@@ -156,21 +165,21 @@ function whyOf(error: unknown): string {
 function apply(context: WatcherContext, known: Known, found: Found): void {
   const { entries, unread } = known
   const { candidates, asked, said } = found
-  unread.forget([...unread.all()].filter((address) => !candidates.has(address)))
+  for (const address of unread.ids()) if (!candidates.has(address)) unread.forget(address)
   for (const address of entries.keys()) if (!candidates.has(address)) stop(context, entries, address)
   for (const address of asked) {
     const answer = said.get(address)
-    if (answer === undefined) unread.notReached(address, context.now().getTime())
+    if (answer === undefined) unread.postponed(address, context.now().getTime())
     else if ('why' in answer) failed(context, unread, address, answer.why)
     else {
-      unread.forget([address])
+      unread.forget(address)
       if (answer.contract === undefined) stop(context, entries, address)
       else serve(context, entries, answer.contract)
     }
   }
 }
 
-function failed({ now, log }: WatcherContext, unread: Unread, contract: Address, why: string): void {
+function failed({ now, log }: WatcherContext, unread: Again, contract: Address, why: string): void {
   if (!unread.failed(contract, now().getTime())) return
   log.warn({ event: 'contract_not_read', contract, why }, 'the contract cannot be read; it is tried again')
 }
