@@ -66,7 +66,7 @@ export interface Account {
   readonly address: Address
   /** The nonce of its next transaction, those included that wait to be included. */
   nextNonce(): Promise<number>
-  /** A transaction to a contract, signed and not sent. `gas` 0: as much as it needs. Rejects with a ChainError when it would fail. */
+  /** A transaction to a contract, signed and not sent. `gas` 0: as much as it needs. Rejects with a ChainError when it would fail, or no node would take it. */
   sign(to: Address, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
   /** Sends it, or sends it again. */
   submit(transaction: SignedTransaction): Promise<void>
@@ -74,7 +74,10 @@ export interface Account {
   outcome(transaction: SignedTransaction): Promise<TransactionOutcome>
 }
 
-/** `message` is for an operator. `reverted`: the contract refused, and would again; otherwise the chain could not be asked. */
+/**
+ * `message` is for an operator. `reverted`: it was refused for what it says, by the contract most often, and would be again; otherwise the
+ * chain could not be asked.
+ */
 export class ChainError extends Error {
   override readonly name = 'ChainError'
   readonly reverted: boolean

@@ -11,6 +11,9 @@ import { orUndefined } from '../codec/malformed.ts'
  */
 export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>
 
+/** The code of a call that was reverted. */
+export const REVERTED = 3
+
 /** The `error` of an answer. */
 export class JsonRpcError extends Error {
   override readonly name = 'JsonRpcError'

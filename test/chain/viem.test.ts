@@ -24,9 +24,9 @@ const bytes = (text: string): Uint8Array => Buffer.from(text.slice(2), 'hex')
 const component = builtIn('Component')
 
 describe('transactions, as viem reads them', () => {
-  const accountOn = (baseFee: string | undefined) => {
+  const accountOn = (baseFee: string | undefined, needed = '0x5208') => {
     const answers: Readonly<Record<string, unknown>> = {
-      eth_estimateGas: '0x5208',
+      eth_estimateGas: needed,
       eth_gasPrice: '0x77',
       eth_maxPriorityFeePerGas: '0x5',
       eth_getBlockByNumber: {
@@ -59,6 +59,29 @@ describe('transactions, as viem reads them', () => {
     expect(signer.toLowerCase()).toBe(evmAddress(account.address))
     expect(viem.parseTransaction((await account.sign(TO, bytes('0x'), 99_999n, 8)).raw)).toMatchObject({ gas: 99_999n })
     expect(viem.parseTransaction((await account.sign(undefined, bytes('0x60'), 0n, 9)).raw).to).toBeUndefined()
+  })
+
+  it.each([
+    ['a quarter more than it needs', 100_000n, 0n, 175_000n],
+    ['no more than a transaction may have', 15_000_000n, 0n, 16_777_216n],
+    ['no more than that, whatever was named', 100_000n, 2n ** 60n, 16_777_216n],
+    ['more, where more is needed', 20_000_000n, 0n, 25_050_000n],
+    ['no more than a block has', 29_000_000n, 0n, 30_000_000n],
+    ['what was named', 100_000n, 99_999n, 99_999n],
+  ])('have %s: needed %s, named %s', async (_, needed, named, given) => {
+    const account = accountOn('0x64', `0x${needed.toString(16)}`)
+    expect(viem.parseTransaction((await account.sign(TO, bytes('0xdeadbeef'), named, 7)).raw).gas).toBe(given)
+  })
+
+  it('have enough to pay for what they carry by the rules of their chain, or are not signed', async () => {
+    // 100 bytes: 22,600 gas by the rules of Cancun, 25,000 by those of Prague.
+    const sign = (needed: number, gas: bigint) =>
+      accountOn('0x64', `0x${needed.toString(16)}`).sign(TO, bytes(`0x${'01'.repeat(100)}`), gas, 7)
+    await expect(sign(25_000, 24_999n)).rejects.toMatchObject({ reverted: true })
+    await expect(sign(40_000, 24_999n)).rejects.toMatchObject({ reverted: true })
+    await expect(sign(22_600, 22_599n)).rejects.toMatchObject({ reverted: true })
+    expect((await sign(22_600, 22_600n)).nonce).toBe(7)
+    expect((await sign(40_000, 25_000n)).nonce).toBe(7)
   })
 })
 

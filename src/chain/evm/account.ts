@@ -37,12 +37,14 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready }: Acco
     },
     sign: async (to, payload, gas, nonce) => {
       await ready()
-      if (gas !== 0n) mustPayFor(payload, gas)
       // It tells whether the contract would refuse, also when we were told how much to give.
       const needed = await node.estimateGas({ from: address, to, input: payload })
+      if (gas !== 0n) mustBeEnough(gas, payload, needed)
       const latest = await node.block('latest')
       if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
-      const limit = gas === 0n ? withMargin(needed) : least(gas, MOST_GAS)
+      const wanted = gas === 0n ? withMargin(needed) : gas
+      // A chain whose node finds that more is needed does not have this limit.
+      const limit = needed > MOST_GAS ? wanted : least(wanted, MOST_GAS)
       const common = {
         chainId,
         nonce: BigInt(nonce),
@@ -74,12 +76,15 @@ function withMargin(gas: bigint): bigint {
   return gas + gas / 4n + 50_000n
 }
 
-/** What costs more than it is given before anything of it runs, no node takes (Ethereum Yellow Paper, section 6.2; EIP-7623). */
-function mustPayFor(payload: Uint8Array, gas: bigint): void {
+/**
+ * What does not pay for its payload no node takes: 10 gas a token and 21,000 (EIP-7623), or less where the chain asks for less, as what
+ * is needed tells.
+ */
+function mustBeEnough(gas: bigint, payload: Uint8Array, needed: bigint): void {
   const zeros = BigInt(payload.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0))
   const tokens = zeros + 4n * (BigInt(payload.length) - zeros)
-  const least = 21_000n + 10n * tokens
-  if (gas < least) throw new ChainError(`it is given ${gas} gas, and its payload alone takes ${least}`, true)
+  const enough = least(21_000n + 10n * tokens, needed)
+  if (gas < enough) throw new ChainError(`it is given ${gas} gas, and takes ${enough} at least`, true)
 }
 
 function least(one: bigint, other: bigint): bigint {

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { ChainError, ChainRefusal } from '../chain.ts'
-import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
+import { AnswerTooLargeError, type JsonRpc, JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
 import { data, quantity, readAddress, readData, readHash, reading, readNumber, readQuantity } from './values.ts'
 
@@ -43,7 +43,6 @@ export class UnreadableAnswer extends ChainRefusal {}
 const MAX_LOGS = 100_000
 /** Of what a node says of an error. */
 const MAX_MESSAGE = 500
-const REVERTED_CODE = 3
 const FAILED_CODE = -32015
 /** What nodes say of code that fails in any other way. One contract must not be taken for a node that cannot answer. */
 const FAILED = new RegExp(
@@ -147,7 +146,7 @@ function refusal(method: string, error: unknown): never {
     throw new UnreadableAnswer(`of the node of the chain, to ${method}: ${message}`)
   if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`)
   const thrown = revertData(error.data)
-  if ([REVERTED_CODE, FAILED_CODE].includes(error.code) || thrown !== undefined || FAILED.test(message)) {
+  if ([REVERTED, FAILED_CODE].includes(error.code) || thrown !== undefined || FAILED.test(message)) {
     throw new ChainError(`the contract refuses: ${revertReason(thrown) ?? message}`, true)
   }
   throw new ChainRefusal(`the node of the chain refuses ${method}: ${message}`)

@@ -3,7 +3,7 @@ import { isObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { revertReason } from '../evm/revert.ts'
 import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
-import { JsonRpcError } from '../json-rpc.ts'
+import { JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message, type Result } from './execute.ts'
 import type { Entry, Ledger, Tried } from './ledger.ts'
 import { addressText, entryAt } from './params.ts'
@@ -11,7 +11,6 @@ import { viewOf } from './state.ts'
 import { tellsGas } from './tells-gas.ts'
 import { TimeIsUp } from './turns.ts'
 
-const REVERTED = 3
 const FAILED = -32000
 const NOBODY = `0x${'00'.repeat(20)}`
 
@@ -42,23 +41,30 @@ export async function estimated(ledger: Ledger, call: unknown, tag: unknown): Pr
     ledger.remember(tried, enough)
     return enough
   }
-  return between(gasTaken - 1n, message.gasLimit, async (gasLimit) => {
-    const { failure } = await run(ledger, trial(gasLimit))
-    return failure === undefined
-  })
+  return between(gasTaken - 1n, message.gasLimit, (gasLimit) => isEnough(ledger, trial(gasLimit)))
+}
+
+/** No, also where it would take too long. */
+async function isEnough(ledger: Ledger, trial: Trial): Promise<boolean> {
+  try {
+    return (await run(ledger, trial)).failure === undefined
+  } catch (error) {
+    if (error instanceof JsonRpcError) return false
+    throw error
+  }
 }
 
 /** Looks for the least that is enough; first near what is too little, where it most often is. */
 async function between(
   tooLittle: bigint,
   enough: bigint,
-  isEnough: (gas: bigint) => Promise<boolean>,
+  suffices: (gas: bigint) => Promise<boolean>,
 ): Promise<bigint> {
   const ends = performance.now() + LOOKING_MS
   let [low, high, step] = [tooLittle, enough, tooLittle / TOLERANCE]
   while (high - low > high / TOLERANCE && performance.now() < ends) {
     const middle = least(low + step, (low + high) / 2n)
-    if (await isEnough(middle)) high = middle
+    if (await suffices(middle)) high = middle
     else low = middle
     step *= 2n
   }

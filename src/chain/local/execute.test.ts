@@ -32,6 +32,11 @@ it('the time of a call is its own: what runs the same code later, or beside it, 
   const [long, short] = await Promise.allSettled([ran(calls, 700_000), ran(machine, 5000)])
   expect(long).toMatchObject({ status: 'rejected', reason: expect.any(TimeIsUp) as unknown })
   expect(short).toMatchObject({ status: 'fulfilled', value: { failure: undefined } })
+  // Together they take longer than one may.
+  const begun = performance.now()
+  const together = await Promise.all(Array.from({ length: 40 }, () => ran(calls, 5000)))
+  expect(together.map(({ failure }) => failure)).toEqual(Array(40).fill(undefined))
+  expect(performance.now() - begun).toBeGreaterThan(LIMIT_MS)
   // The machine that was interrupted goes on with another call.
   expect((await ran(calls, 5000)).failure).toBeUndefined()
 })

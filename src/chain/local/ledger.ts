@@ -61,7 +61,7 @@ export interface Ledger {
 }
 
 /** An innocent call with all the gas of a block takes about one second. */
-const CALL_MS = 5000
+const CALL_MS = 2000
 
 /** Opens a chain, and begins one where there is none. Rejects, in words for an operator, when what is there is none. */
 export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
@@ -255,9 +255,9 @@ async function append({ files, chained, next }: Appending, transaction?: ReadTra
       parent,
       ...(signed === undefined ? {} : { transaction: { raw: signed.transaction.raw, from: signed.from } }),
     }
+    mustStandOn(files, head(chained))
     const { keep, entry } = await run(chained, content, signed)
     const block = hashed(content)
-    mustStandOn(files, head(chained))
     // Another process may have made this number in between: then everything is seen anew.
     if (await files.create(number, writeBlock(block))) return keep(entry(block))
   }

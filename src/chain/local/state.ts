@@ -1,6 +1,6 @@
 /**
  * The state of a local chain: accounts, code and storage as they were at every block. Of each value all versions are kept, with
- * the block that made them: a call at an old block goes back from the newest.
+ * the block that made them: a call at an old block goes back from the newest, in leaps.
  */
 import type { StateManagerInterface } from '@ethereumjs/common'
 import { type Account, type Address, createAccount } from '@ethereumjs/util'

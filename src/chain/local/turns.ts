@@ -19,28 +19,30 @@ const PRECOMPILED_GAS = 2_000_000n
 export class TimeIsUp extends Error {}
 
 export interface Turns {
-  /** Waits for its turn, and gives it so many milliseconds. */
+  /** Waits for its turn, and gives it so many milliseconds of its own: the turns of others do not count. */
   begin(mostMs: number): Promise<void>
   /** Undefined while the turn lasts; otherwise waits for the next. Throws {@link TimeIsUp}. */
   pause(): Promise<void> | undefined
 }
 
 export function createTurns(): Turns {
-  let turnEnds = 0
-  let ends = 0
+  let began = 0
+  let leftMs = 0
   const wait = async (): Promise<void> => {
     await setImmediate()
-    turnEnds = performance.now() + TURN_MS
+    began = performance.now()
   }
   return {
     begin: (mostMs) => {
-      ends = performance.now() + mostMs
+      leftMs = mostMs
       return wait()
     },
     pause: () => {
-      const now = performance.now()
-      if (now > ends) throw new TimeIsUp()
-      return now < turnEnds ? undefined : wait()
+      const taken = performance.now() - began
+      if (taken < TURN_MS) return undefined
+      leftMs -= taken
+      if (leftMs < 0) throw new TimeIsUp()
+      return wait()
     },
   }
 }
