@@ -1,11 +1,12 @@
 /** Which service of ours answers somewhere, by the title of its OpenAPI document. */
 
-export const LIMIT_MS = 3000
+/** Whoever answers at all does so by then. */
+export const ANSWER_MS = 3000
 
 /** What the OpenAPI document there says it describes. */
 export async function titleAt(baseUrl: string): Promise<string | undefined> {
   try {
-    const response = await fetch(`${baseUrl}/openapi`, { signal: AbortSignal.timeout(LIMIT_MS) })
+    const response = await fetch(`${baseUrl}/openapi`, { signal: AbortSignal.timeout(ANSWER_MS) })
     const { info } = (await response.json()) as { info?: { title?: unknown } }
     return typeof info?.title === 'string' ? info.title : undefined
   } catch {

@@ -126,7 +126,7 @@ describe('vouchsafe chain', () => {
     const other = JSON.parse((await vouchsafe(['secret', 'key', key, '--json'])).stdout) as { address: string }
     expect(await run('send', address, 'setEngines', '[]', '--key', key)).toMatchObject({
       status: 2,
-      stderr: `the contract refuses: NotOwner(). Nothing was sent; it would have been from ${other.address}: another account by --key FILE\n`,
+      stderr: `the contract refuses: NotOwner(). Nothing was sent, from ${other.address}; another account is named by --key FILE\n`,
     })
     const asked = ['call', address, 'transferOwnership(address)', ENGINE]
     expect((await run(...asked)).stderr).toBe('the contract refuses: NotOwner()\n')

@@ -1,11 +1,8 @@
 /** Errors of contracts by their names: a node has no more of them than their bytes, and who calls a contract has its ABI. */
 import { type AbiItem, customError } from '../../chain/evm/abi.ts'
 import { revertData } from '../../chain/evm/revert.ts'
-import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
+import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
 import { plain } from '../terminal.ts'
-
-/** What nodes say of a call that was reverted. */
-const REVERTED = 3
 
 /** The same, whose errors say what `abi` calls what they were reverted with. */
 export function namingErrors(rpc: JsonRpc, abi: readonly AbiItem[]): JsonRpc {

@@ -84,9 +84,10 @@ function missingOf(address: string, abi: readonly AbiItem[], given: DeployWords)
   ]
 }
 
-/** The same chain, and the same account. */
+/** The same chain, and the same account. The path of a URL may be a secret, and what is printed is kept by others too. */
 function sameWords({ dir, rpc, key }: Where): string {
-  return Object.entries({ dir, rpc, key })
+  const isPlain = rpc === undefined || new URL(rpc).href === `${new URL(rpc).origin}/`
+  return Object.entries({ dir, rpc: isPlain ? rpc : 'URL', key })
     .map(([name, value]) => (value === undefined ? '' : ` --${name} ${shellWord(value)}`))
     .join('')
 }
@@ -170,7 +171,7 @@ async function askEngine(
       chain: isObject(chain) ? ownString(chain, 'id') : undefined,
     }
   } catch (error) {
-    if (pause === undefined || !(error instanceof OutboundError)) throw error
+    if (pause === undefined || !(error instanceof OutboundError) || error.limit !== undefined) throw error
     await sleep(pause)
     return askEngine(url, more)
   }

@@ -39,9 +39,7 @@ async function signedBy(account: EvmAccount, to: Address | undefined, payload: U
   } catch (error) {
     if (!(error instanceof ChainError && error.reverted)) throw error
     const from = evmAddress(account.address)
-    throw new Error(
-      `${error.message}. Nothing was sent; it would have been from ${from}: another account by --key FILE`,
-    )
+    throw new Error(`${error.message}. Nothing was sent, from ${from}; another account is named by --key FILE`)
   }
 }
 

@@ -2,7 +2,7 @@
 import { addressMistakes } from '../../config/address.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { defaultHost, lanAddress, listenProblem } from '../network.ts'
-import { LIMIT_MS, titleAt } from '../who-listens.ts'
+import { ANSWER_MS, titleAt } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 
 export interface Address {
@@ -49,7 +49,7 @@ function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] 
 async function reach(baseUrl: string, title: string): Promise<Finding> {
   const url = `${baseUrl}/health/live`
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS), redirect: 'manual' })
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' })
     if (!response.ok) {
       return {
         subject: 'baseUrl',
@@ -76,7 +76,7 @@ function unreached(host: string, url: string, error: unknown): Pick<Finding, 'ou
   if (name === 'TimeoutError') {
     return {
       outcome: 'warning',
-      text: `no answer from ${url} within ${LIMIT_MS / 1000} s; a firewall, or another network?`,
+      text: `no answer from ${url} within ${ANSWER_MS / 1000} s; a firewall, or another network?`,
     }
   }
   return { outcome: 'warning', text: `${url} cannot be reached from here (${code})` }
