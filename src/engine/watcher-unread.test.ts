@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { CONTRACT, ENGINE, serving, type TestEngine, text } from '../../test/support/engine.ts'
+
+const open: TestEngine[] = []
+afterEach(async () => {
+  for (const { engine } of open.splice(0)) await engine.app.close()
+})
+const answer = async ({ engine, url }: TestEngine, at = url) => {
+  const { statusCode, headers, body } = await engine.app.inject(at)
+  return statusCode === 200 ? body : headers['x-engine-error']
+}
+const later = (engine: TestEngine, seconds: number): void => {
+  engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
+}
+
+describe('a contract that cannot be read', () => {
+  const OTHER = `00${'d2'.repeat(20)}`
+
+  /** Serves two contracts with one component; `refuse` makes the node refuse what is asked of these. */
+  const withTwo = async () => {
+    const engine = await serving({ http: () => Promise.resolve(text('yes')) })
+    open.push(engine)
+    engine.chain.set({ address: OTHER, component: { sha256: [...engine.files.keys()][0] ?? '', uri: '' } })
+    await engine.rounds()
+    const contract = engine.chain.contract.bind(engine.chain)
+    const refused = new Set<string>()
+    const asked: string[] = []
+    engine.chain.contract = (address, block) => {
+      asked.push(address)
+      return refused.has(address) ? Promise.reject(new Error('too many requests')) : contract(address, block)
+    }
+    return { engine, refused, asked, other: `/offchain/${OTHER}` }
+  }
+
+  it('keeps nobody from seeing the others, and is served as it was for a while', async () => {
+    const { engine, refused, other } = await withTwo()
+    refused.add(CONTRACT)
+    engine.chain.set({ address: CONTRACT, engines: [] })
+    engine.chain.set({ address: OTHER, engines: [] })
+    await engine.rounds()
+    expect([await answer(engine), await answer(engine, other)]).toEqual(['yes', 'not-this-engine'])
+    expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_contracts_unread 1')
+    engine.chain.set({ address: OTHER, engines: [{ address: ENGINE, endpoint: '' }] })
+    for (let times = 0; times < 4; times++) {
+      later(engine, 16)
+      await engine.rounds()
+    }
+    expect([await answer(engine), await answer(engine, other)]).toEqual(['stale-chain', 'yes'])
+    expect(engine.logLines.filter((line) => line.includes('contract_not_read'))).toHaveLength(1)
+  })
+
+  it('is read again by itself, without a new block, and less and less often', async () => {
+    const { engine, refused, asked } = await withTwo()
+    refused.add(CONTRACT)
+    engine.chain.set({ address: CONTRACT, engines: [] })
+    await engine.rounds()
+    asked.length = 0
+    for (let second = 0; second < 60; second++) {
+      later(engine, 1)
+      await engine.rounds()
+    }
+    expect([...new Set(asked)]).toEqual([CONTRACT])
+    // After 1, 2, 4 and 8 seconds, and then every 15.
+    expect(asked.length).toBe(7)
+    refused.clear()
+    later(engine, 15)
+    await engine.rounds()
+    expect(await answer(engine)).toBe('not-this-engine')
+    expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_contracts_unread 0')
+  })
+
+  it('takes no more than some seconds of a look, after which the next goes on where it ended', async () => {
+    const { engine } = await withTwo()
+    const contract = engine.chain.contract.bind(engine.chain)
+    const slow = Array.from({ length: 40 }, (_, at) => `00${(at + 1).toString(16).padStart(40, '0')}`)
+    engine.chain.contract = (address, block) => {
+      if (slow.includes(address)) later(engine, 1)
+      return contract(address, block)
+    }
+    const newest = `00${'ee'.repeat(20)}`
+    const names = [...slow, OTHER, CONTRACT]
+    engine.chain.contracts = () => Promise.resolve(names)
+    engine.chain.mine()
+    const begun = engine.clock.now.getTime()
+    await engine.rounds(1)
+    // Those that were begun at once, of which each takes a second.
+    expect(engine.clock.now.getTime() - begun).toBe(16_000)
+    names.push(newest)
+    engine.chain.set({ address: newest, engines: [] })
+    engine.chain.set({ address: CONTRACT, engines: [] })
+    for (let looks = 0; looks < 4; looks++) {
+      engine.chain.mine()
+      await engine.rounds(1)
+    }
+    expect(await answer(engine)).toBe('not-this-engine')
+    expect(await answer(engine, `/offchain/${newest}`)).toBe('not-this-engine')
+  })
+})
