@@ -18,6 +18,7 @@ import {
   takeOptional,
 } from '../codec/der.ts'
 import { malformed, within } from '../codec/malformed.ts'
+import { MAX_URL } from '../codec/url.ts'
 
 /** In the order of their bits: RFC 5280 section 4.2.1.3. */
 export const KEY_USAGES = [
@@ -78,6 +79,10 @@ const PROCESSED: readonly string[] = [
 ]
 const DNS_NAME = contextTag(2, 'primitive')
 const URI = contextTag(6, 'primitive')
+/** The most subject alternative names: each is compared, whoever sent the certificate. */
+const MAX_NAMES = 100
+/** The most characters of a host. RFC 1035 section 3.1. */
+const MAX_DNS_NAME = 253
 
 /** What the `extensions` of a certificate say; undefined when it has none. */
 export function readExtensions(extensions: DerValue | undefined): CertificateExtensions {
@@ -149,9 +154,11 @@ function extendedKeyUsage(value: DerValue): readonly string[] {
 function generalNames(value: DerValue): readonly DerValue[] {
   const names = readSequence(value)
   if (names.length === 0) malformed('it is empty')
+  if (names.length > MAX_NAMES) malformed(`it has more than ${MAX_NAMES} names`)
   for (const { tag, content } of names) {
     if (tag < 0x80 || tag >= 0xc0 || (tag & 0x1f) > 8) malformed('it holds something that is no name')
     const isText = tag === DNS_NAME || tag === URI
+    if (isText && content.length > (tag === URI ? MAX_URL : MAX_DNS_NAME)) malformed('a name in it is too long')
     if (isText && !/^[\x21-\x7e]+$/.test(content.toString('latin1'))) malformed('a name in it is not printable ASCII')
   }
   return names

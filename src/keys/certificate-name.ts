@@ -51,7 +51,7 @@ export function nameText(name: DerValue): string {
 
 /** The text of a stranger, shortened, and safe to log. */
 export function strangerText(text: string): string {
-  return shortened(withoutControls(text))
+  return shortened(withoutControls(beginningOf(text)))
 }
 
 /** The DER of a name with one attribute a part, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
@@ -75,7 +75,9 @@ function attributeText(attribute: DerValue): string {
   const oid = readOid(take(members, TAG.oid))
   const value = members.shift() ?? malformed(`the attribute ${oid} of the name has no value`)
   takeNoMore(members)
-  const text = STRINGS.includes(value.tag) ? escaped(readText(value)) : `#${value.der.toString('hex')}`
+  const text = STRINGS.includes(value.tag)
+    ? escaped(beginningOf(readText(value)))
+    : `#${beginningOf(value.der.toString('hex'))}`
   return `${TYPE_OF.get(oid) ?? oid}=${text}`
 }
 
@@ -88,6 +90,12 @@ function withoutControls(text: string): string {
   return text.replace(/\p{C}/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\$&'))
 }
 
+/** Cuts a text before it is escaped to what can be left of it afterwards, and one character more. */
+function beginningOf(text: string): string {
+  return text.slice(0, MAX_TEXT + 1)
+}
+
+/** Cuts a text for people; half of a surrogate pair at the end goes as well, because databases refuse it. */
 function shortened(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text
 }

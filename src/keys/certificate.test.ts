@@ -341,6 +341,9 @@ describe('extensions that must be understood', () => {
     ],
     ['a NUL in a DNS name', subjectAltName({ dnsNames: ['bank.example\0.evil.example'] }), /not printable/],
     ['a blank in a URI', subjectAltName({ uris: ['https://a.example https://b.example'] }), /not printable/],
+    ['more names than 100', subjectAltName({ dnsNames: Array(101).fill('a.example') }), /more than 100 names/],
+    ['a DNS name that is too long', subjectAltName({ dnsNames: ['a'.repeat(254)] }), /a name in it is too long/],
+    ['a URI that is too long', subjectAltName({ uris: [`urn:${'a'.repeat(2045)}`] }), /a name in it is too long/],
     ['an empty DNS name', subjectAltName({ dnsNames: [''] }), /not printable/],
     [
       'a path length below zero',

@@ -1,4 +1,5 @@
 /** Whether an issuer identifier and a certificate belong together. SD-JWT VC draft-19, X.509 Certificates. */
+import { parseUrl } from '../codec/url.ts'
 import type { Certificate } from './certificate.ts'
 import { strangerText } from './certificate-name.ts'
 
@@ -6,7 +7,7 @@ import { strangerText } from './certificate-name.ts'
 export function identifierProblem(certificate: Certificate, identifier: string): string | undefined {
   const { uris, dnsNames, subjectText } = certificate
   if (uris.includes(identifier)) return undefined
-  const host = URL.canParse(identifier) ? new URL(identifier).hostname : undefined
+  const host = parseUrl(identifier)?.hostname
   if (host !== undefined && dnsNames.some((name) => covers(name.toLowerCase(), host))) return undefined
   const names = strangerText([...uris, ...dnsNames].join(', '))
   return `the issuer is ${strangerText(identifier)}, and the certificate ${subjectText} is for ${names || 'names of other kinds'}`

@@ -29,6 +29,9 @@ export interface Attack<Parts = Forgery> {
   vpToken?(presentation: string): unknown
 }
 
+/** What is not looked at in a credential whose signature or certificate is no good. */
+const doubtful = ['issuer.trusted', 'issuer.identifier', 'status.valid', 'query.type', 'query.claims', 'query.values']
+
 /** What is not run after a check has failed: these depend on it, directly or not. */
 export const after = {
   reading: evidenceChecks.map(({ id }) => id),
@@ -40,9 +43,9 @@ export const after = {
     'holder.sd_hash',
     'holder.transaction_data',
   ],
-  signature: ['issuer.trusted', 'status.valid'],
-  certificate: ['issuer.trusted', 'status.valid'],
-  noCertificate: ['issuer.signature', 'issuer.trusted', 'issuer.identifier', 'status.valid'],
+  signature: doubtful,
+  certificate: doubtful,
+  noCertificate: ['issuer.signature', ...doubtful],
   trust: ['status.valid'],
   disclosures: ['query.claims', 'query.values'],
   claims: ['query.values'],

@@ -5,6 +5,7 @@
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
+import { parseUrl } from '../../codec/url.ts'
 import { joseAlgorithms } from '../../keys/algorithm.ts'
 import { importPublicKey, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
@@ -110,8 +111,8 @@ function readProof(text: string | undefined): Jws {
 
 /** Without query and fragment, and in the normal form of RFC 3986 section 6.2. */
 function isAddress(htu: string | undefined, address: string): boolean {
-  if (htu === undefined || !URL.canParse(htu)) return false
-  const url = new URL(htu)
+  const url = htu === undefined ? undefined : parseUrl(htu)
+  if (url === undefined) return false
   url.search = ''
   url.hash = ''
   return url.href === new URL(address).href

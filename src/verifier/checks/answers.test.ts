@@ -269,17 +269,24 @@ const issuer: readonly Row[] = [
     issuedBy(() => ({ identifiers: [''] })),
   ],
   [
+    'a name that is too long',
+    'issuer.identifier',
+    'failed: the name of the issuer is longer than 2048 characters',
+    issuedBy(() => ({ identifiers: [`https://${'x'.repeat(2041)}`] })),
+  ],
+  [
+    'another signature',
+    'issuer.identifier',
+    'not_run: it depends on issuer.signature',
+    issuedBy(() => ({ signedBy: () => false })),
+  ],
+  [
     'two names',
     'issuer.identifier',
     'failed: iss and issuer of the credential differ',
     ({ issuer: good }) => ({ issuer: { ...good, identifiers: [...good.identifiers.slice(0, 1), 'other'] } }),
   ],
-  [
-    'no certificate',
-    'issuer.identifier',
-    'not_run: there is no issuer certificate to compare with',
-    issuedBy(() => ({ chain: [] })),
-  ],
+  ['no certificate', 'issuer.identifier', 'not_run: it depends on issuer.signature', issuedBy(() => ({ chain: [] }))],
   [
     'a certificate without names',
     'issuer.identifier',

@@ -1,11 +1,12 @@
 /** Who issued the credential, and whether that is somebody we trust. Trust is decided on the key that verified the signature. */
+import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { type Check, cannotAsk, fail, pass } from './check.ts'
-import type { PresentationContext } from './presentation.ts'
+import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
 export const issuer: readonly Check<Evidence, PresentationContext>[] = [
   {
@@ -40,7 +41,7 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     asks: 'Does the issuer certificate lead to a trust anchor?',
     spec: 'RFC 5280 section 6; OpenID4VP 1.0, VP Token Validation',
     level: 'MUST',
-    needs: ['issuer.signature', 'issuer.certificate'],
+    needs: CREDIBLE,
     applies: ({ trustAnchors }) => trustAnchors.length > 0 || 'no trust anchors are configured (issuerTrustAnchors)',
     run({ issuer: { chain } }, { parseCertificate, trustAnchors, now, clockSkewSeconds }) {
       const sent = chainOf(chain, parseCertificate)
@@ -56,10 +57,12 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     asks: 'Does the credential name one issuer, the one its certificate was made for?',
     spec: 'VC-JOSE-COSE, Using JOSE (iss and issuer); SD-JWT VC draft-19, X.509 Certificates',
     level: 'MUST',
+    needs: CREDIBLE,
     run({ issuer: { chain, identifiers } }, { parseCertificate }) {
       const [identifier] = identifiers
       if (identifier === undefined) return pass('the credential names no issuer beside its certificate')
       if (identifier === '') return fail('the credential names no issuer')
+      if (identifier.length > MAX_URL) return fail(`the name of the issuer is longer than ${MAX_URL} characters`)
       if (identifiers.some((other) => other !== identifier)) return fail('iss and issuer of the credential differ')
       const leaf = leafOf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')

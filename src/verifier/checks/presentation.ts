@@ -25,6 +25,9 @@ export interface PresentationContext {
   readonly status: StatusPolicy
 }
 
+/** The checks that must hold before what a credential says is looked at. */
+export const CREDIBLE: readonly string[] = ['issuer.signature', 'issuer.certificate']
+
 /** A presentation taken apart, or why it could not be. */
 export type Reading = { readonly evidence: Evidence } | { readonly problem: string }
 

@@ -7,7 +7,7 @@ import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
 import { type Check, fail, pass } from './check.ts'
 import { chainOf } from './issuer.ts'
-import type { PresentationContext } from './presentation.ts'
+import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
 export const query: readonly Check<Evidence, PresentationContext>[] = [
   {
@@ -23,6 +23,7 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     asks: 'Is the credential of a type that was asked for?',
     spec: 'OpenID4VP 1.0, Parameters in the meta parameter',
     level: 'MUST',
+    needs: CREDIBLE,
     run(evidence, { query: asked, format }) {
       return format.matchesMeta(evidence, asked.meta)
         ? pass()
@@ -53,7 +54,7 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     asks: 'Are the claims there that were asked for?',
     spec: 'OpenID4VP 1.0, Selecting Claims; Claims Path Pointer',
     level: 'MUST',
-    needs: ['disclosures.valid'],
+    needs: [...CREDIBLE, 'disclosures.valid'],
     run({ claims }, { query: asked }) {
       const { missing } = answerClaims(asked, claims)
       return missing === undefined ? pass() : fail(missing)

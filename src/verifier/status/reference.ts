@@ -4,6 +4,7 @@
  */
 import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
 import { malformed, within } from '../../codec/malformed.ts'
+import { parseUrl } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 
 export interface StatusReference {
@@ -20,7 +21,6 @@ interface StatusReferences {
   readonly ignored: readonly string[]
 }
 
-const MAX_URI = 2048
 /** Each is somebody to ask. */
 const MAX_ENTRIES = 8
 
@@ -76,6 +76,6 @@ function isIndex(value: number): boolean {
 }
 
 function uriOf(value: Json | undefined, name: string): string {
-  if (typeof value !== 'string' || value.length > MAX_URI || !URL.canParse(value)) return malformed(`${name} is no URL`)
+  if (typeof value !== 'string' || parseUrl(value) === undefined) return malformed(`${name} is no URL`)
   return value
 }

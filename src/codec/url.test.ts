@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { parseUrl } from './url.ts'
+
+describe('a URL that a stranger sends', () => {
+  it('is read as the parser of the platform reads it', () => {
+    expect(parseUrl('HTTPS://A.example:443/x?y#z')?.href).toBe('https://a.example/x?y#z')
+    expect(parseUrl(`https://${'a'.repeat(2040)}`)?.protocol).toBe('https:')
+  })
+
+  it.each([
+    ['is relative', '/x'],
+    ['is empty', ''],
+    ['has a blank', 'https://a.example/ '],
+    ['has a letter beyond ASCII', 'https://b\u00fccher.example'],
+    ['is longer than 2,048 characters', `https://${'a'.repeat(2041)}`],
+  ])('is none when it %s', (_, text) => {
+    expect(parseUrl(text)).toBe(undefined)
+  })
+
+  it('costs nothing before it is refused', () => {
+    const letters = Array.from({ length: 100_000 }, (_, at) => String.fromCodePoint(0x20000 + at)).join('')
+    const before = process.cpuUsage()
+    expect(parseUrl(`https://${letters}`)).toBe(undefined)
+    const { user, system } = process.cpuUsage(before)
+    expect(user + system).toBeLessThan(40_000)
+  })
+})
