@@ -79,6 +79,9 @@ const withRequest = (change: Partial<HttpRequestData>): Input => ({ ...GOOD, req
 const replayed = (input: Input) => (sign: Sign) => sent(input, sign(GOOD))
 const rewritten = (change: (header: string) => string) => (sign: Sign) => sent(GOOD, change(sign(GOOD)))
 
+/** The same signature with s in the other half of the group's order, which anybody can make of a header. */
+const withOtherS = (header: string): string => resigned(header, ({ r, s, odd }) => ({ r, s: ORDER - s, odd: !odd }))
+
 const attacks: readonly Attack[] = [
   { attack: 'is replayed to another engine', arrives: replayed({ ...GOOD, engine: other(GOOD.engine) }) },
   { attack: 'is replayed to another contract', arrives: replayed({ ...GOOD, contract: other(GOOD.contract) }) },
@@ -110,10 +113,6 @@ const attacks: readonly Attack[] = [
     arrives: (sign) => sent(GOOD, sign(GOOD, { key: new Uint8Array(32).fill(7) })),
   },
   {
-    attack: 'has the other s, and the point that belongs to it',
-    arrives: rewritten((header) => resigned(header, ({ r, s, odd }) => ({ r, s: ORDER - s, odd: !odd }))),
-  },
-  {
     attack: 'has the other s',
     arrives: rewritten((header) => resigned(header, ({ r, s, odd }) => ({ r, s: ORDER - s, odd }))),
   },
@@ -136,6 +135,14 @@ const attacks: readonly Attack[] = [
   {
     attack: 'has the order of the group for r',
     arrives: rewritten((header) => resigned(header, (parts) => ({ ...parts, r: ORDER }))),
+  },
+  {
+    attack: 'has the order of the group for s',
+    arrives: rewritten((header) => resigned(header, (parts) => ({ ...parts, s: ORDER }))),
+  },
+  {
+    attack: 'has an s above the order of the group',
+    arrives: rewritten((header) => resigned(header, (parts) => ({ ...parts, s: 2n ** 256n - 1n }))),
   },
   {
     attack: 'has a recovery id above 1',
@@ -189,6 +196,7 @@ const attacks: readonly Attack[] = [
 
 /** Of `offchain-v2` alone: what the older profile does not sign. */
 const newer: readonly Attack[] = [
+  { attack: 'has the other s, and the point that belongs to it', arrives: rewritten(withOtherS) },
   { attack: 'is replayed on another chain', arrives: replayed({ ...GOOD, chain: { id: '1', addresses: 'evm' } }) },
   {
     attack: 'is replayed with another content type',
@@ -276,6 +284,16 @@ describe.each(profiles)('a request signed with %s', (_, sign, table) => {
     const elsewhere = withRequest({ uri: '/shares/9' })
     expect(authenticate(sent(elsewhere, sign(elsewhere)))?.id).not.toBe(one?.id)
     expect(authenticate(sent(GOOD, sign(GOOD, { at: NOW - 1 })))?.id).not.toBe(one?.id)
+  })
+})
+
+describe('a signature of the profile secp256k1 with a high s', () => {
+  it('is of the same signer, and the same request', () => {
+    const header = legacy(GOOD)
+    const [low, high] = [header, withOtherS(header)].map((each) => authenticate(sent(GOOD, each)))
+    expect(withOtherS(header)).not.toBe(header)
+    expect(low?.address).toBe(accountOfKey(KEY, 'evm'))
+    expect(high).toEqual(low)
   })
 })
 

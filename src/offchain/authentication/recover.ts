@@ -1,8 +1,9 @@
 /** Whose key made a signature: ECDSA over secp256k1, SEC 1 section 4.1.6. And what account is whose. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
 import type { Address } from '../address.ts'
 import type { RecoverableSignature } from './signed-request.ts'
 
@@ -11,6 +12,7 @@ export type Recover = (digest: Uint8Array, signature: RecoverableSignature) => U
 
 const DIGEST_BYTES = 32
 const COMPACT_BYTES = 64
+const ORDER = secp256k1.Point.Fn.ORDER
 /** Half the order of the group, rounded down. */
 const HALF_ORDER = hexToBytes('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
 
@@ -34,6 +36,19 @@ export function lowAlone(recover: Recover): Recover {
     if (digest.length !== DIGEST_BYTES || compact.length !== COMPACT_BYTES || isHigh(compact)) return undefined
     return recover(digest, signature)
   }
+}
+
+/**
+ * The same signature with s in the lower half of the group's order: a high s becomes the order minus s, and the recovery bit flips.
+ * SEC 1 section 4.1.6. An s that is no number below the order stays as it is, so that {@link lowAlone} refuses it.
+ */
+export function withLowS(signature: RecoverableSignature): RecoverableSignature {
+  const { compact, recovery } = signature
+  if (!isHigh(compact)) return signature
+  const s = bytesToNumberBE(compact.subarray(32))
+  if (s >= ORDER) return signature
+  const low = concatBytes(compact.subarray(0, 32), numberToBytesBE(ORDER - s, 32))
+  return { compact: low, recovery: recovery === 0 ? 1 : 0 }
 }
 
 function isHigh(compact: Uint8Array): boolean {

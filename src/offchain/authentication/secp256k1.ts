@@ -3,7 +3,8 @@
  *
  *     authorization: secp256k1 <signature> <timestamp>
  *
- * `signature`: 130 hexadecimal characters in lower case: recovery id (00 or 01), r (32 bytes), s (32 bytes, in the lower half).
+ * `signature`: 130 hexadecimal characters in lower case: recovery id (00 or 01), r (32 bytes), s (32 bytes). Some existing signers
+ * write s in the upper half of the group's order; both halves are taken, since a replay is known by the message.
  * `timestamp`: decimal milliseconds since 1970. One space between the three, and nothing else.
  *
  * The message is, big-endian, and its SHA-256 is what is signed:
@@ -19,6 +20,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { addressBytes } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
 import { writer } from '../rpc.ts'
+import { withLowS } from './recover.ts'
 import { type Profile, parseTime, type Recipient } from './signed-request.ts'
 
 const OLDEST_MS = 60_000
@@ -63,7 +65,7 @@ export const readSecp256k1: Profile = (parameters, request, recipient, now) => {
   const digest = sha256(secp256k1Message(request, recipient, timestamp))
   return {
     digest,
-    signature: { compact: hexToBytes(compact), recovery: recovery === '0' ? 0 : 1 },
+    signature: withLowS({ compact: hexToBytes(compact), recovery: recovery === '0' ? 0 : 1 }),
     id: bytesToHex(digest),
     until: new Date(timestamp + OLDEST_MS + 1),
   }
