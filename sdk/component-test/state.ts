@@ -103,6 +103,7 @@ function absent(option: string): never {
 /** Applies what a call would change. Throws when it came to no good end; then nothing has changed. */
 export function outcomeOf(state: HarnessState, outcome: Outcome): HttpResponseData | undefined {
   if (outcome.kind === 'deadline') throw new Error('deadline: the component did not come to an end')
+  if (outcome.kind === 'overloaded') throw new Error('overloaded: no worker was free in time')
   if (outcome.kind !== 'done') {
     state.log.push(...outcome.log)
     throw new Error(`${outcome.kind}: ${outcome.message}`)

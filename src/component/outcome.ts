@@ -4,7 +4,7 @@ import type { Outcome } from './runtime.ts'
 
 const NOTHING = { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [] } as const
 
-export type Ended = Exclude<Report, { report: 'ready' }> | { readonly report: 'deadline' }
+export type Ended = Exclude<Report, { report: 'ready' }> | { readonly report: 'deadline' | 'overloaded' }
 
 export function outcomeOf(ended: Ended): Outcome {
   switch (ended.report) {
@@ -13,7 +13,8 @@ export function outcomeOf(ended: Ended): Outcome {
     case 'hooks':
       return { kind: 'trap', message: 'the worker misunderstood', log: [] }
     case 'deadline':
-      return { kind: 'deadline' }
+    case 'overloaded':
+      return { kind: ended.report }
     default:
       return { kind: ended.report, message: ended.message, log: ended.log }
   }

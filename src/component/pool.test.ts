@@ -94,6 +94,43 @@ describe('the pool', () => {
     await two.close()
   })
 
+  it('ends a call that waited for a worker for longer than it may, which has not run', async () => {
+    const one = await pool({}, 1)
+    const ended: string[] = []
+    const note = async (name: string, outcome: Promise<Outcome>) => void ended.push(`${name} ${(await outcome).kind}`)
+    await Promise.all([
+      note('spinning', one.run(call(spins, { ...state, deadlineMs: 2_000 }), noHost)),
+      note('patient', one.run(call(quick, { ...state, queueMs: 60_000 }), noHost)),
+      note('impatient', one.run(call(quick, { ...state, queueMs: 100 }), noHost)),
+    ])
+    expect(ended).toEqual(['impatient overloaded', 'spinning deadline', 'patient done'])
+    expect(one.load().waiting).toBe(0)
+    await one.close()
+  })
+
+  it('runs calls of one contract beside each other while they wait for answers, also after one that was slow', async () => {
+    const two = await pool({}, 2)
+    const slow = script('off_chain_on_state_change() { const end = Date.now() + 400; while (Date.now() < end); }')
+    await two.run(call(slow, state), noHost)
+    let asking = 0
+    let answerAll = (): void => undefined
+    const allAsk = new Promise<void>((resolve) => {
+      answerAll = resolve
+    })
+    const host = {
+      ...noHost,
+      readContract: async () => {
+        asking += 1
+        if (asking === 4) answerAll()
+        await allAsk
+        return new Uint8Array(0)
+      },
+    }
+    const calls = Array.from({ length: 4 }, () => two.run(call(asks, { ...state, deadlineMs: 60_000 }), host))
+    expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(['done', 'done', 'done', 'done'])
+    await two.close()
+  })
+
   it('counts the time that the engine takes to answer', async () => {
     const host = { ...noHost, readContract: () => new Promise<never>(() => undefined) }
     expect(await runtime.run(call(asks, { ...state, deadlineMs: 300 }), host)).toEqual({ kind: 'deadline' })

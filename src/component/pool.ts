@@ -1,22 +1,23 @@
 /**
  * The runtime on worker threads: a job goes to a worker that is idle, and one that is not done by its deadline goes with its worker,
  * in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one. A contract that keeps all
- * workers busy has no more of them: for others there are spare ones, which start when they are needed.
+ * workers busy has no more of them: for others there are spare ones, which start when they are needed. A worker that sleeps until the
+ * engine answers it computes nothing, so that another may start in its place.
  */
 import { Worker } from 'node:worker_threads'
 import { answerOf } from './answer.ts'
 import { callMessage } from './call-message.ts'
-import type { Answered, Asked, CallMessage, Job, Report, WorkerData } from './messages.ts'
+import type { Answered, Asked, Job, Report, WorkerData } from './messages.ts'
 import { type Ended, outcomeOf } from './outcome.ts'
-import { compileQuickJs, type Prepared, preparedPrograms, type RecentlyUsed, recentlyUsed } from './programs.ts'
+import { compileQuickJs, type Prepared, preparedPrograms, recentlyUsed } from './programs.ts'
 import {
   type Component,
   type ComponentDescription,
   ComponentError,
-  type Host,
   type Runtime,
   type RuntimeLimits,
 } from './runtime.ts'
+import { computedMs, heldWorkers, idleFor, isAsleep, type Slot, type Task } from './slot.ts'
 import { createTurns, type Turns } from './turns.ts'
 import { isHook } from './vet.ts'
 
@@ -29,32 +30,6 @@ export interface PoolSettings {
   readonly quickjs: Uint8Array
 }
 
-interface Task {
-  /** The contract; of hooks that are looked for, the component itself. */
-  readonly owner: string
-  readonly component: string
-  readonly program: Prepared['program']
-  readonly call: CallMessage | undefined
-  readonly host: Host | undefined
-  readonly deadlineMs: number
-  readonly end: (report: Ended) => void
-  readonly fail: (error: Error) => void
-}
-
-interface Slot {
-  readonly worker: Worker
-  readonly signal: Int32Array
-  /** What it has of components. */
-  readonly known: RecentlyUsed<true>
-  state: 'starting' | 'idle' | 'busy' | 'gone'
-  task: Task | undefined
-  /** How many it was given: the number of the last. */
-  jobs: number
-  /** When it was given its task. */
-  since: number
-  timer: NodeJS.Timeout | undefined
-}
-
 const KEPT_PROGRAMS = 64
 const KEPT_BY_WORKER = 16
 /** To find the hooks of a script. */
@@ -62,6 +37,8 @@ const DESCRIBE_MS = 10_000
 /** How long a job waits for others before a spare worker is started for it, and how many workers there are then for each. */
 const PATIENCE_MS = 100
 const WITH_SPARE = 2
+/** How many workers there are at most for each, with those that sleep. */
+const WITH_ASLEEP = 4
 
 interface Pool {
   readonly settings: PoolSettings
@@ -96,8 +73,8 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
       if (prepared.hooks !== undefined && !prepared.hooks.includes(message.hook)) {
         return { kind: 'trap', message: `the component has no ${message.hook}`, log: [] }
       }
-      const { contract: owner, deadlineMs } = call
-      const task = { owner, component: sha256, program: prepared.program, call: message, host, deadlineMs }
+      const { contract: owner, deadlineMs, queueMs } = call
+      const task = { owner, component: sha256, program: prepared.program, call: message, host, deadlineMs, queueMs }
       return outcomeOf(await enqueue(pool, task))
     },
     load: () => {
@@ -113,7 +90,7 @@ async function describe(pool: Pool, component: Component, prepared: Prepared): P
   if (hooks !== undefined) return { kind: 'wasm', hooks }
   const { sha256 } = component
   const task = { owner: sha256, component: sha256, program, call: undefined, host: undefined }
-  const ended = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS })
+  const ended = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS, queueMs: undefined })
   if (ended.report !== 'hooks') {
     throw new ComponentError(
       `The script cannot be loaded: ${'message' in ended ? ended.message : 'it does not come to an end'}`,
@@ -128,10 +105,22 @@ function enqueue(pool: Pool, task: Omit<Task, 'owner' | 'end' | 'fail'>): Promis
   return new Promise((end, fail) => {
     if (pool.closed) throw new Error('The component runtime is closed.')
     const owner = task.call?.contract ?? task.component
-    pool.waiting.push({ ...task, owner, end, fail })
+    const waiting = { ...task, owner, end, fail }
+    pool.waiting.push(waiting)
     fill(pool)
     dispatch(pool)
+    if (task.queueMs !== undefined && pool.waiting.includes(waiting)) giveUpLater(pool, waiting, task.queueMs)
   })
+}
+
+/** Ends a task that no worker has taken when its time to wait is over. */
+function giveUpLater({ waiting }: Pool, task: Task, queueMs: number): void {
+  setTimeout(() => {
+    const place = waiting.indexOf(task)
+    if (place === -1) return
+    waiting.splice(place, 1)
+    task.end({ report: 'overloaded' })
+  }, queueMs).unref()
 }
 
 /** As many workers as there should be. */
@@ -157,6 +146,8 @@ function start(pool: Pool): Slot {
     task: undefined,
     jobs: 0,
     since: 0,
+    askedAt: undefined,
+    sleptMs: 0,
     timer: undefined,
   }
   worker.on('message', (message: Report | Asked) => received(pool, slot, message))
@@ -173,7 +164,7 @@ function received(pool: Pool, slot: Slot, message: Report | Asked): void {
   }
   const { task } = slot
   clearTimeout(slot.timer)
-  tookOf(pool, slot)
+  noteTime(pool, slot)
   slot.task = undefined
   slot.state = 'idle'
   // One that has nothing to do keeps no process alive.
@@ -185,50 +176,48 @@ function received(pool: Pool, slot: Slot, message: Report | Asked): void {
 async function answer(slot: Slot, { job, question }: Asked): Promise<void> {
   const { task, jobs } = slot
   if (task?.host === undefined || job !== jobs) return
+  slot.askedAt = performance.now()
   const given = await answerOf(task.host, question).catch((error: unknown) => ({ failed: (error as Error).message }))
   // What it was for may have ended.
   if (slot.task !== task || slot.jobs !== job) return
+  slot.sleptMs += performance.now() - slot.askedAt
+  slot.askedAt = undefined
   slot.worker.postMessage({ job, answer: given } satisfies Answered)
   Atomics.add(slot.signal, 0, 1)
   Atomics.notify(slot.signal, 0)
 }
 
 function dispatch(pool: Pool): void {
+  const { waiting } = pool
+  if (waiting.length === 0) return
   for (let at = nextTask(pool); at !== -1; at = nextTask(pool)) {
-    const slot = idleFor(pool, pool.waiting[at]?.component ?? '')
-    if (slot === undefined) {
-      pool.patience ??= setTimeout(() => startSpare(pool), PATIENCE_MS).unref()
-      return
-    }
-    const [task] = pool.waiting.splice(at, 1)
+    const slot = idleFor(pool.slots, waiting[at]?.component ?? '')
+    if (slot === undefined) break
+    const [task] = waiting.splice(at, 1)
     if (task !== undefined) give(pool, slot, task)
   }
+  // Time alone changes who is asleep, so those that wait are looked at again.
+  if (waiting.length > 0) pool.patience ??= setTimeout(() => lookAgain(pool), PATIENCE_MS).unref()
 }
 
 function nextTask({ turns, waiting, slots }: Pool): number {
-  return turns.next(waiting, ownersIn(slots))
+  return turns.next(waiting, heldWorkers(slots))
 }
 
-function* ownersIn(slots: Iterable<Slot>): Generator<string> {
-  for (const { task } of slots) if (task !== undefined) yield task.owner
+function noteTime({ turns }: Pool, slot: Slot): void {
+  if (slot.task !== undefined) turns.took(slot.task.owner, computedMs(slot))
 }
 
-function tookOf({ turns }: Pool, { task, since }: Slot): void {
-  if (task !== undefined) turns.took(task.owner, performance.now() - since)
-}
-
-/** For those who wait though all workers are busy, unless they keep them so themselves. */
-function startSpare(pool: Pool): void {
+/** Starts a worker for tasks that wait though all workers are busy, unless their own contract keeps those so. */
+function lookAgain(pool: Pool): void {
   pool.patience = undefined
   const { slots, closed, settings } = pool
+  if (closed) return
   const isStuck = [...slots].every(({ state }) => state === 'busy') && nextTask(pool) !== -1
-  if (!closed && isStuck && slots.size < settings.workers * WITH_SPARE) slots.add(start(pool))
-}
-
-/** One that has the component already, where there is one. */
-function idleFor({ slots }: Pool, component: string): Slot | undefined {
-  const idle = [...slots].filter(({ state }) => state === 'idle')
-  return idle.find(({ known }) => known.get(component) !== undefined) ?? idle[0]
+  const awake = [...slots].filter((slot) => !isAsleep(slot)).length
+  const hasRoom = awake < settings.workers * WITH_SPARE && slots.size < settings.workers * WITH_ASLEEP
+  if (isStuck && hasRoom) slots.add(start(pool))
+  dispatch(pool)
 }
 
 function give(pool: Pool, slot: Slot, task: Task): void {
@@ -237,6 +226,8 @@ function give(pool: Pool, slot: Slot, task: Task): void {
   const forget = has ? undefined : slot.known.add(component, true)
   slot.state = 'busy'
   slot.since = performance.now()
+  slot.askedAt = undefined
+  slot.sleptMs = 0
   slot.task = task
   slot.jobs += 1
   slot.worker.ref()
@@ -266,7 +257,7 @@ function remove(pool: Pool, slot: Slot, ended: Ended): void {
   if (slot.state === 'gone') return
   slot.state = 'gone'
   clearTimeout(slot.timer)
-  tookOf(pool, slot)
+  noteTime(pool, slot)
   pool.slots.delete(slot)
   void slot.worker.terminate()
   slot.task?.end(ended)

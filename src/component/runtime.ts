@@ -52,6 +52,8 @@ export interface Call {
   /** The engine's clock. */
   readonly now: Date
   readonly deadlineMs: number
+  /** Milliseconds that the call may wait for a worker before it ends as `overloaded`; without a limit when undefined. */
+  readonly queueMs?: number | undefined
   /**
    * Of all that the contract has stored: while it stays the same a value that was loaded once is not asked for again. Whoever gives
    * it sees to it that no call is committed which ran across a change. Undefined: every value is asked for.
@@ -112,6 +114,8 @@ export type Outcome =
   | { readonly kind: 'trap'; readonly message: string; readonly log: readonly string[] }
   | { readonly kind: 'bad-response'; readonly message: string; readonly log: readonly string[] }
   | { readonly kind: 'deadline' }
+  /** No worker was free within `queueMs`: the component has not run. */
+  | { readonly kind: 'overloaded' }
 
 export interface Runtime {
   /** What its bytes are. Rejects with a ComponentError, in words for its author, when they cannot be run under these limits. */

@@ -2,12 +2,12 @@
 
 export interface Turns {
   /**
-   * The place in line of the next: the first of the owner that has the fewest workers. Nobody gets more than there are without spare
-   * ones, and an owner whose calls were slow not the last of these, as long as there are two: then others always find one that is free
-   * soon. -1 where all that wait are such.
+   * The place in line of the next call: the first of the owner that holds the fewest workers. An owner computes on no more than
+   * `workers` at once, on one less when its calls computed for long (but always on one), and holds no more than twice `workers` with
+   * those that wait for an answer. -1 where all that wait belong to owners that have enough.
    */
-  readonly next: (waiting: readonly Owned[], running: Iterable<string>) => number
-  /** How long a call held its worker. */
+  readonly next: (waiting: readonly Owned[], held: Iterable<HeldWorker>) => number
+  /** Notes for how many milliseconds a call of `owner` computed. */
   readonly took: (owner: string, ms: number) => void
 }
 
@@ -15,26 +15,42 @@ export interface Owned {
   readonly owner: string
 }
 
-/** A call that holds its worker for longer is slow, and its owner for so long. */
+export interface HeldWorker extends Owned {
+  /** False while the worker sleeps until the engine answers it. */
+  readonly computes: boolean
+}
+
+/** A call that computes for longer is slow, and its owner for so long. */
 const SLOW_MS = 250
 const SLOW_FOR_MS = 60_000
+/** So many times `workers` an owner may hold, with those that wait for an answer. */
+const WITH_ASLEEP = 2
+
+interface Count {
+  all: number
+  computing: number
+}
+
+const NONE: Count = { all: 0, computing: 0 }
 
 /** `now` in milliseconds, of a clock that never goes back. */
 export function createTurns(workers: number, now: () => number): Turns {
   const slow = new Map<string, number>()
   return {
-    next: (waiting, running) => {
-      const having = countOf(running)
+    next: (waiting, held) => {
+      const counts = countOf(held)
       const at = now()
-      const hasEnough = (owner: string, count: number): boolean =>
-        count >= workers || (count > 0 && count >= workers - 1 && (slow.get(owner) ?? 0) > at)
+      const hasEnough = (owner: string, { all, computing }: Count): boolean =>
+        computing >= workers ||
+        all >= workers * WITH_ASLEEP ||
+        (computing > 0 && computing >= workers - 1 && (slow.get(owner) ?? 0) > at)
       let best = -1
       let least = Number.POSITIVE_INFINITY
       for (const [place, { owner }] of waiting.entries()) {
-        const count = having.get(owner) ?? 0
-        if (count >= least || hasEnough(owner, count)) continue
+        const count = counts.get(owner) ?? NONE
+        if (count.all >= least || hasEnough(owner, count)) continue
         best = place
-        least = count
+        least = count.all
         if (least === 0) break
       }
       return best
@@ -47,8 +63,13 @@ export function createTurns(workers: number, now: () => number): Turns {
   }
 }
 
-function countOf(owners: Iterable<string>): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const owner of owners) counts.set(owner, (counts.get(owner) ?? 0) + 1)
+function countOf(held: Iterable<HeldWorker>): Map<string, Count> {
+  const counts = new Map<string, Count>()
+  for (const { owner, computes } of held) {
+    const count = counts.get(owner) ?? { ...NONE }
+    count.all++
+    if (computes) count.computing++
+    counts.set(owner, count)
+  }
   return counts
 }

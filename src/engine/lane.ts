@@ -5,22 +5,14 @@
 
 export interface Lane {
   /**
-   * Runs when there is room. Gives `overloaded` when there are too many, or it waited too long; `again` takes a place that the
-   * caller has had already, in front of all that wait.
+   * Runs `work` when there is room, and tells it for how many milliseconds more it may wait for something else. Gives `overloaded`
+   * when too many calls wait already, or `queueSeconds` after it began to wait. A call that runs `again` goes in front of all that wait.
    */
-  run<T>(mode: LaneMode, work: () => Promise<T>, again?: boolean): Promise<T | 'overloaded'>
+  run<T>(mode: LaneMode, work: (leftMs: number) => Promise<T>, again?: boolean): Promise<T | 'overloaded'>
   queued(): number
 }
 
 export type LaneMode = 'shared' | 'serial'
-
-interface Waiting {
-  readonly mode: LaneMode
-  readonly since: number
-  readonly again: boolean
-  readonly start: () => void
-  readonly giveUp: () => void
-}
 
 export interface LaneLimits {
   readonly concurrent: number
@@ -28,39 +20,73 @@ export interface LaneLimits {
   readonly queueSeconds: number
 }
 
-export function lane({ concurrent, queued, queueSeconds }: LaneLimits, now: () => Date): Lane {
-  const waiting: Waiting[] = []
-  let running = 0
-  let serial = false
-  const mayStart = ({ mode }: Waiting): boolean => running < concurrent && !(mode === 'serial' && serial)
-  const next = (): void => {
-    for (let index = waiting.findIndex(mayStart); index !== -1; index = waiting.findIndex(mayStart)) {
-      const [first] = waiting.splice(index, 1)
-      if (first === undefined) return
-      if (!first.again && now().getTime() - first.since > queueSeconds * 1000) first.giveUp()
-      else first.start()
-    }
-  }
+interface Waiting {
+  readonly mode: LaneMode
+  readonly start: () => void
+}
+
+interface LaneState {
+  readonly limits: LaneLimits
+  readonly waiting: Waiting[]
+  running: number
+  isWriting: boolean
+}
+
+export function lane(limits: LaneLimits): Lane {
+  const state: LaneState = { limits, waiting: [], running: 0, isWriting: false }
+  const patienceMs = limits.queueSeconds * 1000
   return {
-    queued: () => waiting.length,
-    run: <T>(mode: LaneMode, work: () => Promise<T>, again = false) =>
-      new Promise<T | 'overloaded'>((resolve, reject) => {
-        const start = (): void => {
-          running++
-          if (mode === 'serial') serial = true
-          work()
-            .then(resolve, reject)
-            .finally(() => {
-              running--
-              if (mode === 'serial') serial = false
-              next()
-            })
-        }
-        const item = { mode, since: now().getTime(), again, start, giveUp: () => resolve('overloaded') }
-        if (mayStart(item)) start()
-        else if (again) waiting.unshift(item)
-        else if (waiting.length >= queued) resolve('overloaded')
-        else waiting.push(item)
-      }),
+    queued: () => state.waiting.length,
+    run: async (mode, work, again = false) => {
+      const since = performance.now()
+      const waits = !mayStart(state, mode)
+      if (!waits) take(state, mode)
+      else if (!(await waitForPlace(state, mode, again))) return 'overloaded'
+      try {
+        return await work(waits ? Math.max(0, patienceMs - (performance.now() - since)) : patienceMs)
+      } finally {
+        leave(state, mode)
+      }
+    },
   }
+}
+
+function mayStart({ limits, running, isWriting }: LaneState, mode: LaneMode): boolean {
+  return running < limits.concurrent && !(mode === 'serial' && isWriting)
+}
+
+function take(state: LaneState, mode: LaneMode): void {
+  state.running++
+  if (mode === 'serial') state.isWriting = true
+}
+
+/** Gives the place of a call that has ended to those that wait. */
+function leave(state: LaneState, mode: LaneMode): void {
+  state.running--
+  if (mode === 'serial') state.isWriting = false
+  const { waiting } = state
+  const next = () => waiting.findIndex((each) => mayStart(state, each.mode))
+  for (let index = next(); index !== -1; index = next()) waiting.splice(index, 1)[0]?.start()
+}
+
+/** True with a place that is already taken for the caller, false when there is none for it in time. */
+function waitForPlace(state: LaneState, mode: LaneMode, again: boolean): Promise<boolean> {
+  const { waiting, limits } = state
+  if (!again && waiting.length >= limits.queued) return Promise.resolve(false)
+  return new Promise((resolve) => {
+    const item: Waiting = {
+      mode,
+      start: () => {
+        clearTimeout(timer)
+        take(state, mode)
+        resolve(true)
+      },
+    }
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(item), 1)
+      resolve(false)
+    }, limits.queueSeconds * 1000)
+    if (again) waiting.unshift(item)
+    else waiting.push(item)
+  })
 }

@@ -53,7 +53,11 @@ export async function perform(
 ): Promise<Performed> {
   let mode = asked.mode
   for (let runs = 0; runs < MOST_RUNS; runs++) {
-    const performed = await entry.lane.run(mode, () => runOnce(context, target, { ...asked, mode }), runs > 0)
+    const performed = await entry.lane.run(
+      mode,
+      (queueMs) => runOnce(context, target, { ...asked, mode, queueMs }),
+      runs > 0,
+    )
     if (performed === 'overloaded') {
       context.metrics.refused.inc({ limit: 'queued' })
       break
@@ -65,17 +69,23 @@ export async function perform(
   return { kind: 'overloaded', until: whileFull(context.now()) }
 }
 
+/** One run of a call that may wait for a worker for `queueMs` milliseconds more. */
+interface AskedOnce extends Asked {
+  readonly queueMs: number
+}
+
 async function runOnce(
   context: EngineContext,
   targetNow: () => CallTarget | undefined,
-  asked: Asked,
-): Promise<Performed | 'again'> {
+  asked: AskedOnce,
+): Promise<Performed | 'again' | 'overloaded'> {
   const target = targetNow()
   if (target === undefined || asked.isAbandoned?.() === true) return { kind: 'unavailable' }
   const { contract, block } = target
   const fence = await context.fences.of(contract.address)
   const seen: Seen = new Map()
   const outcome = await run(context, target, { ...asked, fence, seen })
+  if (outcome.kind === 'overloaded') return outcome.kind
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
   const response = asked.hook.kind === 'http' ? wireOf(context, target, asked, outcome.response) : undefined
@@ -113,12 +123,16 @@ function refusedBy(
   return { kind: 'quota', ...quota }
 }
 
-interface Run extends Pick<Asked, 'hook' | 'request'> {
+interface Run extends Pick<AskedOnce, 'hook' | 'request' | 'queueMs'> {
   readonly fence: Fence
   readonly seen: Seen
 }
 
-async function run(context: EngineContext, target: CallTarget, { hook, request, fence, seen }: Run): Promise<Outcome> {
+async function run(
+  context: EngineContext,
+  target: CallTarget,
+  { hook, request, queueMs, fence, seen }: Run,
+): Promise<Outcome> {
   const { runtime, chain, engine, limits, metrics, now, log } = context
   const { component, contract, block } = target
   const began = now().getTime()
@@ -133,6 +147,7 @@ async function run(context: EngineContext, target: CallTarget, { hook, request, 
       state: contract.state,
       now: now(),
       deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
+      queueMs,
       // What is committed is held against the fence, so that what a worker remembers of it is as good as the database.
       storageVersion: fence.version ?? NEVER_WRITTEN,
     },
@@ -141,7 +156,9 @@ async function run(context: EngineContext, target: CallTarget, { hook, request, 
   metrics.calls.inc({ hook: hook.kind, outcome: outcome.kind })
   metrics.seconds.observe({ hook: hook.kind }, (now().getTime() - began) / 1000)
   const line = { request, contract: contract.address, hook: hook.kind }
-  if (outcome.kind === 'deadline') log.warn({ event: 'component_deadline', ...line }, 'the component took too long')
+  if (outcome.kind === 'overloaded') log.warn({ event: 'no_worker', ...line }, 'no worker was free in time')
+  else if (outcome.kind === 'deadline')
+    log.warn({ event: 'component_deadline', ...line }, 'the component took too long')
   else {
     if (outcome.kind !== 'done') {
       const event = outcome.kind === 'trap' ? 'component_trap' : 'bad_component_response'

@@ -201,14 +201,14 @@ function withOverride(said: OffChainContract, { components }: EngineConfig): Off
   return said.component !== undefined || sha256 === undefined ? said : { ...said, component: { sha256, uri: '' } }
 }
 
-function newEntry({ config: { limits }, engine, log, now }: WatcherContext, contract: OffChainContract): Entry {
+function newEntry({ config: { limits }, engine, log }: WatcherContext, contract: OffChainContract): Entry {
   const entry: Entry = {
     address: contract.address,
     contract,
     isOurs: listsEngine(contract, engine),
     state: { kind: 'starting' },
     hook: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0 },
-    lane: lane(limits, now),
+    lane: lane(limits),
     retry: { at: 0, attempts: 0 },
   }
   log.info({ event: 'contract_found', contract: contract.address, ours: entry.isOurs }, 'a contract of the filter')

@@ -1,0 +1,61 @@
+/** A worker of the pool with the task that it is at, and what can be told from that. */
+import type { Worker } from 'node:worker_threads'
+import type { CallMessage } from './messages.ts'
+import type { Ended } from './outcome.ts'
+import type { Prepared, RecentlyUsed } from './programs.ts'
+import type { Host } from './runtime.ts'
+import type { HeldWorker } from './turns.ts'
+
+export interface Task {
+  /** The contract; of hooks that are looked for, the component itself. */
+  readonly owner: string
+  readonly component: string
+  readonly program: Prepared['program']
+  readonly call: CallMessage | undefined
+  readonly host: Host | undefined
+  readonly deadlineMs: number
+  /** Milliseconds that the task may wait for a worker. */
+  readonly queueMs: number | undefined
+  readonly end: (report: Ended) => void
+  readonly fail: (error: Error) => void
+}
+
+export interface Slot {
+  readonly worker: Worker
+  readonly signal: Int32Array
+  /** What it has of components. */
+  readonly known: RecentlyUsed<true>
+  state: 'starting' | 'idle' | 'busy' | 'gone'
+  task: Task | undefined
+  /** How many it was given: the number of the last. */
+  jobs: number
+  /** When it was given its task. */
+  since: number
+  /** When its component asked the engine what is not answered yet; and how long the task slept for earlier answers. */
+  askedAt: number | undefined
+  sleptMs: number
+  timer: NodeJS.Timeout | undefined
+}
+
+/** A component that has waited for an answer for so long is asleep; shorter questions are part of computing. */
+const ASLEEP_AFTER_MS = 100
+
+export function* heldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
+  for (const slot of slots) if (slot.task !== undefined) yield { owner: slot.task.owner, computes: !isAsleep(slot) }
+}
+
+/** Whether the component of `slot` waits for an answer of the engine and computes nothing meanwhile. */
+export function isAsleep({ askedAt }: Slot): boolean {
+  return askedAt !== undefined && performance.now() - askedAt >= ASLEEP_AFTER_MS
+}
+
+/** For how many milliseconds the task of `slot` has computed, without the time in which it waited for answers. */
+export function computedMs({ since, sleptMs, askedAt }: Slot): number {
+  return (askedAt ?? performance.now()) - since - sleptMs
+}
+
+/** An idle worker, where there is one: rather one that has the component already. */
+export function idleFor(slots: Iterable<Slot>, component: string): Slot | undefined {
+  const idle = [...slots].filter(({ state }) => state === 'idle')
+  return idle.find(({ known }) => known.get(component) !== undefined) ?? idle[0]
+}
