@@ -1,4 +1,14 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+// The temporary directory of a run holds those of its tests and of the processes that they start, and goes with the run.
+const temporary = mkdtempSync(join(tmpdir(), 'vouchsafe-tests-'))
+// The PostgreSQL server, which runs as another user, passes through the directory.
+chmodSync(temporary, 0o711)
+for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = temporary
+process.on('exit', () => rmSync(temporary, { recursive: true, force: true }))
 
 // vitest groups failures with Map.groupBy, which Node 20 does not have; without it a failing test reads as a crash.
 Map.groupBy ??= (items, keyOf) => {
@@ -16,8 +26,8 @@ const BOTH = [
   'test/e2e/{audit,drafts,idempotency,issuance,retention,status,status-processes,verification}.test.ts',
 ]
 
-// Some hooks build the command, or start a database or a chain.
-const shared = { isolate: false, testTimeout: 20_000, hookTimeout: 30_000 }
+// A limit only ends what hangs: no test depends on how fast or how busy its machine is.
+const shared = { isolate: false, testTimeout: 120_000, hookTimeout: 120_000 }
 
 export default defineConfig({
   test: {

@@ -18,7 +18,7 @@ describe.each(chains)('the hello component on $name', ({ start }) => {
     const made = { engines, componentSha256: new Uint8Array(32), componentUri: '' }
     contract = await deploy(chain.rpc, 'Hello', made)
     one = device(run, contract, engine)
-  }, 60_000)
+  })
   afterAll(() => Promise.all(stops.map((stop) => stop())))
 
   it('counts', async () => {

@@ -23,7 +23,7 @@ describe.each(chains)('the key management contract on $name', ({ start }) => {
   beforeAll(async () => {
     ;({ rpc, stop } = await start())
     contract = await deploy(rpc, 'KeyManagement', made)
-  }, 60_000)
+  })
   afterAll(() => stop())
 
   const created = async (): Promise<bigint> => {

@@ -108,7 +108,7 @@ describe('key management, without a sandbox', () => {
       expect(holds(signature, publicKey, new Uint8Array([1]))).toBe(false)
       for (const each of devices) expect(each.failed).toEqual([])
     },
-    60_000,
+    120_000,
   )
 
   it('signs with every set of engines that is large enough', async () => {
@@ -122,7 +122,7 @@ describe('key management, without a sandbox', () => {
       const { signature } = await signTogether(id, message, key, chosen)
       expect(holds(signature, publicKey)).toBe(true)
     }
-  }, 60_000)
+  })
 
   it('signs without the engine that is gone, and says which', async () => {
     const { id, devices, key, publicKey } = await active(2)
@@ -137,7 +137,7 @@ describe('key management, without a sandbox', () => {
       all[2] as SigningEngine,
     ])
     await expect(alone).rejects.toThrow(SigningError)
-  }, 60_000)
+  })
 
   it('names the engine that gives a wrong share, and signs without it', async () => {
     const { id, devices, key, publicKey } = await active(2)
@@ -157,7 +157,7 @@ describe('key management, without a sandbox', () => {
     const { signature, faults } = await signTogether(id, message, key, all.with(1, liar))
     expect(holds(signature, publicKey)).toBe(true)
     expect(faults).toEqual([{ engine: 'engine 2', why: 'its signature share is wrong' }])
-  }, 60_000)
+  })
 
   it('does nothing twice, however often it is woken, and goes on where it was', async () => {
     const all = await engines()
@@ -170,7 +170,7 @@ describe('key management, without a sandbox', () => {
       expect(each.failed).toEqual([])
       expect(each.sent).toHaveLength(3)
     }
-  }, 60_000)
+  })
 
   it('sends the same again a minute after a transaction was lost', async () => {
     const all = await engines()
@@ -188,7 +188,7 @@ describe('key management, without a sandbox', () => {
       for (const each of all.devices.slice(1)) await each.stateChange()
     }
     expect(await keyOf(all, id)).toMatchObject({ status: ACTIVE })
-  }, 60_000)
+  })
 
   it('fails by name when a share does not fit', async () => {
     const all = await engines()
@@ -211,7 +211,7 @@ describe('key management, without a sandbox', () => {
     await settle(all)
     for (const each of all.devices)
       expect([...each.storage.keys()].filter((name) => !name.startsWith('HELD'))).toEqual([])
-  }, 60_000)
+  })
 
   it.each([
     ['another number', (share: Uint8Array) => share.with(0, (share[0] ?? 0) ^ 1)],
@@ -254,7 +254,7 @@ describe('key management, without a sandbox', () => {
         expect([answer.status, answer.text]).toEqual([409, '{"error":"The key cannot sign: failed"}'])
       }
     },
-    60_000,
+    120_000,
   )
 
   it('fails by name when commitments come without a proof', async () => {
@@ -276,7 +276,7 @@ describe('key management, without a sandbox', () => {
       accused: second.party.address,
       reason: 'its commitments or its proof of knowledge do not hold',
     })
-  }, 60_000)
+  })
 
   it('fails when an engine has lost what it had begun', async () => {
     const all = await engines()
@@ -290,7 +290,7 @@ describe('key management, without a sandbox', () => {
       accused: first.party.address,
       reason: 'this engine has lost what it had begun',
     })
-  }, 60_000)
+  })
 
   it('waits for an engine that is gone, and goes on when it is back', async () => {
     const all = await engines()
@@ -301,7 +301,7 @@ describe('key management, without a sandbox', () => {
     await third.stateChange()
     await settle(all)
     expect((await keyOf(all, id)).status).toBe(ACTIVE)
-  }, 60_000)
+  })
 
   describe('of a request', () => {
     const post = (one: Device | undefined, uri: string, body: unknown = {}, as: Party = signer) =>
@@ -316,7 +316,7 @@ describe('key management, without a sandbox', () => {
     let made: Awaited<ReturnType<typeof active>>
     beforeAll(async () => {
       made = await active(2)
-    }, 60_000)
+    })
     const first = (): Device => made.devices[0] as Device
     const change = (changes: object) =>
       made.contract.send(owner, 'setPolicy', { id: made.id, policy_: policy(changes) })
@@ -466,7 +466,7 @@ describe('key management, without a sandbox', () => {
       for (const each of made.devices) {
         expect(each.storage.has(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`)).toBe(false)
       }
-    }, 60_000)
+    })
   })
 
   it('leaves the disk of one engine, with all that was said, without the key', async () => {
@@ -517,5 +517,5 @@ describe('key management, without a sandbox', () => {
     for (const { storage } of devices)
       expect([...storage.keys()].some((name) => name.startsWith('GENERATIONS'))).toBe(false)
     expect(await contract.ask('pending')).toEqual([])
-  }, 60_000)
+  })
 })

@@ -29,7 +29,7 @@ describe.each(chains)('key management in the sandbox on $name', ({ start }) => {
     const once = authorizeOnce(String(Number(await chain.rpc('eth_chainId', []))))
     devices = parties.map((one) => device(run, contract, one, once))
     olderProfile = device(run, contract, parties[0] as Party, authorize)
-  }, 60_000)
+  })
   afterAll(() => Promise.all(stops.map((stop) => stop())))
 
   it('makes a key, signs by two of three engines, without the one that is gone, and only for whom the policy names', async () => {

@@ -33,7 +33,7 @@ describe.each(chains)('the secret sharing contract on $name', ({ start }) => {
   beforeAll(async () => {
     ;({ rpc, stop } = await start())
     contract = await deploy(rpc, 'SecretSharing', made)
-  }, 60_000)
+  })
   afterAll(() => stop())
 
   const sharing = async (id: bigint): Promise<Sharing> => (await contract.ask('sharing', id)) as Sharing

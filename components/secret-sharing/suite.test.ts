@@ -320,7 +320,7 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     for (const each of devices) await each.stateChange()
     for (const each of devices) await each.stateChange()
     expect(await toDelete()).toEqual([[], [], []])
-  }, 60_000)
+  })
 
   it('tells the contract of many shares at once, when it has collected them for a moment', async () => {
     await quiet(10)
@@ -343,7 +343,7 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(one().timers.get(COLLECTED_TIMER)).toBe(collectedMs())
     await one().timer(COLLECTED_TIMER)
     expect(await heard(ids)).toEqual(ids.map(() => true))
-  }, 60_000)
+  })
 
   it('tells the contract of the others when a sharing is being deleted meanwhile', async () => {
     const { id, uri, shares } = await registered()
@@ -500,7 +500,7 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
     expect(one().sent).toHaveLength(sent)
     for (const index of [1, 2]) for (let times = 0; times < 2; times++) await one(index).stateChange()
     expect(await toDelete()).toEqual([[], [], []])
-  }, 60_000)
+  })
 
   it('looks after lost transactions before it deletes', async () => {
     await quiet(90)

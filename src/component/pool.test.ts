@@ -85,11 +85,13 @@ describe('the pool', () => {
     const spin = () => two.run(call(spins, { ...state, contract, deadlineMs: 800 }), noHost)
     const flood = Array.from({ length: 10 }, spin)
     await flood[0]
-    const began = Date.now()
+    let ended = 0
+    for (const each of flood) void each.then(() => ended++)
     for (let calls = 0; calls < 10; calls += 1) {
       expect((await two.run(call(quick, state), noHost)).kind).toBe('done')
     }
-    expect(Date.now() - began).toBeLessThan(2_500)
+    // Behind the queue of those that spin they would have come last.
+    expect(ended).toBeLessThan(flood.length / 2)
     expect((await Promise.all(flood)).every(({ kind }) => kind === 'deadline')).toBe(true)
     await two.close()
   })

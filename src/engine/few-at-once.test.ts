@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { setImmediate as immediately } from 'node:timers/promises'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { fewAtOnce } from './few-at-once.ts'
 
 const LONG_MS = 20
@@ -14,12 +14,16 @@ function tasks() {
   }
   const end = async (name: string) => {
     ends.get(name)?.()
-    await wait(0)
+    await immediately()
   }
   return { began, task, end }
 }
 
 describe('few at once', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
   it('starts so many, and the next as each ends, in the order in which they came', async () => {
     const { began, task, end } = tasks()
     const start = fewAtOnce(2, 60_000)
@@ -32,13 +36,14 @@ describe('few at once', () => {
   })
 
   it('waits for none that takes long, and counts it once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { began, task, end } = tasks()
     const start = fewAtOnce(1, LONG_MS)
     const slow = start(task('slow'))
     const next = start(task('next'))
     const last = start(task('last'))
     expect(began).toEqual(['slow'])
-    await wait(LONG_MS + 5)
+    vi.advanceTimersByTime(LONG_MS)
     expect(began).toEqual(['slow', 'next'])
     // It counts no more, and so its end makes no room for another.
     await end('slow')
@@ -62,7 +67,7 @@ describe('few at once', () => {
     const throws = (): Promise<string> => {
       throw new Error('at once')
     }
-    const [before, failed, next] = [start(() => wait(1)), start(throws), start(() => Promise.resolve('yes'))]
+    const [before, failed, next] = [start(() => immediately()), start(throws), start(() => Promise.resolve('yes'))]
     await expect(failed).rejects.toThrow('at once')
     await before
     expect(await next).toBe('yes')

@@ -36,7 +36,7 @@ type Engine = Awaited<ReturnType<typeof servingInWorkers>>
 let engine: Engine
 beforeAll(async () => {
   engine = await servingInWorkers(SOURCE, CONTRACTS)
-}, 60_000)
+})
 afterAll(() => engine.stop())
 
 interface Said {

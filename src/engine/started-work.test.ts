@@ -1,13 +1,15 @@
 import { pino } from 'pino'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Entry } from './contract-entry.ts'
 import { startedWork, type Work } from './started-work.ts'
 
 const EVERY_MS = 400
+/** Longer than any test may take: whoever waits for it makes the test fail. */
+const HOURS_MS = 10_000_000
 
 /** Calls of these contracts, each of which notes when it ran. */
-function calls(contracts: readonly string[]) {
-  const work = startedWork({ log: pino({ enabled: false }) }, EVERY_MS)
+function calls(contracts: readonly string[], everyMs: number) {
+  const work = startedWork({ log: pino({ enabled: false }) }, everyMs)
   const entries = new Map(contracts.map((address) => [address, { address } as Entry]))
   const began = performance.now()
   const ran: { readonly contract: string; readonly afterMs: number }[] = []
@@ -21,7 +23,7 @@ function calls(contracts: readonly string[]) {
 
 describe('calls that are due at the same time', () => {
   it('begin one after another, where they are of several contracts', async () => {
-    const { work, ran } = calls(['a', 'b', 'c', 'd'])
+    const { work, ran } = calls(['a', 'b', 'c', 'd'], EVERY_MS)
     await work.settled()
     expect(ran.map(({ contract }) => contract)).toEqual(['a', 'b', 'c', 'd'])
     // A timer may fire a millisecond early.
@@ -29,19 +31,16 @@ describe('calls that are due at the same time', () => {
   })
 
   it('begin at once, where they are of one', async () => {
-    const { work, ran } = calls(['a', 'a', 'a', 'a'])
+    const { work, ran } = calls(['a', 'a', 'a', 'a'], HOURS_MS)
     await work.settled()
     expect(ran).toHaveLength(4)
-    expect(ran[3]?.afterMs).toBeLessThan(EVERY_MS / 2)
   })
 
   it('are not made after the stop', async () => {
-    const { work, ran } = calls(['a', 'b'])
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MS / 8))
+    const { work, ran } = calls(['a', 'b'], HOURS_MS)
+    await vi.waitFor(() => expect(ran).toHaveLength(1), 60_000)
     work.stop()
-    const stopped = performance.now()
     await work.settled()
-    expect(performance.now() - stopped).toBeLessThan(EVERY_MS / 4)
     expect(ran.map(({ contract }) => contract)).toEqual(['a'])
   })
 })

@@ -2,6 +2,7 @@ import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { base58 } from '@scure/base'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { processorMs } from '../../test/support/processor-time.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Algorithm, algorithms } from './algorithm.ts'
@@ -162,12 +163,11 @@ describe('did:key', () => {
     ['something before it', ' did:key:zDnaerDaTF5BXEavCrfRZEk316dpbLsfPDZ3WJ5hRTPFU2169'],
   ])('is refused when it is %s', (_, text) => expect(() => readDid(text)).toThrow(MalformedError))
 
-  it('is bounded, so that nobody buys our time with a long one', () => {
+  it('is bounded, so that nobody buys our time with a long one', async () => {
     const long = jcs({ ...key, note: 'a'.repeat(600) })
     expect(() => readDid(long)).toThrow(/512/)
     expect(() => readDid(`did:key:z${'1'.repeat(511)}`)).toThrow(/kind/)
-    const before = performance.now()
-    expect(() => readDid(`did:key:z${'z'.repeat(1_000_000)}`)).toThrow(/512/)
-    expect(performance.now() - before).toBeLessThan(200)
+    const huge = `did:key:z${'z'.repeat(1_000_000)}`
+    expect(await processorMs(() => expect(() => readDid(huge)).toThrow(/512/))).toBeLessThan(200)
   })
 })

@@ -1,6 +1,7 @@
 import { generateKeyPair as generateKeyPairCallback, type KeyPairKeyObjectResult } from 'node:crypto'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { processorMs } from '../../test/support/processor-time.ts'
 import { writeOctetString } from '../codec/der.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
@@ -308,36 +309,37 @@ describe('a certificate is not trusted', () => {
 })
 
 describe('a chain that is made to cost time', () => {
-  function quickly<T>(run: () => T): T {
-    const start = performance.now()
-    const result = run()
-    expect(performance.now() - start).toBeLessThan(500)
-    return result
+  async function quickly<T>(run: () => T): Promise<T> {
+    const results: T[] = []
+    expect(await processorMs(() => results.push(run()))).toBeLessThan(500)
+    return results[0] as T
   }
 
   const namesakes = Array.from({ length: 1000 }, () => ca('Root', undefined, { keys: otherKeys }))
 
-  test('a thousand certificates one above the other', () => {
+  test('a thousand certificates one above the other', async () => {
     const chain = [ca('CA', undefined)]
     for (let depth = 1; depth < 1000; depth += 1) chain.unshift(ca(`CA ${depth}`, chain[0]))
-    expect(quickly(() => outcome(chain, [root]))).toBe('the path is longer than 8 certificates')
+    expect(await quickly(() => outcome(chain, [root]))).toBe('the path is longer than 8 certificates')
   })
 
-  test('a thousand certificates with one name and many keys that sign each other', () => {
+  test('a thousand certificates with one name and many keys that sign each other', async () => {
     const same = Array.from({ length: 1000 }, () => ca('Same', undefined))
     const chain = [issue('Leaf', same[0]), ...same]
-    expect(quickly(() => outcome(chain, [root]))).toMatch(/more than 32 signatures|longer than 8|no trust anchor/)
+    expect(await quickly(() => outcome(chain, [root]))).toMatch(/more than 32 signatures|longer than 8|no trust anchor/)
   })
 
-  test('a thousand namesakes of the anchor do not hide it', () => {
-    expect(quickly(() => outcome([issue('Leaf', root), ...namesakes], [root]))).toEqual(['Leaf', 'Root'])
+  test('a thousand namesakes of the anchor do not hide it', async () => {
+    expect(await quickly(() => outcome([issue('Leaf', root), ...namesakes], [root]))).toEqual(['Leaf', 'Root'])
   })
 
-  test('a thousand anchors with one name: the key identifier finds the right one, without it the search ends', () => {
+  test('a thousand anchors with one name: the key identifier finds the right one, without it the search ends', async () => {
     const anchors = [...namesakes, root]
-    expect(quickly(() => outcome([issue('Leaf', root)], anchors))).toEqual(['Leaf', 'Root'])
+    expect(await quickly(() => outcome([issue('Leaf', root)], anchors))).toEqual(['Leaf', 'Root'])
     const mute = issue('Leaf', root, { extensions: [] })
-    expect(quickly(() => outcome([mute], anchors))).toMatch(/anchor 'CN=Root' is named as the issuer of 'CN=Leaf', but/)
+    expect(await quickly(() => outcome([mute], anchors))).toMatch(
+      /anchor 'CN=Root' is named as the issuer of 'CN=Leaf', but/,
+    )
   })
 })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { processorMs } from '../../test/support/processor-time.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { readDcqlQuery } from './dcql.ts'
 import { ProtocolError } from './error.ts'
@@ -379,11 +380,9 @@ describe('whatever is posted', () => {
     expect(refused).toBeLessThan(3000)
   })
 
-  it('is answered soon, even when it is as large as it may be', () => {
+  it('is answered soon, even when it is as large as it may be', async () => {
     const claims = many(100, (i) => ({ path: [...many(31, () => 'a'), String(i)] }))
     const query = { credentials: many(100, (i) => ({ ...degree, id: `c${String(i)}`, claims })) }
-    const start = performance.now()
-    expect(refusal(query)).toBe('accepted')
-    expect(performance.now() - start).toBeLessThan(5000)
+    expect(await processorMs(() => expect(refusal(query)).toBe('accepted'))).toBeLessThan(5000)
   })
 })

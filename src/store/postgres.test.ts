@@ -80,10 +80,8 @@ describe('PostgreSQL with others on it', () => {
   })
 
   it('gives up a statement that takes too long, without effect, and goes on', async () => {
-    const started = Date.now()
     const error = await whileLocked(() => failure(store.commit([insert('b', 1), next(1)])), undefined)
     expect([error.code, error.message]).toEqual(['57014', expect.stringMatching(/^PostgreSQL: .*statement timeout/)])
-    expect(Date.now() - started).toBeLessThan(5000)
     expect(await store.commit([next(1)])).toBe(undefined)
     expect((await store.list('thing')).map(({ id }) => id)).toEqual(['a'])
   })

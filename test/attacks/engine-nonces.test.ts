@@ -33,7 +33,7 @@ beforeAll(async () => {
   engine = await servingInWorkers(SOURCE, [CONTRACT])
   await engine.engine.app.listen({ port: 0, host: '127.0.0.1' })
   url = `http://127.0.0.1:${(engine.engine.app.server.address() as AddressInfo).port}/offchain/${CONTRACT}`
-}, 60_000)
+})
 afterAll(() => engine.stop())
 
 /** The same bytes each time that it is called. */

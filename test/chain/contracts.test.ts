@@ -7,4 +7,4 @@ import { expect, it } from 'vitest'
 it('the compiled contracts are current: node build/contracts.js', async () => {
   const script = join(import.meta.dirname, '..', '..', 'build', 'contracts.js')
   await expect(promisify(execFile)(process.execPath, [script, '--check'])).resolves.toMatchObject({ stderr: '' })
-}, 60_000)
+})

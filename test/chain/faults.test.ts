@@ -11,7 +11,7 @@ import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
-const STARTS_MS = 60_000
+const STARTS_MS = 120_000
 const CONTRACT = `00${'aa'.repeat(20)}`
 const BLOCK = { number: 5, hash: `0x${'05'.repeat(32)}`, time: new Date(5000) }
 

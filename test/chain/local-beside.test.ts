@@ -57,7 +57,7 @@ it('calls that take long hold up no others, and are given up', async () => {
   await submit(rpc, party(), '0x', '0x00', 100_000n).then(() => done.push('transaction'))
   expect(done).toEqual([...Array<string>(10).fill('call'), 'transaction'])
   expect(new Set(await Promise.all(endless))).toEqual(new Set(['execution aborted: it takes too long']))
-}, 60_000)
+})
 
 it('no precompiled contract is given more than two million gas, as nothing can interrupt it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))

@@ -54,5 +54,5 @@ it.each([
     const chain = evmChain(rpc, { id: await chainIdOf(rpc), confirmations: 0 })
     expect(await chain.contract(contract, await chain.head())).toBeUndefined()
   },
-  60_000,
+  120_000,
 )

@@ -51,7 +51,7 @@ it('is found in few runs for code that looks how much it has, on a local chain',
   expect(trials.mock.calls.length + runs.mock.calls.length).toBeLessThan(25)
   expect(Number(gas)).toBeGreaterThan(0x1c00000)
   expect(await rpc('eth_call', [{ ...call, gas }, 'latest'])).toBe('0x')
-}, 60_000)
+})
 
 /** Counts, and logs its first 32 bytes of input under the count. */
 const COUNTER = '5f54600101805f555f355f5260205fa100'

@@ -21,7 +21,7 @@ const secret = new TextEncoder().encode('kept by three, given back by two')
 let world: SharingEngines
 beforeAll(async () => {
   world = await startSharingEngines(3)
-}, 60_000)
+})
 afterAll(() => world.stop())
 beforeEach(() => {
   for (const engine of world.engines) behave(engine, 'none')

@@ -61,7 +61,7 @@ describe('an issuer whose disk is full', () => {
     expect(await act(servicesOf(again), 'revoke', sessionId)).toMatchObject([200, {}])
     expect(await credentialStatus(again, sessionId)).toBe('REVOKED')
     expect((await post(again, '/issuance/oid4vci/new-session', body)).status).toBe(200)
-  }, 60_000)
+  })
 })
 
 function servicesOf({ url }: Running): Services {

@@ -13,7 +13,7 @@ import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 import { HARDHAT_KEY, startHardhat } from '../support/hardhat.ts'
 
-const STARTS_MS = 90_000
+const STARTS_MS = 120_000
 let file: string
 const engines: EngineProcess[] = []
 beforeAll(async () => {

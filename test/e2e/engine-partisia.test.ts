@@ -47,7 +47,7 @@ beforeAll(async () => {
   keepComponent(engine, bytes)
   states.set(OURS, accountOfKey(engine.key, 'partisia')).set(THEIRS, `00${'33'.repeat(20)}`)
   await engine.start()
-}, 60_000)
+})
 afterAll(async () => {
   await engine.remove()
   reader.close()
@@ -67,4 +67,4 @@ it('the component reads from the state of its contract who runs it', async () =>
   height++
   await until(OURS, 'not-this-engine')
   await until(THEIRS, `${THEIRS} Testnet`)
-}, 30_000)
+})

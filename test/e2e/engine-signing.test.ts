@@ -17,7 +17,7 @@ import { deployed, type Place, place, send } from '../support/engine-contracts.t
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 
 const KEYS = join(import.meta.dirname, '..', '..', 'dist', 'components', 'key-management.js')
-const STARTS_MS = 90_000
+const STARTS_MS = 120_000
 const USED = JSON.stringify({ error: 'Unknown, used or expired commitments' })
 
 let at: Place
@@ -109,4 +109,4 @@ it('an engine that is killed among them gives no second one when it is back', as
   // None, when it was lost on its way to us.
   expect(answered.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
   expect(after).toEqual(after.map(() => ({ status: 409, text: USED })))
-}, 60_000)
+})

@@ -21,7 +21,7 @@ import {
 } from '../support/engine-process.ts'
 import { makeKey, pemOf } from '../support/services.ts'
 
-const STARTS_MS = 90_000
+const STARTS_MS = 120_000
 let dir: string
 let at: Place
 let file: string

@@ -46,5 +46,5 @@ it.each([['secret-sharing.js'], ['secret-sharing.wasm']])(
       rmSync(join(dir, '..'), { recursive: true })
     }
   },
-  90_000,
+  120_000,
 )

@@ -14,7 +14,7 @@ import {
   served,
 } from '../support/engine-process.ts'
 
-const STARTS_MS = 90_000
+const STARTS_MS = 120_000
 const saying = (word: string) =>
   componentFile(
     `import { component, text } from 'vouchsafe/component'\ncomponent({ http: () => text(200, '${word}') })`,
@@ -66,14 +66,14 @@ it('a contract that comes, changes its component, and leaves its engine, while t
   await until(contract, '421 not-this-engine')
   await change(contract, 'setEngines', [{ engine: evmAddress(engine.address), endpoint: engine.url }])
   await until(contract, 'two')
-}, 30_000)
+})
 
 it('a contract that lists an engine whose filter does not have it is not served there', async () => {
   const contract = await deployed(at, 'Component', one.file, [engine, narrow])
   await until(contract, 'one')
   expect(await said(contract, narrow)).toBe('404 unknown-contract')
   expect(await contractOf(narrow, contract)).toBeUndefined()
-}, 30_000)
+})
 
 it('a component that is missing, or whose bytes are others, is said to be so, and comes back when it is there', async () => {
   const three = await saying('three')
@@ -90,7 +90,7 @@ it('a component that is missing, or whose bytes are others, is said to be so, an
   expect(await eventually(async () => (await why())?.includes('other bytes than its name says'))).toBe(true)
   keepComponent(engine, three.bytes)
   await until(contract, 'three')
-}, 40_000)
+})
 
 it('a component is fetched from a host that is allowed, and refused when it is another', async () => {
   const four = await saying('four')
@@ -105,4 +105,4 @@ it('a component is fetched from a host that is allowed, and refused when it is a
   handed = four.bytes
   await until(contract, 'four')
   await served([engine], contract)
-}, 40_000)
+})

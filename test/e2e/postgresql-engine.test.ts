@@ -14,7 +14,7 @@ import { type EngineProcess, eventually, makeDirectory, makeEngine, served } fro
 import { freshUrl, postgresOf } from '../support/store.ts'
 
 const SHARING = join(import.meta.dirname, '..', '..', 'dist', 'components', 'secret-sharing.js')
-const STARTS_MS = 60_000
+const STARTS_MS = 120_000
 const dir = makeDirectory('chain')
 const url = freshUrl()
 let engine: EngineProcess

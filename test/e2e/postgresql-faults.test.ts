@@ -17,7 +17,7 @@ let server: PostgresServer
 beforeAll(async () => {
   buildCommand()
   server = await startPostgres()
-}, 60_000)
+})
 afterAll(() => server.stop())
 
 describe('a server of PostgreSQL by TLS', () => {
@@ -89,7 +89,7 @@ describe('a service whose PostgreSQL server is killed', () => {
     const end = await issuer.ended
     expect([end.status, end.stderr]).toEqual([0, ''])
     expect(end.stdout).not.toContain(new URL(server.url).password)
-  }, 90_000)
+  })
 })
 
 const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }

@@ -27,7 +27,7 @@ beforeAll(async () => {
   buildCommand()
   directories.issuer = await directoryOn('issuer', freshUrl())
   directories.verifier = await directoryOn('verifier', freshUrl())
-}, 60_000)
+})
 afterAll(async () => {
   for (const { child, ended } of running) {
     child.kill('SIGKILL')
@@ -86,7 +86,7 @@ describe('on one database', () => {
     const id = await declare(overAll(all))
     const found = await Promise.all(all.map(({ url }) => declareAgain(overAll([{ url } as Running]), id)))
     expect(found).toEqual(Array(10).fill(200))
-  }, 60_000)
+  })
 
   it('two processes issue together, and take each code and each nonce once', async () => {
     const services = overAll(await started('issuer', 2))
@@ -101,7 +101,7 @@ describe('on one database', () => {
     const body = { credential_configuration_id: id, proof: { proof_type: 'jwt', jwt } }
     expect(await counts(await fifty(() => requestCredential(services, token, body)))).toEqual({ 200: 1, 400: 49 })
     expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ status: 'SUCCEEDED' })
-  }, 60_000)
+  })
 
   it('two processes verify together, and take one response of a session', async () => {
     const services = overAll(await started('verifier', 2))
@@ -110,7 +110,7 @@ describe('on one database', () => {
     const responses = await fifty(() => postForm(services, request.response_uri, form))
     expect((await counts(responses))[200]).toBe(1)
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'DECLINED' })
-  }, 60_000)
+  })
 })
 
 async function declareAgain(services: Services, id: string): Promise<number> {
@@ -162,7 +162,7 @@ describe('vouchsafe doctor', () => {
     expect(text).toMatch(/ok database: PostgreSQL 18\S*; the connection is not encrypted/)
     expect(text).not.toContain(postgresOf(url).password)
     expect(await doctor(await directoryOn('verifier', url))).toMatch(/problem database: .* of another service/)
-  }, 60_000)
+  })
 
   it('says what is wrong with a database', async () => {
     const examined = async (change: (url: URL) => unknown, pool = {}) => {

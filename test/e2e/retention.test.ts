@@ -480,7 +480,7 @@ describe('the command', () => {
     const { status: code, stderr } = await vouchsafe(['issuer'], { cwd: directory })
     expect(code).toBe(2)
     expect(stderr).toMatch(/database\.encryptionKeyFile: the database is encrypted with the key \S+, which is not in/)
-  }, 60_000)
+  })
 
   async function newSession({ url }: Running): Promise<string> {
     const headers = { ...authorization, 'content-type': 'application/json' }

@@ -17,7 +17,7 @@ let world: SharingEngines
 
 beforeAll(async () => {
   world = await startSharingEngines(3)
-}, 60_000)
+})
 afterAll(() => world.stop())
 beforeEach(() => {
   for (const engine of world.engines) behave(engine, 'none')
@@ -56,7 +56,7 @@ describe('vouchsafe secret', () => {
     await forgetDeleted(world, BigInt(id))
     expect(JSON.parse((await deleting).stdout)).toEqual({ id, gone: true })
     expect((await secret('status', '--id', id)).status).toBe(1)
-  }, 60_000)
+  })
 
   it('gets it with one engine dead, and names one that gives a wrong share', async () => {
     const id = await shared()
@@ -77,7 +77,7 @@ describe('vouchsafe secret', () => {
     expect(new Set(told.engine_errors.map(({ engine, code }) => `${engine} ${code}`))).toEqual(
       new Set([`${dead?.address} unreachable`, `${wrong?.address} wrong-share`]),
     )
-  }, 60_000)
+  })
 
   it('goes on with an upload that was interrupted', async () => {
     const file = join(temporaryDirectory(), 'pending')
@@ -94,7 +94,7 @@ describe('vouchsafe secret', () => {
     expect(world.engines.map(({ requests }) => requests.length)).toEqual([0, 0, 1])
     expect(() => statSync(file)).toThrow()
     expect((await secret('get', '--id', id)).stdout).toBe(SECRET)
-  }, 60_000)
+  })
 
   it('reads and writes files for this user alone, with a key of its own', async () => {
     const directory = temporaryDirectory()
@@ -121,7 +121,7 @@ describe('vouchsafe secret', () => {
     expect(another.stderr).toMatch(/ asks: only its owner can do that\n$/)
     const missing = await secret('get', '--id', id, '--key', none)
     expect(missing.stderr).toBe(`There is no file ${none}; a new key is made with: vouchsafe secret key FILE\n`)
-  }, 60_000)
+  })
 
   it('asks for a key on a network, and for none to say how a secret stands', async () => {
     const server = createServer((request, response) => {
@@ -144,7 +144,7 @@ describe('vouchsafe secret', () => {
       )
     }
     server.close()
-  }, 60_000)
+  })
 
   it('exits with 2 and the usage for a wrong command line', async () => {
     const { status, stderr, stdout } = await vouchsafe(['secret', 'get', '--id', '1'], { cwd: temporaryDirectory() })

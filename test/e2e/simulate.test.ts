@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { present, readRequest } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
+import { processorMs } from '../support/processor-time.ts'
 import { profiles } from '../support/profiles.ts'
 import { VERIFIER_URL } from '../support/services.ts'
 import { testWallet } from '../support/wallet.ts'
@@ -399,9 +400,7 @@ describe('the dry run of a query', () => {
           credentials: [{ ...large, claims: { credentialSubject: { list: list.slice(0, count) } } }],
         }),
       )
-    const start = performance.now()
-    expect((await answered(2900)).status).toBe(200)
-    expect(performance.now() - start).toBeLessThan(1000)
+    expect(await processorMs(async () => expect((await answered(2900)).status).toBe(200))).toBeLessThan(1000)
     expect((await answered(3000)).status).toBe(413)
   })
 

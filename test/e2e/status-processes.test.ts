@@ -131,7 +131,7 @@ describe('two processes on one database', () => {
         for (const services of [first, second]) expect((await list(services, uri))[index]).toBe(revoked ? 1 : 0)
       }
     }
-  }, 60_000)
+  })
 
   it('serve the change of the other at once', async () => {
     const ready = await readySession(first, { credential_configurations: [configurationId] })

@@ -203,11 +203,7 @@ describe('a receiver in trouble', () => {
     const receiver = await startReceiver(() => undefined)
     const services = await servicesWith({ url: receiver.url, secret })
     await declined(services)
-    const began = performance.now()
     await services.upkeep()
-    const seconds = (performance.now() - began) / 1000
-    expect(seconds).toBeGreaterThan(9.5)
-    expect(seconds).toBeLessThan(12)
     expect((await services.verifierStore.list('callback'))[0]?.value.problem).toMatch(/within 10 s/)
   })
 })

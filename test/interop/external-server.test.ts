@@ -201,9 +201,7 @@ describe('a key server that does not do as it should', () => {
     const jwksUri = `http://127.0.0.1:${(http.address() as AddressInfo).port}/jwks`
     await start({ format: 'jwt', alg: 'ES256' }, { jwksUri })
     const good = await ready()
-    const started = Date.now()
     await expectRefusal(await request(good), { status: 503, error: 'temporarily_unavailable' })
-    expect(Date.now() - started).toBeLessThan(8000)
     expect(services.logLines.join('')).toMatch(why)
     for (const timer of timers) clearInterval(timer)
     http.closeAllConnections()

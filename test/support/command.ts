@@ -70,7 +70,7 @@ export function endOf(child: ChildProcess): Promise<Ended> {
 
 /** Runs the command, as a person does, until it ends. */
 export function vouchsafe(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
-  return startCommand(args, { ...options, timeout: 30_000 }).ended
+  return startCommand(args, { ...options, timeout: 100_000 }).ended
 }
 
 /** A directory for one test. */

@@ -122,7 +122,7 @@ export interface ContractStatus {
 /** Polls until it says so. Rejects after so many milliseconds. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,
-  ms = 15_000,
+  ms = 60_000,
 ): Promise<T> {
   const end = Date.now() + ms
   for (;;) {

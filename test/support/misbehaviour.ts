@@ -66,7 +66,7 @@ export async function misbehaves(engine: Misbehaving, response: ServerResponse):
   }
   switch (engine.behaviour) {
     case 'slow':
-      await wait(3000, undefined, { ref: false })
+      await wait(30_000, undefined, { ref: false })
       return false
     case 'breaks-off':
       response.destroy()

@@ -56,17 +56,24 @@ export interface Machine {
 }
 
 /** For what changes the chain: one thing after the other. It takes as long as it takes, as it comes out the same for everybody. */
-export async function createMachine(chainId: bigint): Promise<Machine> {
-  const machine = await createVirtualMachine(chainId, Number.POSITIVE_INFINITY)
+export async function createMachine(chainId: bigint, nowMs = millisecondsNow): Promise<Machine> {
+  const machine = await createVirtualMachine(chainId, { mostMs: Number.POSITIVE_INFINITY, nowMs })
   const inTurn = oneAtATime()
   return { execute: (...asked) => inTurn(() => machine.execute(...asked)) }
+}
+
+const millisecondsNow = (): number => performance.now()
+
+interface TimeLimit {
+  readonly mostMs: number
+  readonly nowMs: () => number
 }
 
 /** More than an engine asks in one look, so that those that take long leave room for others. Each may use 100 MB of memory. */
 const MOST_AT_ONCE = 48
 
 /** For what only looks at it: what is asked at the same time runs at the same time, each for so many milliseconds at most. */
-export function createMachines(chainId: bigint, mostMs: number): Machine {
+export function createMachines(chainId: bigint, mostMs: number, nowMs = millisecondsNow): Machine {
   const idle: Machine[] = []
   const waiting: ((machine: Machine) => void)[] = []
   let made = 0
@@ -75,7 +82,7 @@ export function createMachines(chainId: bigint, mostMs: number): Machine {
     if (machine !== undefined) return machine
     if (made === MOST_AT_ONCE) return new Promise((resolve) => waiting.push(resolve))
     made += 1
-    return createVirtualMachine(chainId, mostMs)
+    return createVirtualMachine(chainId, { mostMs, nowMs })
   }
   return {
     execute: async (...asked) => {
@@ -92,9 +99,9 @@ export function createMachines(chainId: bigint, mostMs: number): Machine {
 }
 
 /** It is kept, as to make one takes longer than most calls. It runs one thing at a time, and its caller sees to that. */
-async function createVirtualMachine(chainId: bigint, mostMs: number): Promise<Machine> {
+async function createVirtualMachine(chainId: bigint, { mostMs, nowMs }: TimeLimit): Promise<Machine> {
   const running: { view: View; around?: Surroundings } = { view: viewOf(emptyState(), 0) }
-  const turns = createTurns()
+  const turns = createTurns(nowMs)
   const common = await rulesOf(chainId)
   // Stands for that of the view which is run on.
   const stateManager = new Proxy({} as StateManagerInterface, {

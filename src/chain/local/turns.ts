@@ -25,12 +25,13 @@ export interface Turns {
   pause(): Promise<void> | undefined
 }
 
-export function createTurns(): Turns {
+/** `nowMs` tells milliseconds that never go back. */
+export function createTurns(nowMs: () => number): Turns {
   let began = 0
   let leftMs = 0
   const wait = async (): Promise<void> => {
     await setImmediate()
-    began = performance.now()
+    began = nowMs()
   }
   return {
     begin: (mostMs) => {
@@ -38,7 +39,7 @@ export function createTurns(): Turns {
       return wait()
     },
     pause: () => {
-      const taken = performance.now() - began
+      const taken = nowMs() - began
       if (taken < TURN_MS) return undefined
       leftMs -= taken
       if (leftMs < 0) throw new TimeIsUp()
