@@ -1,61 +1,12 @@
-// Bundles the command into files: one read and one parse at start-up instead of some hundred. What belongs to the execution
-// engine is in a file of its own, which issuers and verifiers never load.
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { build } from 'esbuild'
-import { buildSdk, buildWorker } from './component.js'
-import { buildComponents } from './components.js'
+// `npm run build`: makes dist/ anew.
+import './node-version.cjs'
+import { refuseReadOnly } from './install.js'
 
-const root = join(import.meta.dirname, '..')
-mkdirSync(join(root, 'dist'), { recursive: true })
-const shared = {
-  absWorkingDir: root,
-  bundle: true,
-  platform: 'node',
-  target: 'node20.19',
-  format: 'cjs',
-  // Not the names: errors and profiles stay readable, and a closure costs no more than it must.
-  minifyWhitespace: true,
-  minifySyntax: true,
-  legalComments: 'linked',
-  define: { 'import.meta.dirname': '__dirname' },
-  // The OpenAPI plug-in could write YAML as well, and trace what it does; nobody asks it to.
-  alias: { yaml: './build/no-yaml.js', debug: './build/no-debug.cjs' },
-  // Native code of optional dependencies: SQLite, where Node has none of its own, and faster recovery of keys.
-  // Two that the PostgreSQL driver would take where they are installed, which they are not. And two that Fastify would take
-  // if `http/app.ts` did not tell it how to check and to write.
-  external: [
-    ...['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
-    ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
-    'secp256k1',
-  ],
-  logLevel: 'warning',
-}
-
-/** Leaves the words of the engine to their own file. */
-const engineApart = {
-  name: 'engine-apart',
-  setup: ({ onResolve }) => {
-    onResolve({ filter: /\/engine\/commands\.ts$/ }, () => ({ path: './engine.cjs', external: true }))
-  },
-}
-
-await build({
-  ...shared,
-  entryPoints: ['src/bin/vouchsafe.ts'],
-  outfile: 'dist/vouchsafe.cjs',
-  banner: { js: '#!/usr/bin/env node' },
-  plugins: [engineApart],
+refuseReadOnly()
+await import('./bundles.js').catch((error) => {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes("'esbuild'")) throw error
+  process.stderr.write(
+    'esbuild, which makes dist/, is a development package and is not installed: run npm ci (without --omit=dev), then the same command again.\n',
+  )
+  process.exit(1)
 })
-await build({ ...shared, entryPoints: ['src/bin/engine/commands.ts'], outfile: 'dist/engine.cjs' })
-// What runs in threads beside the one that serves.
-await build({
-  ...shared,
-  entryPoints: ['src/bin/chain/local-chain-worker.ts', 'src/store/sqlite-writer.ts'],
-  outdir: 'dist',
-  entryNames: '[name]',
-  outExtension: { '.js': '.cjs' },
-})
-await buildWorker(join(root, 'dist'))
-await buildSdk(join(root, 'dist', 'sdk'))
-buildComponents()

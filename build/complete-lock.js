@@ -1,5 +1,6 @@
 // Completes a package-lock.json: npm leaves out the packages for other platforms that it could not see when it wrote the
 // file, and `npm ci` then refuses it everywhere. Run after a change of dependencies: node build/complete-lock.js [folder]
+import './node-version.cjs'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,4 +1,5 @@
 // What components need beside the command: the thread they run in, QuickJS, and what their authors import.
+import './node-version.cjs'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

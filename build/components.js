@@ -1,5 +1,6 @@
 // The components that come with Vouchsafe: components/<name>/component.ts as a script, and where there is one,
 // components/<name>/assembly/index.ts as a module.
+import './node-version.cjs'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,6 @@
 // The contracts that come with Vouchsafe: compiles every .sol file below components/ with the compiler of test/contracts, and
 // writes components/artifacts/<Name>.json ({abi, bytecode}), and index.ts with all of them. `--check` compares instead of writing, and fails when one is not current.
+import './node-version.cjs'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'

@@ -1,47 +1,77 @@
-// Installs what a command needs and nothing twice: a stamp in node_modules says what is there already.
+// Installs the packages that a command needs, and none that are there already: npm notes in node_modules what it installed.
+import './node-version.cjs'
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** `what` is 'run' (what the product needs at run time, and the bundler), 'pack' (the compiler too) or 'test' (everything). */
-export function install(what) {
-  const packages = [
-    { directory: '.', flavour: what === 'run' ? 'run' : 'all' },
-    { directory: 'build', flavour: 'all' },
-    ...(what === 'test' ? ['test/interop', 'test/contracts'].map((directory) => ({ directory, flavour: 'all' })) : []),
-  ]
-  for (const { directory, flavour } of packages) installPackage(join(root, directory), directory, flavour)
+/** Folders with packages of their own, beside those of the product: what tests compare with. */
+export const TESTED_WITH = ['test/interop', 'test/contracts']
+
+/** The folders among these that lack packages. Without development packages where `production` is set. */
+export function lacking(folders, { production = false } = {}) {
+  return folders.filter((folder) => !isInstalled(resolve(root, folder), production))
 }
 
-function installPackage(path, name, flavour) {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(path, 'package-lock.json')))
-    .digest('hex')
-  const stampFile = join(path, 'node_modules', '.vouchsafe-installed')
-  const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : ''
-  if (stamp === `${lock} all` || stamp === `${lock} ${flavour}`) return
-  const started = Date.now()
-  process.stderr.write(`Installing packages for ${name === '.' ? 'Vouchsafe' : name} (once) ... `)
-  // Nothing here needs an install script, so none gets to run.
-  const flags = [
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-    ...(flavour === 'run' ? ['--omit=dev'] : []),
-  ]
-  const { status, stdout, stderr } = npm(['ci', ...flags], path)
-  if (status !== 0) {
-    process.stderr.write(
-      `failed\n${stdout}${stderr}\nThe package registry must be reachable the first time; then run the same command again.\n`,
-    )
-    process.exit(1)
+/** Installs the packages of the folders that lack some. Ends the process where that fails. */
+export function install(folders, { production = false } = {}) {
+  for (const folder of lacking(folders, { production })) installFolder(folder, production)
+}
+
+/** The packages of `npm start`: what runs, and the bundler, from a folder of its own where development packages are not installed. */
+export function installProduct() {
+  install(['.'], { production: true })
+  if (!existsSync(join(root, 'node_modules/esbuild'))) install(['build'], { production: true })
+}
+
+/** Ends the process where this checkout cannot be written. */
+export function refuseReadOnly() {
+  try {
+    accessSync(root, constants.W_OK)
+  } catch {
+    stop(`${root} cannot be written, and node_modules/ and dist/ belong there: copy it to a folder of your own first.`)
   }
-  writeFileSync(stampFile, `${lock} ${flavour}`)
+}
+
+function isInstalled(path, production) {
+  const installed = packagesOf(join(path, 'node_modules', '.package-lock.json'))
+  return Object.entries(packagesOf(join(path, 'package-lock.json')))
+    .filter(
+      ([name, { optional, dev, devOptional }]) => name !== '' && !optional && !devOptional && !(production && dev),
+    )
+    .every(([name, { version }]) => installed[name]?.version === version)
+}
+
+function packagesOf(lockFile) {
+  return existsSync(lockFile) ? JSON.parse(readFileSync(lockFile, 'utf8')).packages : {}
+}
+
+function installFolder(folder, production) {
+  refuseReadOnly()
+  const started = Date.now()
+  process.stderr.write(`Installing packages for ${folder === '.' ? 'Vouchsafe' : folder} (once) ... `)
+  // Nothing here needs an install script, so none gets to run.
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const { status, stdout, stderr, error } = npm(
+    ['ci', ...flags, ...(production ? ['--omit=dev'] : [])],
+    join(root, folder),
+  )
+  if (status !== 0) {
+    const told = `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`
+    stop(`failed\n${told}\n${adviceOn(told)}`)
+  }
   process.stderr.write(`${((Date.now() - started) / 1000).toFixed(0)} s\n`)
+}
+
+/** What to do next, by what npm said. */
+export function adviceOn(told) {
+  if (/EROFS|EACCES|EPERM/.test(told))
+    return `npm may not write where it has to: give yourself the folder (${root}), or copy it.`
+  if (/ENOSPC/.test(told)) return 'The disk is full: make room, then run the same command again.'
+  if (/ENOENT/.test(told) && /spawn/.test(told))
+    return 'There is no npm on the path: install it beside Node, then run the same command again.'
+  return 'The package registry must be reachable the first time; then run the same command again.'
 }
 
 function npm(args, cwd) {
@@ -51,4 +81,9 @@ function npm(args, cwd) {
   return script?.endsWith('.js')
     ? spawnSync(process.execPath, [script, ...args], options)
     : spawnSync('npm', args, options)
+}
+
+function stop(message) {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
 }

@@ -1,8 +1,9 @@
 // What the package is packed from, where nothing but Node may be installed: the bundles, and the types of what authors of components
 // import. The types are not part of every build: they take the compiler.
+import './node-version.cjs'
 import { install } from './install.js'
 import { step } from './step.js'
 
-install('pack')
+install(['.'])
 step('bundles', ['node', 'build/bundle.js'])
 step('types of the SDK', ['tsc', '-p', 'sdk'])

@@ -1,8 +1,12 @@
 // Runs a TypeScript file: bundled first, since Node 20 reads no types. Arguments after the file go to it.
+import './node-version.cjs'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
+import { install } from './install.js'
+
+install(['.'])
+const { build } = await import('esbuild')
 
 const [entry, ...args] = process.argv.slice(2)
 const root = join(import.meta.dirname, '..')

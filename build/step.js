@@ -1,4 +1,5 @@
 // Runs one command of a longer task, shows it, and ends the task when it fails.
+import './node-version.cjs'
 import { spawnSync } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 

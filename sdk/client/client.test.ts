@@ -210,7 +210,7 @@ describe('an engine', () => {
       deadlineMs: 100_000,
       fetch: async (input, init) => {
         const response = await fetch(input, init)
-        answered.push(String(input))
+        answered.push(response.url)
         return response
       },
     })

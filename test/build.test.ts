@@ -1,0 +1,133 @@
+/** What `npm start`, `npm test` and the other words of package.json do before anything of Vouchsafe runs. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { transformSync } from 'esbuild'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { adviceOn, lacking } from '../build/install.js'
+import { buildCommand, COMMAND, temporaryDirectory } from './support/command.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const BUILD = join(ROOT, 'build')
+const text = (file: string): string => readFileSync(file, 'utf8')
+const manifest = JSON.parse(text(join(ROOT, 'package.json'))) as {
+  readonly engines: { readonly node: string }
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+const scripts = readdirSync(BUILD).filter((name) => name.endsWith('.js'))
+
+describe('an older Node', () => {
+  beforeAll(buildCommand)
+
+  function gate(version: string): { readonly said: string; readonly status: number | undefined } {
+    const ended = { said: '', status: undefined as number | undefined }
+    const stderr = {
+      write: (part: string) => {
+        ended.said += part
+      },
+    }
+    const exit = (status: number): void => {
+      ended.status = status
+    }
+    runInNewContext(text(join(BUILD, 'node-version.cjs')), { process: { versions: { node: version }, stderr, exit } })
+    return ended
+  }
+
+  it.each(['16.20.2', '18.19.0', '18.20.8', '20.15.0', '20.18.3'])('%s is told which it should be', (version) => {
+    const { said, status } = gate(version)
+    expect(status).toBe(2)
+    expect(said).toMatch(/^Vouchsafe needs Node 20\.19 or later, .+: get Node 24 from https:\S+, or with nvm: .+\n$/)
+    expect(said).toContain(`this is Node ${version}`)
+  })
+
+  it.each(['20.19.0', '20.20.2', '22.12.0', '24.0.0', '26.1.0'])('%s is none', (version) => {
+    expect(gate(version)).toEqual({ said: '', status: undefined })
+  })
+
+  it('is the one that package.json excludes', () => {
+    expect(manifest.engines.node).toBe('>=20.19')
+  })
+
+  it('meets that before anything else of the command', () => {
+    const [first, second] = text(COMMAND).split('\n')
+    expect(first).toBe('#!/usr/bin/env node')
+    expect(second).toContain('process.versions.node.split')
+  })
+
+  it.each(scripts.filter((name) => text(join(BUILD, name)).includes('import ')))(
+    'meets that before anything else of build/%s',
+    (name) => {
+      expect(/^import .*$/m.exec(text(join(BUILD, name)))?.[0]).toBe("import './node-version.cjs'")
+    },
+  )
+
+  it('can parse everything that it meets', () => {
+    const built = readdirSync(dirname(COMMAND)).filter((name) => name.endsWith('.cjs'))
+    const files = [...built.map((name) => join(dirname(COMMAND), name)), ...scripts.map((name) => join(BUILD, name))]
+    // What esbuild would have to write in another way is what that Node cannot read.
+    const written = (file: string, target: string): string =>
+      transformSync(text(file), { target, format: file.endsWith('.cjs') ? 'cjs' : 'esm' }).code
+    expect(files.filter((file) => written(file, 'node18.19') !== written(file, 'esnext'))).toEqual([])
+  })
+})
+
+describe('packages', () => {
+  const versions = { '': {}, 'node_modules/a': { version: '1.0.0' } }
+
+  function folder(locked: object, installed: object | undefined): string {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, 'package-lock.json'), JSON.stringify({ packages: locked }))
+    if (installed === undefined) return directory
+    mkdirSync(join(directory, 'node_modules'))
+    writeFileSync(join(directory, 'node_modules', '.package-lock.json'), JSON.stringify({ packages: installed }))
+    return directory
+  }
+
+  it.each<[string, object, object | undefined, boolean]>([
+    ['none', versions, undefined, true],
+    ['the ones of the lock file', versions, { 'node_modules/a': { version: '1.0.0' } }, false],
+    ['another version', versions, { 'node_modules/a': { version: '1.0.1' } }, true],
+    ['none for other platforms', { 'node_modules/a': { version: '1.0.0', optional: true } }, {}, false],
+    ['none for development', { 'node_modules/a': { version: '1.0.0', dev: true } }, {}, true],
+  ])('are installed where npm installed %s: then %s lack', (_, locked, installed, isLacking) => {
+    const directory = folder(locked, installed)
+    expect(lacking([directory])).toEqual(isLacking ? [directory] : [])
+  })
+
+  it('for development are not asked for by `npm start`', () => {
+    const directory = folder({ 'node_modules/a': { version: '1.0.0', dev: true } }, {})
+    expect(lacking([directory], { production: true })).toEqual([])
+  })
+
+  it('bundle with the same version with and without those for development', () => {
+    const { dependencies } = JSON.parse(text(join(BUILD, 'package.json'))) as { dependencies: { esbuild: string } }
+    expect(manifest.devDependencies.esbuild).toBe(dependencies.esbuild)
+  })
+
+  it.each([
+    ['npm error code EROFS\nnpm error rofs EROFS: read-only file system', /may not write/],
+    ['npm error code EACCES\nnpm error Error: EACCES: permission denied', /may not write/],
+    ['npm error code ENOSPC', /disk is full/],
+    ['npm error code ENOTFOUND\nnpm error network', /registry must be reachable/],
+    ['spawnSync npm ENOENT', /no npm on the path/],
+  ])('that cannot be installed: after %j', (told, advice) => {
+    expect(adviceOn(told)).toMatch(advice)
+  })
+})
+
+it.each(['start', 'test', 'check', 'pack', 'bundle'])('%s says so where the checkout cannot be written', (word) => {
+  const directory = temporaryDirectory()
+  cpSync(BUILD, join(directory, 'build'), { recursive: true, filter: (source) => !source.includes('node_modules') })
+  for (const name of ['package.json', 'package-lock.json']) cpSync(join(ROOT, name), join(directory, name))
+  for (const name of ['test/interop', 'test/contracts']) {
+    cpSync(join(ROOT, name, 'package-lock.json'), join(directory, name, 'package-lock.json'))
+  }
+  chmodSync(directory, 0o555)
+  // The superuser may write anywhere.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const ended = spawnSync(process.execPath, [`build/${word}.js`], { cwd: directory, encoding: 'utf8', ...user })
+  chmodSync(directory, 0o755)
+  expect([ended.status, ended.stderr]).toEqual([1, expect.stringContaining('cannot be written')])
+  expect(ended.stderr).not.toContain('registry')
+})
