@@ -72,11 +72,12 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
   // A connection that ends: whoever uses it is told by what runs, and the pool makes another when one is wanted.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
+  const reuse = reusablePool(pool)
   return {
-    run: (statement) => onConnection(pool, (client) => client.query(queryOf(statement)), isLost),
+    run: (statement) => onConnection(reuse, (client) => client.query(queryOf(statement)), isLost),
     together: (work) =>
       onConnection(
-        pool,
+        reuse,
         (client) => work((statement) => client.query(queryOf(statement))),
         () => true,
       ),
@@ -100,9 +101,33 @@ export async function withConnection<T>(options: PostgresServer, work: (run: Run
   }
 }
 
+/** A pool whose connections can be given up together. */
+interface ReusablePool {
+  connect(): Promise<PoolClient>
+  /** Has no connection that is open now used again, once who uses it has given it back. */
+  giveUpAll(): void
+}
+
+function reusablePool(pool: Pool): ReusablePool {
+  let usable = new WeakSet<PoolClient>()
+  pool.on('connect', (client) => usable.add(client))
+  return {
+    connect: async () => {
+      for (;;) {
+        const client = await pool.connect()
+        if (usable.has(client)) return client
+        client.release(true)
+      }
+    },
+    giveUpAll: () => {
+      usable = new WeakSet()
+    },
+  }
+}
+
 /** A connection goes back to the pool unless `isSpoilt` by an error. */
 async function onConnection<T>(
-  pool: Pool,
+  pool: ReusablePool,
   work: (client: PoolClient) => Promise<T>,
   isSpoilt: (error: unknown) => boolean,
 ): Promise<T> {
@@ -117,7 +142,8 @@ async function onConnection<T>(
     client.release()
     return result
   } catch (error) {
-    client.release(isSpoilt(error))
+    if (isWithdrawn(error)) pool.giveUpAll()
+    client.release(isSpoilt(error) || isWithdrawn(error))
     throw withoutValues(error)
   }
 }
@@ -129,6 +155,14 @@ function queryOf({ text, values, name }: Statement) {
 /** Whether the connection is of no more use. It is after an error that the server tells, unless it says farewell with it. */
 function isLost(error: unknown): boolean {
   return (error as { readonly severity?: string }).severity !== 'ERROR'
+}
+
+/**
+ * Whether the server has withdrawn from writing: it can only be read (25006), as one that has become a standby, or it shuts down or is
+ * recovering (57P01 to 57P05). Other connections of the pool lead to the same server. PostgreSQL, appendix A, Error Codes.
+ */
+function isWithdrawn(error: unknown): boolean {
+  return /^(25006|57P0\d)$/.test((error as { readonly code?: string }).code ?? '')
 }
 
 function clientConfig({ host, port, database, user, password, schema, tls }: PostgresServer): ClientConfig {

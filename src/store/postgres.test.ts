@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { freshUrl, postgresOf, serverUrl } from '../../test/support/store.ts'
 import { openPostgres } from './postgres.ts'
 import { type Run, withConnection } from './postgres-connections.ts'
@@ -122,6 +122,27 @@ describe('PostgreSQL with others on it', () => {
     expect(await ended.commit([insert('later', 1)])).toBe(undefined)
     expect(await ended.get('thing', 'lost')).toBe(undefined)
     await ended.close()
+  })
+
+  it('uses no connection again once one has become read-only, as those of a server that became a standby', async () => {
+    const user = `standby_${randomBytes(8).toString('hex')}`
+    await administer(`create role ${user} superuser login password '${user}'`)
+    const own = Object.assign(new URL(url), { username: user, password: user }).href
+    const several = await openPostgres<Things>(postgresOf(own, { connectTimeoutSeconds: 2 }), migrations)
+    onTestFinished(() => several.close())
+    // What a session is given at its beginning it keeps.
+    await administer(`alter role ${user} set default_transaction_read_only = on`)
+    const many = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => several.commit([insert(`many ${n}`, n)])))
+    const codes = many.map((each) =>
+      each.status === 'rejected' ? (each.reason as { code?: string }).code : each.value,
+    )
+    expect(new Set(codes)).toEqual(new Set(['25006']))
+    // Reading opens several again, and goes on.
+    await Promise.all(Array.from({ length: 8 }, (_, n) => several.list(n % 2 === 0 ? 'thing' : 'spent')))
+    await administer(`alter role ${user} reset default_transaction_read_only`)
+    expect((await failure(several.commit([insert('b', 1)]))).code).toBe('25006')
+    for (let n = 0; n < 8; n += 1) expect(await several.commit([insert(`later ${n}`, n)])).toBe(undefined)
+    expect((await several.list('thing')).map(({ id }) => id)).not.toContain('b')
   })
 
   it('tells nothing of a value in an error', async () => {
