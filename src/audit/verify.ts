@@ -9,9 +9,12 @@ import { type Checkpoint, type CheckpointKeys, readCheckpoint } from './checkpoi
 import { chainProblem, LOG_STARTED, ORIGIN, type Position, readRecord } from './record.ts'
 
 export interface AuditReport {
+  /** False also where `undecided` says why nobody can tell. */
   readonly intact: boolean
-  /** In words, with the line. No more than twenty are told. */
+  /** What is wrong with the copy, in words, with the line; no more than twenty. */
   readonly problems: readonly string[]
+  /** Why it cannot be told whether a copy without problems is right. */
+  readonly undecided: readonly string[]
   readonly records: number
   /** Up to here a signature says that the copy is right. */
   readonly vouchedFor: number
@@ -40,9 +43,10 @@ export async function verifyCopy(
   kept: readonly string[],
 ): Promise<AuditReport> {
   const problems: string[] = []
+  const unread: string[] = []
   const reading: Reading = {
     keys,
-    kept: kept.flatMap((compact) => keptCheckpoint(compact, keys, problems)),
+    kept: kept.flatMap((compact) => keptCheckpoint(compact, keys, unread)),
     problems,
     log: undefined,
     position: ORIGIN,
@@ -56,21 +60,23 @@ export async function verifyCopy(
     readLine(reading, line, (problem) => problems.push(`line ${number}: ${problem}`))
     if (problems.length >= MAX_PROBLEMS) break
   }
-  if (problems.length < MAX_PROBLEMS) problems.push(...endProblems(reading))
+  const undecided = problems.length === 0 ? [...unread, ...endDoubts(reading)] : []
   return {
-    intact: problems.length === 0,
+    intact: problems.length === 0 && undecided.length === 0,
     problems,
+    undecided,
     records: reading.position.sequence,
     vouchedFor: reading.vouchedFor,
     checkpoints: reading.signedAt.size,
   }
 }
 
-function keptCheckpoint(compact: string, keys: CheckpointKeys, problems: string[]): Checkpoint[] {
+/** A kept checkpoint that cannot be verified says nothing of the copy, for or against. */
+function keptCheckpoint(compact: string, keys: CheckpointKeys, unread: string[]): Checkpoint[] {
   try {
     return [readCheckpoint(compact, keys)]
   } catch (error) {
-    problems.push(`a checkpoint that was kept: ${reason(error)}`)
+    unread.push(`a checkpoint that was kept: ${reason(error)}`)
     return []
   }
 }
@@ -119,13 +125,18 @@ function holdAgainst(reading: Reading, checkpoint: Checkpoint): string | undefin
   return undefined
 }
 
-/** What only the whole copy shows: that its end is missing, and that nobody signed anything of it. */
-function* endProblems({ position, signedAt, problems, kept }: Reading): Iterable<string> {
-  for (const { sequence, at } of kept.filter((each) => each.sequence > position.sequence)) {
-    yield `the copy ends with record ${position.sequence}, and record ${sequence} was signed at ${at}: the end is missing`
+/**
+ * Why the end of the copy decides nothing: a kept checkpoint lies behind it, as in the log of a service that has signed again since, or
+ * no checkpoint vouches for the copy, as for a log that was never signed yet.
+ */
+function* endDoubts({ log, position, signedAt, kept }: Reading): Iterable<string> {
+  const [last] = kept.filter((each) => each.sequence > position.sequence).sort((a, b) => b.sequence - a.sequence)
+  if (last !== undefined && log !== undefined && last.log !== log) yield 'a checkpoint that was kept is of another log'
+  else if (last !== undefined) {
+    yield `the copy ends with record ${position.sequence}, and record ${last.sequence} was signed at ${last.at}: the copy is older than that, or its end is missing; export it again and verify that`
   }
-  if (signedAt.size === 0 && problems.length === 0)
-    yield 'no checkpoint vouches for the copy: anybody could have written it; a service signs its log once a minute, and when it stops'
+  if (signedAt.size === 0)
+    yield 'no checkpoint vouches for the copy: anybody could have written it; a service signs its log once a minute, and when it stops: export it again after that'
 }
 
 function reason(error: unknown): string {

@@ -34,7 +34,7 @@ export async function runAudit(args: string[]): Promise<void> {
   const kept = values.checkpoint.flatMap(checkpointsOf)
   const report = await verifyCopy(linesOf(file), keys, kept)
   process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(file, report))
-  if (!report.intact) process.exitCode = 1
+  if (!report.intact) process.exitCode = report.problems.length > 0 ? 1 : 2
 }
 
 async function print(lines: AsyncIterable<string>): Promise<void> {
@@ -102,9 +102,12 @@ function unreadable(file: string, error: unknown): never {
   throw new Error(`${file}: it cannot be read: ${code === 'ENOENT' ? 'there is no such file' : message}`)
 }
 
-function textOf(file: string, { intact, problems, records, vouchedFor, checkpoints }: AuditReport): string {
+function textOf(file: string, report: AuditReport): string {
+  const { problems, undecided, records, vouchedFor, checkpoints } = report
   const counts = `${many(records, 'record')}, ${many(checkpoints, 'checkpoint')}`
-  if (!intact) return `${file} is not intact:\n${problems.map((problem) => `  - ${plain(problem)}\n`).join('')}`
+  const listed = (reasons: readonly string[]) => reasons.map((reason) => `  - ${plain(reason)}\n`).join('')
+  if (problems.length > 0) return `${file} is not intact:\n${listed(problems)}`
+  if (undecided.length > 0) return `${file}: cannot tell whether it is intact:\n${listed(undecided)}`
   const rest = records - vouchedFor
   const end = rest === 0 ? '' : ` The last ${rest} came after the last checkpoint: nobody vouches for them yet.`
   return `${file} is intact: ${counts}.${end}\n`
