@@ -47,6 +47,12 @@ export type CallbackStore = Store<CallbackCollections>
 type CallbackChange = Change<CallbackCollections>
 
 const KEPT_DEAD_MS = 30 * 24 * 60 * 60 * 1000
+/** An event that was not tried yet is due this much before its time, so that it does not wait for a clock that was set back. */
+const CLOCK_SET_BACK_MS = 24 * 60 * 60 * 1000
+
+function dueAtOnce(now: Date): Date {
+  return new Date(now.getTime() - CLOCK_SET_BACK_MS)
+}
 
 /** The change that puts events at the end of what the session has waiting, for the batch of what they are about. */
 export async function queued(
@@ -58,7 +64,7 @@ export async function queued(
   const row = await store.get('callback', sessionId)
   if (row === undefined) {
     const value = { events, failures: 0, claimed: false, nextAt: now.getTime() }
-    return { insert: 'callback', id: sessionId, value, dueAt: now }
+    return { insert: 'callback', id: sessionId, value, dueAt: dueAtOnce(now) }
   }
   const value = { ...row.value, events: [...row.value.events, ...events] }
   return { update: 'callback', id: sessionId, version: row.version, value }
@@ -77,7 +83,7 @@ export function withoutFirst(sessionId: string, version: number, queue: Callback
   const events = queue.events.slice(1)
   if (events.length === 0) return { delete: 'callback', id: sessionId, version }
   const value = { events, failures: 0, claimed: false, nextAt: now.getTime() }
-  return { update: 'callback', id: sessionId, version, value, dueAt: now }
+  return { update: 'callback', id: sessionId, version, value, dueAt: dueAtOnce(now) }
 }
 
 export function buried(sessionId: string, event: PendingCallback, problem: string, now: Date): CallbackChange {
@@ -106,7 +112,8 @@ export async function hasten(store: CallbackStore, sessionId: string, now: Date)
     const row = await store.get('callback', sessionId)
     if (row === undefined || row.value.claimed) return false
     const value = { ...row.value, nextAt: now.getTime() }
-    const failed = await store.commit([{ update: 'callback', id: sessionId, version: row.version, value, dueAt: now }])
+    const dueAt = dueAtOnce(now)
+    const failed = await store.commit([{ update: 'callback', id: sessionId, version: row.version, value, dueAt }])
     if (failed === undefined) return true
   }
 }

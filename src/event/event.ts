@@ -37,6 +37,8 @@ export interface Event {
   readonly type: EventType
   /** Milliseconds since the epoch. */
   readonly at: number
+  /** The place among the events of the session, which {@link eventOrder} gives; `at` where it is the only one, or the first. */
+  readonly order?: number
   readonly sessionId?: string
   /** The id of the configuration or the query that it is about. */
   readonly subject?: string
@@ -62,7 +64,16 @@ export const collectionsOfEvents = [
   'dead_callback',
 ] as const satisfies readonly (keyof EventCollections)[]
 
+/**
+ * The order of the next event of a session whose last one had `last`: its time, or one more than `last` where the clock was set back, so
+ * that events of a session never change places.
+ */
+export function eventOrder(now: Date, last: number): number {
+  return Math.max(now.getTime(), last + 1)
+}
+
 /** The change that records an event, for the batch of what it is about. */
 export function recorded(event: Event, random: (bytes: number) => Uint8Array): Change<EventCollections> {
-  return { insert: 'event', id: toBase64url(random(16)), value: event, dueAt: new Date(event.at) }
+  const dueAt = new Date(event.order ?? event.at)
+  return { insert: 'event', id: toBase64url(random(16)), value: event, dueAt }
 }

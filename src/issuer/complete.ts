@@ -31,8 +31,9 @@ export async function completeSession(
   const filled = dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]
   const decided = await updateWith(store, 'issuance_session', sessionId, (session) => {
     refuseDecided(session, now)
-    const value = recordDecision(session, decision)
-    return { value, also: [...filled, sessionEvent(context, type, { sessionId, session: value, now, caller })] }
+    const changed = { sessionId, session: recordDecision(session, decision), now, caller }
+    const { value, event } = sessionEvent(context, type, changed)
+    return { value, also: [...filled, event] }
   })
   return statusBody(sessionId, decided ?? refuseUnknownSession(), now)
 }

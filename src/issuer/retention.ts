@@ -54,10 +54,11 @@ async function changesOf(
   const step = stepOf(value, retention, now)
   if (step === 'purge') return [{ delete: 'issuance_session', id, version }]
   const { session, dueAt, expires, erases } = step
+  const expired = expires ? sessionEvent(effects, 'issuance.expired', { sessionId: id, session, now }) : undefined
   return [
-    { update: 'issuance_session', id, version, value: session, dueAt },
+    { update: 'issuance_session', id, version, value: expired?.value ?? session, dueAt },
     ...(erases ? await erasure(effects, id, dueAt) : []),
-    ...(expires ? [sessionEvent(effects, 'issuance.expired', { sessionId: id, session, now })] : []),
+    ...(expired ? [expired.event] : []),
   ]
 }
 

@@ -40,6 +40,8 @@ export interface IssuanceSession {
   readonly expiredAt?: number
   /** When its dataset was erased. */
   readonly erasedAt?: number
+  /** The order of its last event; absent while the first is the only one. */
+  readonly lastEvent?: number
 }
 
 export interface Deferral {

@@ -2,7 +2,7 @@
  * The wallet's response: parse, decide, store, answer. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; how
  * each is read is in `response-form.ts`.
  */
-import { recorded } from '../event/event.ts'
+import { eventOrder, recorded } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
@@ -90,7 +90,8 @@ export async function receiveResponse(
 
 function finished({ now, random }: VerifierContext, sessionId: string, session: VerificationSession) {
   const at = now()
-  return recorded({ type: eventTypeOf[statusOf(session, at)], at: at.getTime(), sessionId }, random)
+  const order = eventOrder(at, session.createdAt)
+  return recorded({ type: eventTypeOf[statusOf(session, at)], at: at.getTime(), order, sessionId }, random)
 }
 
 /** OpenID4VP 1.0, Response Mode: who asked for an encrypted response takes no other, and the other way about. */

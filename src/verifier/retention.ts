@@ -3,7 +3,7 @@
  * after the final state, and later the session goes.
  */
 import { dueOf, type Retention } from '../config/retention.ts'
-import { recorded } from '../event/event.ts'
+import { eventOrder, recorded } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { VerifierCollections } from './collections.ts'
@@ -68,7 +68,8 @@ async function changesOf(
     return [{ update: 'verification_session', id, version, value, dueAt }]
   }
   if (step === 'purge') return [{ delete: 'verification_session', id, version, erases: true }]
-  const event = { type: 'verification.expired', at: now.getTime(), sessionId: id } as const
+  const order = eventOrder(now, value.createdAt)
+  const event = { type: 'verification.expired', at: now.getTime(), order, sessionId: id } as const
   return [
     { update: 'verification_session', id, version, value: step.session, dueAt: step.dueAt, erases: true },
     ...(step.expires ? [recorded(event, random)] : []),

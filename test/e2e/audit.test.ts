@@ -1,10 +1,13 @@
 /** What the audit log has: each administrative act with who did it, each final state, and of each no more than that. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AuditRecord } from '../../src/audit/record.ts'
-import { carriedByCallback } from '../../src/event/event.ts'
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type AuditRecord, sessionThumbprint } from '../../src/audit/record.ts'
+import { carriedByCallback, type EventCollections } from '../../src/event/event.ts'
+import { sealEvents } from '../../src/event/seal.ts'
+import { partOf, type Store } from '../../src/store/store.ts'
 import { readySession, request } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
-import { act } from '../support/status.ts'
+import { act, issued } from '../support/status.ts'
 import {
   call,
   configuration,
@@ -109,5 +112,69 @@ describe('the audit log', () => {
     const text = JSON.stringify(records)
     for (const id of [...sessionIds, API_KEY]) expect(text).not.toContain(id)
     expect(text).not.toMatch(/Ada|Lovelace|words of/)
+  })
+})
+
+describe('a clock that is set back by an hour', () => {
+  it('changes the order of no events of a session, and holds none of them back', async () => {
+    const posted: { readonly type: string; readonly data: { readonly session_id: string } }[] = []
+    const services = await startServices({
+      issuer: { sessionCallback: { url: 'http://localhost:9/events' } },
+      outbound: ({ body }) => {
+        posted.push(JSON.parse(String(body)) as (typeof posted)[number])
+        return Promise.resolve({ status: 204, headers: {}, body: new Uint8Array() })
+      },
+    })
+    onTestFinished(() => services.close())
+    const setBack = () => {
+      services.clock.now = new Date(services.clock.now.getTime() - 3_600_000)
+    }
+    const { sessionId } = await issued(services)
+    for (const name of ['suspend', 'reinstate', 'suspend', 'revoke']) {
+      setBack()
+      expect(await act(services, name, sessionId)).toMatchObject([200, {}])
+    }
+    setBack()
+    const { sessionId: declined, request: asked } = await startVerification(services)
+    setBack()
+    await postForm(services, asked.response_uri, { error: 'access_denied', state: asked.state })
+    await services.upkeep()
+    const typesOf = async (store: Pick<Store<EventCollections>, 'list'>, id: string) => {
+      const blocks = await store.list('audit_block')
+      return blocks
+        .flatMap(({ value }) => value.records)
+        .flatMap(({ session, type }) => (session === sessionThumbprint(id) ? [type] : []))
+    }
+    const acts = ['credential.suspended', 'credential.reinstated', 'credential.suspended', 'credential.revoked']
+    expect(await typesOf(services.issuerStore, sessionId)).toEqual(['issuance.started', 'issuance.succeeded', ...acts])
+    expect(await typesOf(services.verifierStore, declined)).toEqual(['verification.started', 'verification.declined'])
+    expect(posted.map(({ type }) => type)).toEqual(['issuance.succeeded', ...acts])
+
+    // What waits for its first attempt does not wait for the hour to come again either.
+    const { sessionId: later } = await issued(services)
+    const { issuerStore } = services
+    await sealEvents({ store: partOf(issuerStore), callback: true, now: () => services.clock.now, random: randomBytes })
+    setBack()
+    await services.upkeep()
+    expect(posted.at(-1)).toMatchObject({ type: 'issuance.succeeded', data: { session_id: later } })
+  })
+
+  it('changes the order of none of the events that come after the session was purged', async () => {
+    const services = await startServices({ issuer: { retention: { sessionSeconds: 0 } } })
+    onTestFinished(() => services.close())
+    const { sessionId } = await issued(services)
+    await act(services, 'suspend', sessionId)
+    services.clock.now = new Date(services.clock.now.getTime() + 7_200_000)
+    await services.upkeep()
+    await services.upkeep()
+    expect(await services.issuerStore.get('issuance_session', sessionId)).toBe(undefined)
+    for (const name of ['reinstate', 'suspend', 'revoke']) {
+      services.clock.now = new Date(services.clock.now.getTime() - 3_600_000)
+      await act(services, name, sessionId)
+    }
+    await services.upkeep()
+    const blocks = await services.issuerStore.list('audit_block')
+    const types = blocks.flatMap(({ value }) => value.records.map(({ type }) => type))
+    expect(types.slice(-3)).toEqual(['credential.reinstated', 'credential.suspended', 'credential.revoked'])
   })
 })

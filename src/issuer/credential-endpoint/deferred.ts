@@ -44,8 +44,9 @@ export async function issueOrDefer(
       const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
       const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
       // The application may want to know that somebody waits.
-      const event = isFirst ? [sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })] : []
-      return { value: next, also: [insert, ...event] }
+      if (!isFirst) return { value: next, also: [insert] }
+      const deferred = sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })
+      return { value: deferred.value, also: [insert, deferred.event] }
     },
     [spending],
   )

@@ -65,11 +65,12 @@ export async function issueCredentials(
     context,
     open,
     async (session) => {
-      const value = recordIssued(before(session), issued)
+      const next = recordIssued(before(session), issued)
       const isFirst = session.issued.length === 0
       const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
-      const event = { sessionId, session: value, now: granted.now }
-      return { value, also: [...kept, ...(isFirst ? [sessionEvent(context, 'issuance.succeeded', event)] : [])] }
+      if (!isFirst) return { value: next, also: kept }
+      const succeeded = sessionEvent(context, 'issuance.succeeded', { sessionId, session: next, now: granted.now })
+      return { value: succeeded.value, also: [...kept, succeeded.event] }
     },
     [spending],
   )

@@ -45,9 +45,10 @@ export async function notify(
   const status = await context.store.get('credential_status', open.sessionId)
   await changeSession(context, open, (session) => {
     if (isNotified(session, place, event)) return undefined
-    const value = recordNotification(session, place, { event, at: at.getTime(), ...(description && { description }) })
-    const changed = { sessionId: open.sessionId, session: value, now: at, status: status?.value }
-    return { value, also: [sessionEvent(context, 'issuance.notified', changed)] }
+    const next = recordNotification(session, place, { event, at: at.getTime(), ...(description && { description }) })
+    const changed = { sessionId: open.sessionId, session: next, now: at, status: status?.value }
+    const notified = sessionEvent(context, 'issuance.notified', changed)
+    return { value: notified.value, also: [notified.event] }
   })
 }
 

@@ -1,9 +1,10 @@
 /** Revoking, suspending and reinstating: all credentials of a session at once, while the session is there and after. */
-import { type EventType, recorded } from '../../event/event.ts'
+import { type EventType, eventOrder, recorded } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
-import { refuseUnknownSession } from '../collections.ts'
+import type { Change } from '../../store/store.ts'
+import { type IssuerCollections, refuseUnknownSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { endOf, endRefreshing, type IssuanceSession } from '../session.ts'
+import { endOf, endRefreshing } from '../session.ts'
 import { sessionEvent } from '../session-event.ts'
 import { bitChanges } from './chunks.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from './rows.ts'
@@ -44,29 +45,39 @@ export async function changeStatus(context: IssuerContext, request: ActRequest) 
   }
 }
 
-/** The state, the bits, the end of refreshing and the event, all or nothing. */
+/** The state, the bits, the session and the event, all or nothing. */
 async function batchOf(
   context: IssuerContext,
   { sessionId, act, caller }: ActRequest,
   { value, version }: { readonly value: CredentialStatus; readonly version: number },
-) {
+): Promise<readonly Change<IssuerCollections>[]> {
   const { store, random } = context
   const now = context.now()
-  const { event } = ACTS[act]
   const row = await store.get('issuance_session', sessionId)
-  const session = row && (value.state === 'REVOKED' ? endRefreshing(row.value, now) : row.value)
+  const changed = { type: ACTS[act].event, at: now.getTime(), sessionId, caller }
+  const bits = await bitChanges(store, value.entries, STATUS_VALUES[value.state])
+  if (row === undefined) {
+    const order = eventOrder(now, value.lastEvent ?? 0)
+    return [
+      { update: 'credential_status', id: sessionId, version, value: { ...value, lastEvent: order } },
+      ...bits,
+      recorded({ ...changed, order, data: bodyOf(sessionId, value) }, random),
+    ]
+  }
+  const session = value.state === 'REVOKED' ? endRefreshing(row.value, now) : row.value
+  const counted = sessionEvent(context, changed.type, { sessionId, session, now, caller, status: value })
+  const dueAt = session === row.value ? {} : { dueAt: new Date(endOf(session)) }
   return [
-    { update: 'credential_status', id: sessionId, version, value },
-    ...(row && session && session !== row.value ? [sessionUpdate(sessionId, row.version, session)] : []),
-    ...(await bitChanges(store, value.entries, STATUS_VALUES[value.state])),
-    session === undefined
-      ? recorded({ type: event, at: now.getTime(), sessionId, caller, data: bodyOf(sessionId, value) }, random)
-      : sessionEvent(context, event, { sessionId, session, now, caller, status: value }),
-  ] as const
-}
-
-function sessionUpdate(id: string, version: number, value: IssuanceSession) {
-  return { update: 'issuance_session', id, version, value, dueAt: new Date(endOf(value)) } as const
+    {
+      update: 'credential_status',
+      id: sessionId,
+      version,
+      value: { ...value, lastEvent: counted.value.lastEvent ?? 0 },
+    },
+    { update: 'issuance_session', id: sessionId, version: row.version, value: counted.value, ...dueAt },
+    ...bits,
+    counted.event,
+  ]
 }
 
 /** What is left to say of a session that is purged. */

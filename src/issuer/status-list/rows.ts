@@ -18,6 +18,8 @@ export interface StatusEntry {
 export interface CredentialStatus {
   readonly state: CredentialState
   readonly entries: readonly (StatusEntry & { readonly configurationId: string })[]
+  /** The order of the last event about it; absent before the first. */
+  readonly lastEvent?: number
 }
 
 /** The version of its row counts the changes of its bits. */
