@@ -1,26 +1,41 @@
 /** Directories of trust anchors: PEM files, every certificate in which is trusted. */
 import { MalformedError } from '../codec/malformed.ts'
-import type { Certificate } from '../keys/certificate.ts'
+import { type Certificate, certificateProblem } from '../keys/certificate.ts'
 import { readTrustAnchors } from '../keys/trust-anchors.ts'
 import type { Files } from './files.ts'
 
 export type AnchorSetting = 'issuerTrustAnchors' | 'keyAttestationTrustAnchors'
 
-/** Every certificate in every file of the directory that the setting names; none when there is no such setting. */
+/**
+ * Every certificate in every file of the directory that the setting names; none when there is no such setting. A
+ * directory without a certificate that can be used now is a mistake: to trust nobody and to trust everybody must not be one.
+ */
 export function readAnchorDirectory(
   setting: AnchorSetting,
   directory: string | undefined,
   files: Files,
+  now: Date,
 ): { readonly certificates: readonly Certificate[] } | { readonly mistakes: readonly string[] } {
   if (directory === undefined) return { certificates: [] }
   try {
     const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
-    return { certificates: readTrustAnchors(names.map((name) => ({ name, text: files.read(`${directory}/${name}`) }))) }
+    const certificates = readTrustAnchors(names.map((name) => ({ name, text: files.read(`${directory}/${name}`) })))
+    const problem = directoryProblem(directory, certificates, now)
+    return problem === undefined ? { certificates } : { mistakes: [`${setting}: ${problem}`] }
   } catch (error) {
     const why =
       error instanceof MalformedError ? error.message : `the directory or a file in it cannot be read: ${directory}`
     return { mistakes: [`${setting}: ${why}`] }
   }
+}
+
+function directoryProblem(directory: string, certificates: readonly Certificate[], now: Date): string | undefined {
+  const problems = certificates.map((certificate) => certificateProblem(certificate, now, 0))
+  if (problems.includes(undefined)) return undefined
+  const [problem] = problems
+  return problem === undefined
+    ? `there is no certificate in ${directory} (files that end in .pem, .crt or .cer); put those that you trust there, or leave the setting out`
+    : `none of the certificates in ${directory} can be used: ${problem}; put those of today there`
 }
 
 /** Those that are over. */

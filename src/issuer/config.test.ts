@@ -150,7 +150,7 @@ describe('the trust anchors of key attestations', () => {
   it('are warned of when they are over', () => {
     const result = readIssuerConfig(
       { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'attesters' },
-      filesOf(new Map([...services.files, ['attesters/a.pem', expired]])),
+      filesOf(new Map([...services.files, ['attesters/a.pem', expired], ['attesters/b.pem', pem()]])),
       now,
     )
     expect('warnings' in result && result.warnings).toContainEqual(
@@ -166,15 +166,33 @@ describe('the settings of the verifier alone', () => {
   it('warns when it trusts nobody', () => {
     const { issuerTrustAnchors, ...none } = settings('verifier', VERIFIER_URL) as Record<string, unknown>
     expect(issuerTrustAnchors).toBe('anchors')
-    for (const value of [none, { ...none, issuerTrustAnchors: 'anchors-that-hold-nothing' }]) {
-      const result = readVerifierConfig(value, filesOf(services.files), now)
-      expect(result).toMatchObject({
-        warnings: [
-          expect.stringMatching(/self-signed/),
-          expect.stringMatching(/^issuerTrustAnchors: none are configured/),
-        ],
-      })
-    }
+    const result = readVerifierConfig(none, filesOf(services.files), now)
+    expect(result).toMatchObject({
+      warnings: [
+        expect.stringMatching(/self-signed/),
+        expect.stringMatching(/^issuerTrustAnchors: not configured, so that any certificate will do/),
+      ],
+    })
+    expect('config' in result && result.config.trustAnchors).toBe(undefined)
+  })
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    ['is not there, or is empty', {}, /^issuerTrustAnchors: there is no certificate in place \(files that end in /],
+    ['has no file of a known ending', { 'place/a.der': 'x', 'place/README': 'x' }, /there is no certificate in place/],
+    [
+      'has certificates that are over alone',
+      { 'place/a.pem': 'expired' },
+      /none of the certificates in place can be used: /,
+    ],
+  ])('refuses to start where the directory of anchors %s', (_, more, mistake) => {
+    const pems = Object.entries(more).map(([name, text]) => [name, text === 'expired' ? expired : text] as const)
+    const texts = new Map([...services.files, ...pems])
+    const value = { ...settings('verifier', VERIFIER_URL), issuerTrustAnchors: 'place' }
+    expect(mistakesOf(readVerifierConfig(value, filesOf(texts), now))).toEqual([expect.stringMatching(mistake)])
+    const attesters = { ...settings('issuer', ISSUER_URL), keyAttestationTrustAnchors: 'place' }
+    expect(mistakesOf(readIssuerConfig(attesters, filesOf(texts), now))).toEqual([
+      expect.stringMatching(/^keyAttestationTrustAnchors: /),
+    ])
   })
 
   it('refuses anchors that cannot be read, together with every other mistake', () => {

@@ -128,7 +128,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     issuerDefaults,
     now,
   )
-  const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files)
+  const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files, now)
   const serverMistakes = authorizationServerMistakes(shape.settings.authorizationServer)
   if ('mistakes' in common || 'mistakes' in anchors || serverMistakes.length > 0) {
     const mistakes = [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : []))

@@ -30,7 +30,8 @@ export const VerifierSettings = Type.Object(
     ),
     issuerTrustAnchors: Type.Optional(
       Type.String({
-        description: 'Directory of PEM files; every certificate in them is trusted as an issuer or its CA',
+        description:
+          'Directory of PEM files; every certificate in them is trusted as an issuer or its CA. When absent, any certificate will do',
       }),
     ),
     profile: Type.Optional(
@@ -70,8 +71,8 @@ export const VerifierSettings = Type.Object(
 
 export interface VerifierConfig extends CommonConfig {
   readonly clientMetadata: { readonly client_name?: string; readonly logo_uri?: string }
-  /** Empty: issuers are not checked, and every report says so. */
-  readonly trustAnchors: readonly Certificate[]
+  /** Undefined where the setting is not there: issuers are then not checked, and every report says so. */
+  readonly trustAnchors: readonly Certificate[] | undefined
   readonly requestLifetimeSeconds: number
   readonly profile: 'haip' | undefined
   readonly status: { readonly onUnreachable: 'reject' | 'accept'; readonly allowPrivateAddresses: boolean }
@@ -92,11 +93,12 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
   const shape = readShape(VerifierSettings, value)
   const { settings } = shape
   const common = readCommon(shape, files, verifierDefaults, now)
-  const anchors = readAnchorDirectory('issuerTrustAnchors', settings.issuerTrustAnchors, files)
+  const anchors = readAnchorDirectory('issuerTrustAnchors', settings.issuerTrustAnchors, files, now)
   if ('mistakes' in common || 'mistakes' in anchors) {
     return { mistakes: [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : [])) }
   }
   const { clientName, logoUri } = settings.clientMetadata ?? {}
+  const trustAnchors = settings.issuerTrustAnchors === undefined ? undefined : anchors.certificates
   return {
     config: {
       ...common.config,
@@ -104,16 +106,12 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
         ...(clientName === undefined ? {} : { client_name: clientName }),
         ...(logoUri === undefined ? {} : { logo_uri: logoUri }),
       },
-      trustAnchors: anchors.certificates,
+      trustAnchors,
       requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
       profile: settings.profile,
       status: statusOf(settings.status, common.config.baseUrl),
     },
-    warnings: [
-      ...common.warnings,
-      ...algorithmWarnings(common.config.signingKey),
-      ...trustWarnings(anchors.certificates, now),
-    ],
+    warnings: [...common.warnings, ...algorithmWarnings(common.config.signingKey), ...trustWarnings(trustAnchors, now)],
   }
 }
 
@@ -134,9 +132,11 @@ function algorithmWarnings(signingKey: KeyObject): string[] {
   return [`signing: the key is for ${algorithm}, and wallets of the HAIP profile need only take ES256 (EC on P-256)`]
 }
 
-function trustWarnings(anchors: readonly Certificate[], now: Date): string[] {
-  if (anchors.length === 0) {
-    return ['issuerTrustAnchors: none are configured; verification then only shows that a credential is well-formed']
+function trustWarnings(anchors: readonly Certificate[] | undefined, now: Date): string[] {
+  if (anchors === undefined) {
+    return [
+      'issuerTrustAnchors: not configured, so that any certificate will do; a verification then only shows that a credential is well-formed',
+    ]
   }
   return anchorWarnings('issuerTrustAnchors', anchors, now)
 }

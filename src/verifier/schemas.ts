@@ -93,6 +93,12 @@ const CredentialReport = Type.Object({
 
 const Result = Type.Object({
   verified: Type.Boolean(),
+  trust: Type.Optional(
+    Type.Union([Type.Literal('open'), Type.Literal('anchors')], {
+      description:
+        '`anchors`: issuers lead to one of issuerTrustAnchors; `open`: none are configured, and anybody may have issued what verifies. Absent in reports of earlier releases',
+    }),
+  ),
   checks: Checks,
   credentials: Type.Record(Type.String(), Type.Array(CredentialReport)),
 })

@@ -17,6 +17,8 @@ import { transactionsFor } from './transaction-data.ts'
 
 export interface Report {
   readonly verified: boolean
+  /** `open`: no trust anchors are configured, so that anybody may have issued what verifies. Sessions of earlier releases do not say. */
+  readonly trust?: 'open' | 'anchors'
   /** Of the response as a whole. */
   readonly checks: readonly CheckResult[]
   /** By credential query id. */
@@ -68,7 +70,8 @@ export async function verify(response: VpResponse, context: VerificationContext)
     credentials.push([query.id, reports])
   }
   const report = { checks, credentials: Object.fromEntries(credentials) }
-  return { verified: allHold(checksOf(report)), ...report }
+  const trust = context.trustAnchors === undefined ? 'open' : 'anchors'
+  return { verified: allHold(checksOf(report)), trust, ...report }
 }
 
 /** Every check of a report: of the response, then of each presentation. */

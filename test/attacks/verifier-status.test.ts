@@ -678,7 +678,7 @@ describe('who is asked, and how often', () => {
       Object.assign(forgery.payload, tokenAt(uri))
     })
     expect(outcomesOf(Object.values(report.credentials)[0]?.[0])['status.valid']).toBe('not_run')
-    const trusting = await startWorld({ outbound: network.outbound, anchors: [] })
+    const trusting = await startWorld({ outbound: network.outbound, verifier: { issuerTrustAnchors: undefined } })
     const free = await presented(trusting, queryFor(usualProfile), ({ payload }) =>
       Object.assign(payload, tokenAt(uri)),
     )

@@ -311,7 +311,7 @@ function strangerContext({ services }: World) {
     sessionStart: services.clock.now,
     now: services.clock.now,
     clockSkewSeconds: 60,
-    trustAnchors: [],
+    trustAnchors: undefined,
     parseCertificate: () => {
       throw new Error('not asked')
     },

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -19,6 +19,7 @@ type Service = 'issuer' | 'verifier'
 type Settings = Record<string, unknown> & { port: number; baseUrl: string }
 
 const DAY_MS = 86_400_000
+const ANCHOR = 'conf/trust-anchors/a.pem'
 const inDays = (days: number): Date => new Date(Date.now() + days * DAY_MS)
 
 /** A good configuration in a directory of its own, its paths absolute and its port free, for a test to spoil. */
@@ -39,6 +40,7 @@ async function patient(service: Service): Promise<Patient> {
   const port = await portOf(createServer(), (server) => server.close())
   writeFiles(directory, await makeFiles({ service, baseUrl: `http://127.0.0.1:${port}`, port, displayName: 'Example' }))
   const written = JSON.parse(readFileSync(join(directory, 'conf/server.json'), 'utf8')) as Settings
+  if (service === 'verifier') copyFileSync(join(directory, 'conf/verifier.pem'), join(directory, ANCHOR))
   const settings: Settings = {
     ...written,
     ...(service === 'verifier' ? { issuerTrustAnchors: join(directory, 'conf/trust-anchors') } : {}),
@@ -397,11 +399,26 @@ const rows: readonly Row[] = [
     'warning',
     /in memory/,
   ],
-  ['no trust anchors', 'verifier', () => undefined, 'issuerTrustAnchors', 'warning', /none are configured/],
+  [
+    'no trust anchors',
+    'verifier',
+    () => ({ issuerTrustAnchors: undefined }),
+    'issuerTrustAnchors',
+    'warning',
+    /not configured, so that any certificate will do/,
+  ],
+  [
+    'a directory without trust anchors',
+    'verifier',
+    ({ directory }) => rmSync(join(directory, ANCHOR)),
+    'issuerTrustAnchors',
+    'problem',
+    /there is no certificate in/,
+  ],
   [
     'a trust anchor',
     'verifier',
-    ({ directory }) => copyFileSync(join(directory, 'conf/verifier.pem'), join(directory, 'conf/trust-anchors/a.pem')),
+    () => undefined,
     'issuerTrustAnchors',
     'ok',
     /CN=Example is valid until \d{4}-\d\d-\d\d, 36\d days from now/,
@@ -410,7 +427,7 @@ const rows: readonly Row[] = [
     'a trust anchor that has expired',
     'verifier',
     ({ directory, key }) =>
-      writeFileSync(join(directory, 'conf/trust-anchors/a.pem'), selfSigned(key, 'http://a.example', inDays(-2))),
+      writeFileSync(join(directory, 'conf/trust-anchors/b.pem'), selfSigned(key, 'http://a.example', inDays(-2))),
     'issuerTrustAnchors',
     'warning',
     /CN=Example expired on/,
@@ -418,7 +435,7 @@ const rows: readonly Row[] = [
   [
     'a key where a trust anchor should be',
     'verifier',
-    ({ directory }) => copyFileSync(join(directory, 'conf/verifier.key'), join(directory, 'conf/trust-anchors/a.pem')),
+    ({ directory }) => copyFileSync(join(directory, 'conf/verifier.key'), join(directory, ANCHOR)),
     'issuerTrustAnchors',
     'problem',
     /a.pem: it holds a private key/,

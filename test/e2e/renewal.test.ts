@@ -1,13 +1,13 @@
 /** SIGHUP: certificates and trust anchors are read again, and nobody notices but those whom it is about. */
 import { createPrivateKey, createPublicKey, randomBytes, type X509Certificate } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
-import { buildCommand } from '../support/command.ts'
+import { buildCommand, startCommand } from '../support/command.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY, makeKey, pemOf, startServices } from '../support/services.ts'
 import { configuration, dcqlQuery, holderSigner, issueCredential, presentationOf } from '../support/wire.ts'
@@ -71,7 +71,6 @@ it('a verifier trusts an issuer from then on, without a request of others being 
   const text = await presentationOf(credential, holder, binding, { now: new Date() })
   await services.close()
   const directory = await serviceDirectory('verifier')
-  writeFileSync(join(directory, 'anchors', 'own.pem'), readFileSync(join(directory, 'verifier.pem')))
   const verifier = await started('verifier', directory)
   const isTrusted = async (): Promise<string | undefined> => {
     const body = { dcql_query: dcqlQuery, vp_token: { card: [text] }, nonce: 'nonce', audience: 'us' }
@@ -111,6 +110,17 @@ it('a verifier trusts an issuer from then on, without a request of others being 
     mistakes: ['issuerTrustAnchors: broken.pem: it holds no PEM certificate'],
   })
   expect(await isTrusted()).toBe('passed')
+
+  renameSync(join(directory, 'anchors'), join(directory, 'elsewhere'))
+  mkdirSync(join(directory, 'anchors'))
+  expect(await hangUp(verifier)).toMatchObject({
+    event: 'renewal_failed',
+    mistakes: [expect.stringMatching(/^issuerTrustAnchors: there is no certificate in anchors /)],
+  })
+  expect(await isTrusted()).toBe('passed')
+  const again = await startCommand(['verifier'], { cwd: directory }).ended
+  expect(again.status).toBe(2)
+  expect(again.stderr + again.stdout).toMatch(/issuerTrustAnchors: there is no certificate in anchors /)
 })
 
 it('a verifier has a new name in new sessions, and its old one in those that it had begun', async () => {

@@ -28,6 +28,8 @@ export async function serviceDirectory(
   mkdirSync(join(directory, 'anchors'))
   writeFileSync(join(directory, `${service}.key`), pemOf(key))
   writeFileSync(join(directory, `${service}.pem`), toPem(certificate))
+  // A verifier does not start with a directory of anchors that is empty.
+  writeFileSync(join(directory, 'anchors', 'own.pem'), toPem(certificate))
   const value = settings(service, 'http://127.0.0.1', { host: '127.0.0.1', ...changes })
   writeFileSync(join(directory, 'conf', 'server.json'), JSON.stringify(value))
   return directory

@@ -92,7 +92,7 @@ function certificateFindings(patient: Patient): Finding[] {
 }
 
 function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Finding[] {
-  const anchors = readAnchorDirectory(setting, settings[setting], files)
+  const anchors = readAnchorDirectory(setting, settings[setting], files, at)
   return 'certificates' in anchors ? anchorFindings(setting, anchors.certificates, at) : []
 }
 

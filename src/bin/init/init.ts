@@ -161,8 +161,9 @@ function issuerNext({ directory, port, apiKey }: Written): string {
 function verifierNext({ directory, port, apiKey }: Written): string {
   return `Next:
 
-  1. Trust an issuer; without any, a verification shows only that a credential is
-     well-formed:
+  1. Trust an issuer: the service does not start while the directory is empty.
+     Without the setting issuerTrustAnchors it starts and trusts nobody, so that a
+     verification shows only that a credential is well-formed:
 
        cd ${shellWord(directory)}
        cp ISSUER-DIR/${certificateFile('issuer')} ${TRUST_ANCHORS}/

@@ -97,7 +97,7 @@ const limits = (notBefore: number[], notAfter: number[]) => () => ({
     notAfter: notAfter.map((seconds) => ({ member: 'exp', at: Number.isNaN(seconds) ? undefined : at(seconds) })),
   },
 })
-const bare = () => ({ trustAnchors: [] })
+const bare = () => ({ trustAnchors: undefined })
 const NOT_NOW = 'failed: the key binding is not valid now, by its own exp or nbf'
 const OLD = 'failed: the key binding is older than the session'
 const FUTURE = 'failed: the key binding is from the future; check the clocks'
@@ -250,6 +250,13 @@ const issuer: readonly Row[] = [
   ['a path to an anchor', 'issuer.trusted', 'passed: by way of CN=issuer.localhost, CN=Example CA', same],
   ['no anchors', 'issuer.trusted', 'not_applicable: no trust anchors are configured (issuerTrustAnchors)', same, bare],
   [
+    'a list of anchors that is empty',
+    'issuer.trusted',
+    /^failed: 'CN=issuer\.localhost', issued by 'CN=Example CA', is not trusted: there are no trust anchors/,
+    same,
+    () => ({ trustAnchors: [] }),
+  ],
+  [
     'another signature',
     'issuer.trusted',
     'not_run: it depends on issuer.signature',
@@ -393,7 +400,7 @@ const others: readonly Row[] = [
     'query.trusted_authorities',
     'not_run: it depends on issuer.signature',
     issuedBy(() => ({ signedBy: () => false })),
-    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: [] }),
+    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: undefined }),
   ],
   [
     'an issuer that is not trusted',
@@ -414,7 +421,7 @@ const others: readonly Row[] = [
     'query.trusted_authorities',
     'passed: its certificates say so; without trust anchors (issuerTrustAnchors) nobody vouches for them',
     underAuthority,
-    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: [] }),
+    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: undefined }),
   ],
   [
     'the authority, and a certificate that is merely sent along',
@@ -423,7 +430,7 @@ const others: readonly Row[] = [
     issuedBy(({ ca, issuerKey }) => ({
       chain: [certify(ca, issuerKey, { authorityKeyId: 'cm9vdA' }), strangers[1] ?? new Uint8Array()],
     })),
-    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: [] }),
+    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: undefined }),
   ],
   [
     'another authority',

@@ -42,8 +42,8 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'RFC 5280 section 6; OpenID4VP 1.0, VP Token Validation',
     level: 'MUST',
     needs: CREDIBLE,
-    applies: ({ trustAnchors }) => trustAnchors.length > 0 || 'no trust anchors are configured (issuerTrustAnchors)',
-    run({ issuer: { chain } }, { parseCertificate, trustAnchors, now, clockSkewSeconds }) {
+    applies: ({ trustAnchors }) => trustAnchors !== undefined || 'no trust anchors are configured (issuerTrustAnchors)',
+    run({ issuer: { chain } }, { parseCertificate, trustAnchors = [], now, clockSkewSeconds }) {
       const sent = chainOf(chain, parseCertificate)
       if ('problem' in sent) return fail(sent.problem)
       const found = findTrustPath(sent.certificates, trustAnchors, now, clockSkewSeconds)

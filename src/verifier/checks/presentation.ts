@@ -20,7 +20,8 @@ export interface PresentationContext {
   readonly sessionStart: Date | undefined
   readonly now: Date
   readonly clockSkewSeconds: number
-  readonly trustAnchors: readonly Certificate[]
+  /** Undefined where nobody configured any: then nobody is trusted, and nobody is refused for it. */
+  readonly trustAnchors: readonly Certificate[] | undefined
   readonly parseCertificate: (der: Uint8Array) => Certificate
   readonly status: StatusPolicy
 }

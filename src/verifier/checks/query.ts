@@ -44,7 +44,7 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
       const keyIds = authorityKeyIds(verifiedOf(sent.certificates, context))
       if (!answersAuthorities(context.query, keyIds))
         return fail('no certificate by which the issuer is known names an authority of trusted_authorities')
-      return context.trustAnchors.length > 0
+      return context.trustAnchors !== undefined
         ? pass()
         : pass('its certificates say so; without trust anchors (issuerTrustAnchors) nobody vouches for them')
     },
@@ -79,7 +79,7 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
  */
 function verifiedOf(sent: readonly Certificate[], context: PresentationContext): readonly Certificate[] {
   const { trustAnchors, now, clockSkewSeconds } = context
-  if (trustAnchors.length > 0) {
+  if (trustAnchors !== undefined) {
     const found = findTrustPath(sent, trustAnchors, now, clockSkewSeconds)
     return 'path' in found ? found.path : []
   }

@@ -12,6 +12,6 @@ export const status: Check<Evidence, PresentationContext> = {
   // Nobody is asked on the word of somebody who is not trusted.
   needs: ['issuer.trusted'],
   applies: ({ trustAnchors }) =>
-    trustAnchors.length > 0 || 'no trust anchors are configured, so that no status is fetched',
+    trustAnchors !== undefined || 'no trust anchors are configured, so that no status is fetched',
   run: statusVerdict,
 }

@@ -46,7 +46,10 @@ function readChain(
   }
 }
 
-function pathOf(certificates: readonly Certificate[], { trustAnchors, now, clockSkewSeconds }: PresentationContext) {
+function pathOf(
+  certificates: readonly Certificate[],
+  { trustAnchors = [], now, clockSkewSeconds }: PresentationContext,
+) {
   return findTrustPath(certificates, trustAnchors, now, clockSkewSeconds)
 }
 
