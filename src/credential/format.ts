@@ -14,7 +14,7 @@ import type { Mistakes } from '../protocol/dcql-parts.ts'
 export interface Order {
   /** The credential configuration as it was posted. */
   readonly configuration: JsonObject
-  /** The session's dataset as it was posted. */
+  /** The members of the session's dataset that are for this format, as they were posted. */
   readonly dataset: JsonObject
   /** `issuer.id` of the configuration. */
   readonly issuer: string
@@ -119,6 +119,9 @@ export interface HeldCredential extends Evidence {
   readonly hidable: readonly Place[]
 }
 
+/** Which top-level members of a dataset a format is filled with, where several formats share the dataset. */
+export type DatasetMembers = 'credentialSubject' | 'namespaces' | 'claims'
+
 /** How key proofs name the keys that credentials of every format can be bound to. */
 export const bindingMethods: readonly string[] = ['jwk', 'did:jwk', 'did:key']
 
@@ -135,6 +138,7 @@ export interface CredentialFormat {
   readonly bindingMethods: readonly string[]
   /** Refuses with `invalid_request`, naming the path, a configuration that this format could not issue. */
   checkConfiguration(configuration: JsonObject): void
+  readonly datasetMembers: DatasetMembers
   /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */
   checkDataset(dataset: JsonObject, configuration: JsonObject): void
   /** The claims of a dataset that was checked, rooted as they will be in the credential. */

@@ -1,19 +1,70 @@
-/** Whether what credentials are to be filled with fits their configurations. */
-import { countValues, type JsonObject } from '../codec/json.ts'
+/** The dataset of a session: which of its members each format takes, and whether they fit the configurations. */
+import { countValues, isObject, type Json, type JsonObject, ownString } from '../codec/json.ts'
 import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
+import type { CredentialFormat, DatasetMembers } from '../credential/format.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { formatOfConfiguration } from './configurations.ts'
 
-/** Refuses with `invalid_request`, naming the path, a dataset that one of the configurations cannot be filled with. */
+/**
+ * Refuses with `invalid_request`, naming the path, a dataset that one of the configurations cannot be filled with, and a member
+ * that the formats of none of them take.
+ */
 export function refuseUnfitting(dataset: JsonObject, configurations: readonly JsonObject[]): void {
   refuseTooMany(dataset)
-  for (const configuration of configurations) {
-    const format = formatOfConfiguration(configuration)
-    format.checkDataset(dataset, configuration)
-    refuseUnlessComplete(format.claimsOf(dataset), configuration)
+  const formats = configurations.map(formatOfConfiguration)
+  refuseUntaken(dataset, formats)
+  for (const [index, configuration] of configurations.entries()) {
+    const format = formats[index] ?? formatOfConfiguration(configuration)
+    const part = datasetPart(dataset, format, formats)
+    format.checkDataset(part, configuration)
+    if (Object.keys(part).length === 0 && Object.keys(dataset).length > 0) refuseEmpty(configuration)
+    refuseUnlessComplete(format.claimsOf(part), configuration)
   }
+}
+
+/**
+ * The members of a dataset that one format of a session takes: W3C formats `credentialSubject`, an mdoc the namespaces, an SD-JWT VC
+ * what is neither, or else `credentialSubject`. Where all formats of the session take the same, the dataset is theirs whole.
+ */
+export function datasetPart(
+  dataset: JsonObject,
+  { datasetMembers }: CredentialFormat,
+  formats: readonly CredentialFormat[],
+): JsonObject {
+  if (formats.every((format) => format.datasetMembers === datasetMembers)) return dataset
+  const part = membersOf(dataset, datasetMembers)
+  const isSubject = datasetMembers === 'claims' && Object.keys(part).length === 0
+  return isSubject ? membersOf(dataset, 'credentialSubject') : part
+}
+
+function membersOf(dataset: JsonObject, wanted: DatasetMembers): JsonObject {
+  return Object.fromEntries(Object.entries(dataset).filter(([name, value]) => kindOfMember(name, value) === wanted))
+}
+
+/** Only in the dataset of several formats: an mdoc alone may call its namespaces anything. */
+function kindOfMember(name: string, value: Json): DatasetMembers {
+  if (name === 'credentialSubject') return name
+  return name.includes('.') && isObject(value) ? 'namespaces' : 'claims'
+}
+
+/** Of one format, `checkDataset` knows better what does not belong there. */
+function refuseUntaken(dataset: JsonObject, formats: readonly CredentialFormat[]): void {
+  const taken = new Set(formats.flatMap((format) => Object.keys(datasetPart(dataset, format, formats))))
+  const untaken = Object.keys(dataset).find((name) => !taken.has(name))
+  if (untaken === undefined) return
+  const rule =
+    'W3C formats take credentialSubject, mso_mdoc objects with a dot in their name, dc+sd-jwt the other members'
+  refuse('invalid_request', `${pathText(['credential_dataset', untaken])}: no format of this session takes it; ${rule}`)
+}
+
+function refuseEmpty(configuration: JsonObject): never {
+  const format = ownString(configuration, 'format') ?? ''
+  return refuse(
+    'invalid_request',
+    `credential_dataset: it has no claims for the format ${format}; add some beside the members of other formats`,
+  )
 }
 
 /** Each may become a disclosure, and a reader of SD-JWTs takes no more of them. */

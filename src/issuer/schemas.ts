@@ -55,7 +55,7 @@ const Dataset = Type.Unsafe<JsonObject>(
     {},
     {
       description:
-        '{credentialSubject: {claim: value}}, of W3C formats; the claims themselves, of dc+sd-jwt; {namespace: {element: value}}, of mso_mdoc',
+        '{credentialSubject: {claim: value}}, of W3C formats; the claims themselves, of dc+sd-jwt; {namespace: {element: value}}, of mso_mdoc. Where a session has several formats, each takes its own members of the one dataset',
     },
   ),
 )

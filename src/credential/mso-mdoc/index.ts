@@ -27,6 +27,7 @@ export const msoMdoc: CredentialFormat = {
   signingAlgorithm: (alg) => algorithms[alg].cose[0],
   bindingMethods: ['cose_key', ...bindingMethods],
   checkConfiguration,
+  datasetMembers: 'namespaces',
   checkDataset,
   claimsOf: (dataset) => dataset,
   queryMistakes,

@@ -14,6 +14,7 @@ export const sdJwtVc: CredentialFormat = {
   signingAlgorithm: (alg) => alg,
   bindingMethods,
   checkConfiguration,
+  datasetMembers: 'claims',
   checkDataset,
   claimsOf,
   queryMistakes,

@@ -21,6 +21,7 @@ export const w3cJwt: CredentialFormat = {
   signingAlgorithm: (alg) => alg,
   bindingMethods,
   checkConfiguration,
+  datasetMembers: 'credentialSubject',
   checkDataset: checkW3cDataset,
   claimsOf: (dataset) => dataset,
   queryMistakes: w3cQueryMistakes,

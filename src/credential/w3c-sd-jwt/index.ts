@@ -18,6 +18,7 @@ export const w3cSdJwt: CredentialFormat = {
   signingAlgorithm: (alg) => alg,
   bindingMethods,
   checkConfiguration,
+  datasetMembers: 'credentialSubject',
   checkDataset: checkW3cDataset,
   claimsOf: (dataset) => dataset,
   queryMistakes: w3cQueryMistakes,

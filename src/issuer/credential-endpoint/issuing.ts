@@ -11,6 +11,7 @@ import type { Change } from '../../store/store.ts'
 import type { IssuerCollections } from '../collections.ts'
 import { formatOfConfiguration } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
+import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
 import { sessionEvent } from '../session-event.ts'
 import { entriesFor, keptEntries, statusOfEntry, validStatus } from '../status-list/issued.ts'
@@ -52,7 +53,7 @@ export async function issueCredentials(
   // Refuses before anything is signed; what it gives is made again with the session as it is then.
   recordIssued(before(open.session), issued)
   if (open.session.issued.length > 0) await validStatus(context.store, open.sessionId)
-  const dataset = await datasetOf(context, open.sessionId)
+  const dataset = await datasetOf(context, open, granted.configuration)
   const entries = await entriesFor(context, granted.configuration, granted.holderKeys.length)
   const orders = granted.holderKeys.map((holderKey, index) => {
     const status = statusOfEntry(context, granted.configuration, entries[index])
@@ -81,9 +82,20 @@ export async function issueCredentials(
   }
 }
 
-async function datasetOf({ store }: IssuerContext, sessionId: string): Promise<JsonObject> {
+/** The part of the session's dataset that is for the format of the configuration. */
+async function datasetOf(
+  { store, configuration: configurationOf }: IssuerContext,
+  { sessionId, session }: OpenSession,
+  configuration: JsonObject,
+): Promise<JsonObject> {
   const row = await store.get('issuance_dataset', sessionId)
-  return row?.value ?? refuse('credential_request_denied', 'the data of this session is gone; start a new one')
+  const dataset = row?.value ?? refuse('credential_request_denied', 'the data of this session is gone; start a new one')
+  if (session.configurationIds.length === 1) return dataset
+  const all = await Promise.all(session.configurationIds.map(configurationOf))
+  const formats = all.filter((each) => each !== undefined).map(formatOfConfiguration)
+  const part = datasetPart(dataset, formatOfConfiguration(configuration), formats)
+  // A session of an earlier release shared the whole dataset, and may have no part for each format.
+  return Object.keys(part).length === 0 ? dataset : part
 }
 
 /**
