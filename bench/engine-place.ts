@@ -180,7 +180,7 @@ function pemOf(key: Uint8Array): string {
 }
 
 function settings({ readers, sharing }: EnginePlace, rpcUrl: string | undefined): string {
-  const served = { type: 'evm', rpcUrl, confirmations: 0 }
+  const served = { type: 'evm', rpcUrl, confirmations: 0, blocksOnDemand: true }
   const addresses = [...Object.values(readers), ...sharing].map((address) => `0x${address.slice(2)}`)
   return JSON.stringify({
     port: 0,

@@ -11,6 +11,12 @@ export interface Block {
   readonly time: Date
 }
 
+/** The block that an engine answers at, and how far the chain is. */
+export interface Head extends Block {
+  /** The newest block that the node has, on which the confirmations of this one are counted. */
+  readonly newest: Block
+}
+
 export interface Engine {
   readonly address: Address
   /** URL without a trailing slash; empty when the contract does not say. */
@@ -47,7 +53,7 @@ export interface Chain {
   /** How the address of a public key is made: keccak-256, or SHA-256 as on Partisia. */
   readonly addresses: 'evm' | 'partisia'
   /** The newest block that is final enough, by what the operator configured. Rejects with a ChainError when the chain cannot be asked. */
-  head(): Promise<Block>
+  head(): Promise<Head>
   /** Whether this block is still part of the chain. */
   has(block: Block): Promise<boolean>
   /** Every contract with an off-chain component, where the chain can list them. */

@@ -142,7 +142,7 @@ function addRoutes(app: App, context: EngineContext): void {
   app.get('/openapi', () => openApi)
   app.get('/health/live', () => ({ status: 'ok' }))
   app.get('/health/ready', async (request, reply) => {
-    const isBlind = watcher.block() === undefined || watcher.unseenSeconds() > config.staleSeconds
+    const isBlind = watcher.block() === undefined || watcher.isStale()
     const code = watcher.block() === undefined ? 'starting' : 'stale-chain'
     if (isBlind) {
       ownProblem(context, request, reply, problem(code))

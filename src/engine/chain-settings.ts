@@ -18,6 +18,12 @@ export const ChainSetting = Type.Object(
         description: 'Of an EVM chain: blocks after which one is final enough',
       }),
     ),
+    blocksOnDemand: Type.Optional(
+      Type.Boolean({
+        description:
+          'Of a chain that makes a block for a transaction and none otherwise: its newest block may be of any age; false when absent. A local chain always is such a chain',
+      }),
+    ),
     readerUrl: Type.Optional(Type.String({ description: 'Of a Partisia chain: the address of a reader node' })),
     chainId: Type.Optional(
       Type.String({ minLength: 1, description: 'Must be the id that the chain says; whatever it says when absent' }),
@@ -35,7 +41,10 @@ export const ComponentsSetting = Type.Record(Type.String(), Type.String(), {
   description: 'Of contracts that do not say which component is theirs: address to SHA-256 in hexadecimal',
 })
 
-export type ChainConfig =
+export type ChainConfig = {
+  /** Whether a chain on which nothing happens has no new blocks. */
+  readonly blocksOnDemand: boolean
+} & (
   | { readonly type: 'local'; readonly directory: string }
   | {
       readonly type: 'evm'
@@ -44,6 +53,7 @@ export type ChainConfig =
       readonly chainId: string | undefined
     }
   | { readonly type: 'partisia'; readonly readerUrl: string; readonly chainId: string | undefined }
+)
 
 export type ContractFilter = 'all' | { readonly registry: Address } | { readonly addresses: readonly Address[] }
 
@@ -61,8 +71,8 @@ export interface Chosen {
 
 const OF_TYPE = {
   local: ['directory'],
-  evm: ['rpcUrl', 'confirmations', 'chainId'],
-  partisia: ['readerUrl', 'chainId'],
+  evm: ['rpcUrl', 'confirmations', 'chainId', 'blocksOnDemand'],
+  partisia: ['readerUrl', 'chainId', 'blocksOnDemand'],
 } as const
 const REQUIRED = { local: 'directory', evm: 'rpcUrl', partisia: 'readerUrl' } as const
 
@@ -137,8 +147,10 @@ function isAddress(text: string): boolean {
 
 function chainOf(chain: NonNullable<Settings['chain']>): ChainConfig {
   const { type, directory = '', rpcUrl = '', readerUrl = '', confirmations = 12, chainId } = chain
-  if (type === 'local') return { type, directory }
-  return type === 'evm' ? { type, rpcUrl, confirmations, chainId } : { type, readerUrl, chainId }
+  if (type === 'local') return { type, directory, blocksOnDemand: true }
+  const { blocksOnDemand = false } = chain
+  if (type === 'evm') return { type, rpcUrl, confirmations, chainId, blocksOnDemand }
+  return { type, readerUrl, chainId, blocksOnDemand }
 }
 
 function filterOf(filter: Settings['contractFilter'] = 'all'): ContractFilter {

@@ -85,6 +85,19 @@ describe('the configuration of an engine', () => {
     ])
   })
 
+  it('believes that a chain moves by itself, unless the operator says otherwise or it is a local one', () => {
+    const isOnDemand = (chain: object): boolean => {
+      const result = read({ chain, contractFilter: [] })
+      if ('mistakes' in result) throw new Error(result.mistakes.join())
+      return result.config.chain.blocksOnDemand
+    }
+    const evm = { type: 'evm', rpcUrl: 'http://localhost:8545' }
+    expect([evm, { ...evm, blocksOnDemand: true }, least.chain].map(isOnDemand)).toEqual([false, true, true])
+    expect(mistakesOf({ chain: { ...least.chain, blocksOnDemand: false } })).toEqual([
+      'chain.blocksOnDemand: it is not for a chain of type local; leave it out',
+    ])
+  })
+
   it.each([
     ['evm', { type: 'evm', rpcUrl: 'http://localhost:8545' }, 'all', /"all" is for local/],
     ['evm', { type: 'evm', rpcUrl: 'http://localhost:8545' }, undefined, /required for a chain of type evm/],

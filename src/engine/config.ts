@@ -61,7 +61,8 @@ export const EngineSettings = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 86_400,
-        description: 'How long the chain may be out of sight until requests are refused; 60 when absent',
+        description:
+          'How long the chain may be out of sight, or its newest block be old or the same, until requests are refused; 60 when absent',
       }),
     ),
     pollMilliseconds: Type.Optional(

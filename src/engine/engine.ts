@@ -101,7 +101,12 @@ function observed({ runtime, watcher, outbox, timers, fences, bodies: held, now 
     ...runtime.load(),
     queued: entries.reduce((sum, { lane }) => sum + lane.queued(), 0),
     outbox: outbox.state(now()),
-    chain: { block: watcher.block()?.number ?? 0, unseenSeconds: watcher.unseenSeconds(), unread: watcher.unread() },
+    chain: {
+      block: watcher.block()?.number ?? 0,
+      unseenSeconds: watcher.unseenSeconds(),
+      headAgeSeconds: watcher.headAgeSeconds(),
+      unread: watcher.unread(),
+    },
     contracts: Object.fromEntries(
       ['served', 'starting', 'failed', 'not-this-engine'].map((kind) => [kind, count(kind)]),
     ),

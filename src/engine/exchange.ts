@@ -57,9 +57,9 @@ async function answerOf(context: EngineContext, asked: Exchange): Promise<WireRe
 }
 
 /** The contract, when it can be called, or which of the engine's own answers it is. */
-function entryOf({ watcher, config }: EngineContext, { contract }: Target): Entry | ProblemCode {
+function entryOf({ watcher }: EngineContext, { contract }: Target): Entry | ProblemCode {
   if (contract === undefined) return 'bad-address'
-  if (watcher.unseenSeconds(contract) > config.staleSeconds) return 'stale-chain'
+  if (watcher.isStale(contract)) return 'stale-chain'
   if (watcher.block() === undefined) return 'starting'
   const entry = watcher.get(contract)
   if (entry === undefined) return 'unknown-contract'

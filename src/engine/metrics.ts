@@ -11,7 +11,12 @@ export interface Observed {
   readonly workers: number
   readonly queued: number
   readonly outbox: { readonly count: number; readonly oldestSeconds: number }
-  readonly chain: { readonly block: number; readonly unseenSeconds: number; readonly unread: number }
+  readonly chain: {
+    readonly block: number
+    readonly unseenSeconds: number
+    readonly headAgeSeconds: number
+    readonly unread: number
+  }
   /** By state: served, starting, failed, not-this-engine. */
   readonly contracts: Readonly<Record<string, number>>
   readonly deadHooks: number
@@ -71,6 +76,7 @@ export function observe({ registry }: Metrics, observed: () => Observed): void {
   gauge('outbox_oldest_seconds', 'Age of the oldest of them', ({ outbox }) => outbox.oldestSeconds)
   gauge('chain_block', 'The block that requests are answered at', ({ chain }) => chain.block)
   gauge('chain_unseen_seconds', 'Since the last successful look at the chain', ({ chain }) => chain.unseenSeconds)
+  gauge('chain_head_age_seconds', 'Since the chain has had no newer block', ({ chain }) => chain.headAgeSeconds)
   gauge(
     'contracts_unread',
     'Contracts that the last look could not read, or did not reach',

@@ -38,7 +38,10 @@ export const problems = {
     status: 502,
     detail: `the component answered with what is no HTTP response; ${FOR_THE_OPERATOR}`,
   },
-  'stale-chain': { status: 503, detail: 'this engine cannot see the chain, or this contract on it, at the moment' },
+  'stale-chain': {
+    status: 503,
+    detail: 'this engine sees nothing new of the chain, or of this contract on it, at the moment',
+  },
   overloaded: { status: 503, detail: 'too much is asked of this engine at the moment' },
   starting: { status: 503, detail: 'this engine is starting; try again in a moment' },
   'transaction-quota': { status: 503, detail: 'the contract asks this engine for too many transactions' },

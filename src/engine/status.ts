@@ -3,7 +3,7 @@ import { type Address, evmAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type Entry, kindOf } from './contract-entry.ts'
 
-export function engineStatus({ chain, engine, watcher, signer, config }: EngineContext) {
+export function engineStatus({ chain, engine, watcher, signer }: EngineContext) {
   const block = watcher.block()
   // As people know them: commands and paths take either form.
   const shown = (address: Address): string => (chain.addresses === 'evm' ? evmAddress(address) : address)
@@ -11,7 +11,7 @@ export function engineStatus({ chain, engine, watcher, signer, config }: EngineC
     address: shown(engine),
     chain: { id: chain.id, addresses: chain.addresses },
     block: block === undefined ? null : { number: block.number, hash: block.hash, time: block.time.toISOString() },
-    stale: block === undefined || watcher.unseenSeconds() > config.staleSeconds,
+    stale: block === undefined || watcher.isStale(),
     response_key: signer.endorsement.public_key,
     endorsement: signer.endorsement,
     contracts: [...watcher.entries()].map((entry) => ({

@@ -10,6 +10,7 @@ import type { Address } from '../offchain/address.ts'
 import { type Again, askedAgain } from './again.ts'
 import type { EngineConfig } from './config.ts'
 import type { Entry } from './contract-entry.ts'
+import { type HeadAge, headAge } from './head-age.ts'
 import { lane } from './lane.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -20,6 +21,10 @@ export interface Watcher {
   block(): Block | undefined
   /** Seconds since the last look that succeeded, or, where it is longer, that could read the contract; since the start, when none has. */
   unseenSeconds(contract?: Address): number
+  /** Seconds for which the chain has had no newer block. */
+  headAgeSeconds(): number
+  /** Whether the engine has seen nothing new of the chain, or of the contract, for longer than the operator allows. */
+  isStale(contract?: Address): boolean
   /** How many contracts the last look could not read, or did not reach. */
   unread(): number
   get(contract: Address): Entry | undefined
@@ -51,6 +56,7 @@ interface Known {
   readonly entries: Map<Address, Entry>
   /** Contracts that could not be read, or were not reached. */
   readonly unread: Again
+  readonly age: HeadAge
 }
 
 const READ_AT_ONCE = 16
@@ -58,19 +64,29 @@ const READ_AT_ONCE = 16
 const UNREAD_MS = 15_000
 /** Then no more are begun, and the next look goes on with them: it has to see what the others do. */
 const READING_MS = 5000
+const STANDS_STILL =
+  'the chain has no new block: ask its node why, compare the clocks, or set chain.blocksOnDemand if it makes blocks for transactions alone'
 
 export function createWatcher(context: WatcherContext): Watcher {
-  const { now, log, metrics } = context
+  const { config, now, log, metrics } = context
   const entries = new Map<Address, Entry>()
   const unread = askedAgain(UNREAD_MS)
+  const age = headAge(now)
+  const standstill = standstillLog(context, age)
   let last: Block | undefined
   let seenAt = now().getTime()
   let isBlind = false
+  const unseenSeconds = (contract?: Address): number => {
+    const time = now().getTime()
+    const since = contract === undefined ? undefined : unread.since(contract)
+    return (time - Math.min(seenAt, since ?? time)) / 1000
+  }
   return {
     look: async () => {
       try {
-        last = await look(context, { entries, unread }, last)
+        last = await look(context, { entries, unread, age }, last)
         seenAt = now().getTime()
+        standstill()
         metrics.looks.inc({ outcome: 'seen' })
         if (isBlind) log.info({ event: 'chain_seen', block: last.number }, 'the chain can be seen again')
         isBlind = false
@@ -81,14 +97,28 @@ export function createWatcher(context: WatcherContext): Watcher {
       }
     },
     block: () => last,
-    unseenSeconds: (contract) => {
-      const time = now().getTime()
-      const since = contract === undefined ? undefined : unread.since(contract)
-      return (time - Math.min(seenAt, since ?? time)) / 1000
-    },
+    unseenSeconds,
+    headAgeSeconds: age.seconds,
+    isStale: (contract) => standsStill(config, age) || unseenSeconds(contract) > config.staleSeconds,
     unread: () => unread.ids().length,
     get: (contract) => entries.get(contract),
     entries: () => entries.values(),
+  }
+}
+
+function standsStill({ chain, staleSeconds }: EngineConfig, age: HeadAge): boolean {
+  return !chain.blocksOnDemand && age.seconds() > staleSeconds
+}
+
+/** To be called after each look: says once that the chain stands still, and once that it moves again. */
+function standstillLog({ config, log }: WatcherContext, age: HeadAge): () => void {
+  let wasStill = false
+  return () => {
+    const isStill = standsStill(config, age)
+    if (isStill === wasStill) return
+    wasStill = isStill
+    if (isStill) log.warn({ event: 'chain_stands_still', seconds: age.seconds() }, STANDS_STILL)
+    else log.info({ event: 'chain_moves' }, 'the chain has new blocks again')
   }
 }
 
@@ -96,8 +126,10 @@ export function createWatcher(context: WatcherContext): Watcher {
 async function look(context: WatcherContext, known: Known, last: Block | undefined): Promise<Block> {
   const { chain, now, log, metrics } = context
   const head = await chain.head()
-  if (head.hash === last?.hash && known.unread.due(now().getTime()).length === 0) return last
-  const isTakenBack = last !== undefined && !(await chain.has(last))
+  const isSame = head.hash === last?.hash
+  const isTakenBack = !isSame && last !== undefined && !(await chain.has(last))
+  known.age.see(head.newest, isTakenBack)
+  if (isSame && known.unread.due(now().getTime()).length === 0) return last
   // A node that is behind the one that was asked before.
   if (last !== undefined && !isTakenBack && head.hash !== last.hash && head.number <= last.number) return last
   if (isTakenBack) {

@@ -13,6 +13,7 @@ import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
 const STARTS_MS = 120_000
 const CONTRACT = `00${'aa'.repeat(20)}`
+const NEWEST = { number: '0x5', hash: `0x${'05'.repeat(32)}`, timestamp: '0x5', gasLimit: '0x5' }
 const BLOCK = { number: 5, hash: `0x${'05'.repeat(32)}`, time: new Date(5000) }
 
 const over = (url: string): JsonRpc => httpJsonRpc(url, createOutbound(), { pausesMs: [10], timeoutMs: 1000 })
@@ -76,11 +77,11 @@ function flood(response: Parameters<RequestListener>[1]): void {
 
 describe('what a node answers', () => {
   it.each([
-    ['a head without a hash', { eth_blockNumber: '0x5', eth_getBlockByNumber: { number: '0x5', timestamp: '0x5' } }],
-    ['a head that is no object', { eth_blockNumber: '0x5', eth_getBlockByNumber: 'no' }],
-    ['a number past all numbers', { eth_blockNumber: `0x${'f'.repeat(40)}` }],
-    ['a number as a number', { eth_blockNumber: 5 }],
-    ['its newest block nowhere', { eth_blockNumber: '0x5', eth_getBlockByNumber: null }],
+    ['a head without a hash', { eth_getBlockByNumber: { number: '0x5', timestamp: '0x5' } }],
+    ['a head that is no object', { eth_getBlockByNumber: 'no' }],
+    ['a number past all numbers', { eth_getBlockByNumber: { ...NEWEST, number: `0x${'f'.repeat(40)}` } }],
+    ['a number as a number', { eth_getBlockByNumber: { ...NEWEST, number: 5 } }],
+    ['its newest block nowhere', { eth_getBlockByNumber: null }],
   ])('%s is no head', async (_, answers) => {
     await expect(chainOf(answers).head()).rejects.toThrow(ChainError)
   })

@@ -46,7 +46,7 @@ describe('a reader node of Partisia Blockchain', () => {
   it('has come as far as its slowest shard', async () => {
     const { chain } = answering()
     const head = await chain.head()
-    expect(head).toEqual({ number: 100, hash: 'Shard1:b100', time: new Date(1_700_000_000_100) })
+    expect(head).toMatchObject({ number: 100, hash: 'Shard1:b100', time: new Date(1_700_000_000_100) })
     expect(await chain.has(head)).toBe(true)
     expect(await chain.has({ ...head, hash: 'Shard1:other' })).toBe(false)
   })

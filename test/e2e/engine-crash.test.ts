@@ -71,7 +71,7 @@ it(
     const at = await place({ dir })
     const proxy = await node(dir)
     const engine = await makeEngine({
-      chain: { type: 'evm', rpcUrl: proxy.url, confirmations: 0 },
+      chain: { type: 'evm', rpcUrl: proxy.url, confirmations: 0, blocksOnDemand: true },
       contractFilter: [await nextContract(at)],
       pollMilliseconds: 50,
     })
@@ -199,7 +199,7 @@ it(
     const at = await place({ rpc: hardhat.url, money: HARDHAT_KEY })
     const contractFilter = [await nextContract(at)]
     const engine = await makeEngine({
-      chain: { type: 'evm', rpcUrl: hardhat.url, confirmations: 0, chainId: '31337' },
+      chain: { type: 'evm', rpcUrl: hardhat.url, confirmations: 0, chainId: '31337', blocksOnDemand: true },
       ...{ contractFilter, pollMilliseconds: 50, staleSeconds: 1 },
     })
     engines.push(engine)

@@ -77,7 +77,11 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
       blocks = blocks.slice(0, -depth)
       for (let more = 0; more <= depth; more++) chain.mine()
     },
-    head: () => asked(() => (blocks.at(-1) as { block: Block }).block),
+    head: () =>
+      asked(() => {
+        const { block: newest } = blocks.at(-1) as { block: Block }
+        return { ...newest, newest }
+      }),
     has: (wanted) => asked(() => blocks[wanted.number]?.block.hash === wanted.hash),
     contracts: () => asked(() => [...contracts.keys()]),
     contract: (address) => asked(() => contracts.get(address)),

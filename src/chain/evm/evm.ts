@@ -6,7 +6,7 @@
  * the confirmations is seen by {@link Chain.has}, and whoever uses this port asks for it.
  */
 import { type Address, evmAddress } from '../../offchain/address.ts'
-import { type Block, type Chain, ChainError, ChainRefusal, type OffChainContract } from '../chain.ts'
+import { type Block, type Chain, ChainError, ChainRefusal, type Head, type OffChainContract } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponent, readContracts, readEngines, selector } from './contract.ts'
@@ -49,9 +49,7 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
     addresses: 'evm',
     head: async () => {
       await ready.check()
-      const block = await node.block(await headNumber())
-      if (block === undefined) throw new ChainError('the node of the chain does not have its own newest blocks')
-      return plainBlock(block)
+      return headOf(node, confirmations)
     },
     has: async ({ number, hash }) => {
       await ready.check()
@@ -75,6 +73,16 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
     },
     account: (key) => evmAccount(key, { node, chainId: BigInt(id), head: headNumber, ready: ready.check }),
   }
+}
+
+async function headOf(node: EvmNode, confirmations: number): Promise<Head> {
+  const newest = await node.block('latest')
+  const number = newest && Math.max(0, newest.number - confirmations)
+  const block = number === undefined || number === newest?.number ? newest : await node.block(number)
+  if (newest === undefined || block === undefined) {
+    throw new ChainError('the node of the chain does not have its own newest blocks')
+  }
+  return { ...plainBlock(block), newest: plainBlock(newest) }
 }
 
 function plainBlock({ number, hash, time }: Block): Block {

@@ -8,7 +8,7 @@
 import { orUndefined } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
 import { reader as rpcReader } from '../../offchain/rpc.ts'
-import { type Account, type Block, type Chain, ChainError, type TransactionOutcome } from '../chain.ts'
+import { type Account, type Block, type Chain, ChainError, type Head, type TransactionOutcome } from '../chain.ts'
 import { type JsonHttp, partisiaReader, type Reader, type ShardBlock } from './reader.ts'
 import { accountAddress, signTransaction, validTo } from './transaction.ts'
 
@@ -24,7 +24,7 @@ const VALID_MS = 10 * 60_000
 
 export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOptions): Chain {
   const reader = partisiaReader(http)
-  const head = (): Promise<Block> => headOf(reader, id)
+  const head = (): Promise<Head> => headOf(reader, id)
   return {
     id,
     addresses: 'partisia',
@@ -43,7 +43,7 @@ export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOption
   }
 }
 
-async function headOf(reader: Reader, id: string): Promise<Block> {
+async function headOf(reader: Reader, id: string): Promise<Head> {
   const chain = await reader.chain()
   if (chain === undefined) throw new ChainError('this is no reader node: it has no /chain')
   if (chain.id !== id) {
@@ -56,7 +56,8 @@ async function headOf(reader: Reader, id: string): Promise<Block> {
   if (lowest === undefined || newest.includes(undefined))
     throw new ChainError('the reader node lacks the blocks of a shard')
   const { shard, identifier, blockTime, productionTime } = lowest
-  return { number: blockTime, hash: `${shard}:${identifier}`, time: new Date(productionTime) }
+  const block: Block = { number: blockTime, hash: `${shard}:${identifier}`, time: new Date(productionTime) }
+  return { ...block, newest: block }
 }
 
 /** `input`: the id of a tree, i32, and a key of it. As the node has it now: it does not keep trees by block. */
@@ -80,7 +81,7 @@ interface AccountOptions {
   readonly reader: Reader
   readonly id: string
   readonly defaultGas: bigint
-  readonly head: () => Promise<Block>
+  readonly head: () => Promise<Head>
 }
 
 function accountOf({ reader, id, defaultGas, head }: AccountOptions, key: Uint8Array): Account {
