@@ -74,7 +74,6 @@ const OUTSIDE_ALLOWED = /^(bin|toolchain)\//
 const PACKAGES: Record<string, readonly string[]> = {
   fastify: ['http', 'issuer', 'engine'],
   '@fastify/swagger': ['http'],
-  '@fastify/formbody': ['http'],
   '@fastify/type-provider-typebox': ['http'],
   ajv: ['http', 'config', 'protocol'],
   typebox: ['config', 'protocol', 'http', 'issuer', 'verifier', 'engine'],
@@ -103,6 +102,10 @@ const PACKAGES: Record<string, readonly string[]> = {
   // The compiled contracts.
   json: ['components/artifacts'],
 }
+
+/** Files that decode what they wrote themselves, what belongs to this machine's user, or what a component said for its log. */
+const OWN_TEXTS =
+  /^(codec\/(json|exact-json|der)|store\/.*|engine\/app|component\/.*|bin\/(demo|doctor|secret|chain)\/.*|bin\/config-file|sdk\/component.*|components\/.*)\.ts$/
 
 interface Import {
   readonly typeOnly: boolean
@@ -171,6 +174,12 @@ describe('architecture', () => {
       return fetches || /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/.test(code)
     })
     expect(clocks.map(placeOf).filter((path) => !OUTSIDE_ALLOWED.test(path))).toEqual([])
+  })
+
+  it('decodes what came from outside strictly: UTF-8 by utf8Text, JSON by parseJson', () => {
+    const lenient = /\.toString\('utf-?8'\)|new TextDecoder\((?!'utf-8', \{ fatal: true)|\bJSON\.parse\(/
+    const found = files.filter((path) => lenient.test(readFileSync(path, 'utf8'))).map(placeOf)
+    expect(found.filter((path) => !OWN_TEXTS.test(path))).toEqual([])
   })
 
   it('knows each package only where the table says', () => {

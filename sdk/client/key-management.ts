@@ -176,7 +176,7 @@ async function ask(
 ): Promise<Record<string, unknown> | undefined> {
   try {
     const answer = await engine.post(path, body)
-    if (answer.status === 200) return objectOf(JSON.parse(answer.body))
+    if (answer.status === 200) return objectOf(parseJson(answer.body))
     const said = refusalOf(answer.body).slice(0, MAX_SAID)
     faults.set(engine, `its component refused (${answer.status})${said === '' ? '' : `: ${said}`}`)
   } catch (error) {

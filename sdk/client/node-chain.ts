@@ -52,7 +52,7 @@ function nameOf(url: string): string {
 
 function resultOf(bytes: Uint8Array | undefined, id: number): Json {
   if (bytes === undefined) throw new AnswerTooLargeError('the answer of its node is too large')
-  const result = readResult(new TextDecoder().decode(bytes), id)
+  const result = readResult(bytes, id)
   if (result === undefined) throw new ChainError('its node answers with no JSON-RPC')
   return result
 }

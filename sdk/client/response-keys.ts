@@ -74,9 +74,8 @@ export async function whoSigned(context: KeyContext, signed: Signed): Promise<bo
 async function endorsedKey({ fetch, chain }: KeyContext, { engine, until }: Signed): Promise<string | undefined> {
   const response = await fetch(`${engine.endpoint}/engine`, { redirect: 'manual', signal: until, credentials: 'omit' })
   const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)
-  const text = new TextDecoder().decode(document)
   const shown = memberOf(
-    orUndefined(() => parseJson(text)),
+    orUndefined(() => parseJson(document ?? '')),
     'endorsement',
   )
   const [key, at, by] = ['public_key', 'issued_at', 'signature'].map((name) => memberOf(shown, name))

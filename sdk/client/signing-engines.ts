@@ -1,4 +1,5 @@
 /** The engines of a key management contract, as whoever signs with them asks them. */
+import { utf8Text } from '../../src/codec/utf8.ts'
 import type { EngineClient } from './engine-client.ts'
 import type { SigningEngine } from './key-management.ts'
 import { lastAnswer } from './retries.ts'
@@ -27,7 +28,7 @@ export async function signingEngines({
       const headers = { 'content-type': 'application/json' }
       const request = { method: 'POST', path, headers, body: new TextEncoder().encode(text), signer }
       const { status, body } = await lastAnswer(client, engine, request, { block, patienceMs })
-      return { status, body: new TextDecoder().decode(body) }
+      return { status, body: utf8Text(body) }
     },
   }))
 }

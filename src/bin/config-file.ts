@@ -1,7 +1,10 @@
 /** A configuration file, before anybody looks at what is in it. */
+import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
+import { refuseInexact } from '../codec/exact-json.ts'
+import { MalformedError } from '../codec/malformed.ts'
+import { utf8Text } from '../codec/utf8.ts'
 import { commandName, shellWord } from './command-line.ts'
-import { files } from './effects.ts'
 
 /** How many characters V8 shows before one that it does not expect. */
 const CONTEXT = 10
@@ -13,18 +16,27 @@ export function readConfigFile(
 ): { readonly value: unknown } | { readonly mistakes: readonly string[] } {
   let text: string
   try {
-    text = files.read(configFile)
+    text = utf8Text(readFileSync(configFile))
   } catch (error) {
-    return { mistakes: [`${configFile}: ${unread(configFile, service, error as NodeJS.ErrnoException)}`] }
+    return { mistakes: [`${configFile}: ${unread(configFile, service, error)}`] }
   }
+  let value: unknown
   try {
-    return { value: JSON.parse(text) as unknown }
+    value = JSON.parse(text)
   } catch (error) {
     return { mistakes: [`${configFile}: it is not JSON: ${jsonProblem(text, error as Error)}`] }
   }
+  try {
+    refuseInexact(text)
+    return { value }
+  } catch (error) {
+    return { mistakes: [`${configFile}: ${(error as Error).message}`] }
+  }
 }
 
-function unread(configFile: string, service: string, { code }: NodeJS.ErrnoException): string {
+function unread(configFile: string, service: string, error: unknown): string {
+  if (error instanceof MalformedError) return 'it is not UTF-8; write it in that encoding'
+  const { code } = error as NodeJS.ErrnoException
   if (code === 'EISDIR')
     return `this is a directory; name the file in it, as in ${configFile.replace(/\/$/, '')}/server.json`
   if (code === 'EACCES') return 'the file cannot be read: it may not be read by this user'

@@ -37,9 +37,9 @@ export function writeQuestion(id: number, method: string, params: readonly unkno
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** The `result` of an answer to question `id`; undefined when the text is no such answer. Throws a {@link JsonRpcError}. */
-export function readResult(text: string, id: number): Json | undefined {
-  const answer = orUndefined(() => parseJson(text))
+/** The `result` of an answer to question `id`; undefined when `json` is no such answer. Throws a {@link JsonRpcError}. */
+export function readResult(json: string | Uint8Array, id: number): Json | undefined {
+  const answer = orUndefined(() => parseJson(json))
   if (!isObject(answer)) return undefined
   const error = own(answer, 'error')
   if (isObject(error)) {

@@ -3,7 +3,7 @@
  * short as possible, nothing of indefinite length), with maps as `Map` and tags kept. RFC 8949; tokens are cborg's.
  */
 import { encode, Tagged, type Token, Tokenizer, Type } from 'cborg'
-import { MAX_DEPTH } from './json.ts'
+import { MAX_DEPTH } from './exact-json.ts'
 import { malformed, within } from './malformed.ts'
 
 export type Cbor = string | number | bigint | boolean | null | Uint8Array | Tagged | readonly Cbor[] | CborMap

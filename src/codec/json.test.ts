@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isObject, type JsonObject, MAX_DEPTH, own, ownString, parseJson, parseJsonObject } from './json.ts'
+import { MAX_DEPTH } from './exact-json.ts'
+import { isObject, type JsonObject, own, ownString, parseJson, parseJsonObject } from './json.ts'
 import { MalformedError } from './malformed.ts'
 
 const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)

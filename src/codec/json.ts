@@ -1,11 +1,10 @@
-/** JSON from outside: typed as what it is, bounded in depth, and read through own members only. */
+/** JSON from outside: typed as what it is, exactly what its text says, bounded in depth, and read through own members only. */
+import { refuseInexact } from './exact-json.ts'
 import { malformed } from './malformed.ts'
+import { utf8Text } from './utf8.ts'
 
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export type JsonObject = { [member: string]: Json }
-
-/** How deep containers may stand in each other. */
-export const MAX_DEPTH = 32
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -32,15 +31,19 @@ export function ownString(object: JsonObject, name: string): string | undefined 
   return typeof value === 'string' ? value : undefined
 }
 
-/** Parses `text`. Throws a MalformedError when it is not JSON or nested deeper than 32. */
-export function parseJson(text: string): Json {
+/**
+ * Parses a text, or bytes that must be UTF-8. Throws a MalformedError when it is not JSON, is nested deeper than 32, has a member twice
+ * or a number that would lose digits. RFC 8259; RFC 7493 sections 2.1 to 2.3.
+ */
+export function parseJson(json: string | Uint8Array): Json {
+  const text = typeof json === 'string' ? json : utf8Text(json)
   let value: Json
   try {
     value = JSON.parse(text) as Json
   } catch {
     return malformed('it is not JSON')
   }
-  refuseDepth(value, MAX_DEPTH)
+  refuseInexact(text)
   return value
 }
 
@@ -63,14 +66,8 @@ function membersIn(value: Json[] | JsonObject): readonly Json[] {
   return Array.isArray(value) ? value : Object.values(value)
 }
 
-/** Parses `text` and wants an object. Throws a MalformedError otherwise. */
-export function parseJsonObject(text: string): JsonObject {
-  const value = parseJson(text)
+/** Parses as {@link parseJson} does, and wants an object. Throws a MalformedError otherwise. */
+export function parseJsonObject(json: string | Uint8Array): JsonObject {
+  const value = parseJson(json)
   return isObject(value) ? value : malformed('it is not a JSON object')
-}
-
-function refuseDepth(value: Json, left: number): void {
-  if (typeof value !== 'object' || value === null) return
-  if (left === 0) malformed(`it is nested deeper than ${MAX_DEPTH}`)
-  for (const member of membersIn(value)) if (typeof member === 'object') refuseDepth(member, left - 1)
 }

@@ -8,6 +8,7 @@ import { MalformedError } from './malformed.ts'
 const encode = (value: unknown) => toBase64url(typeof value === 'string' ? value : JSON.stringify(value))
 const compact = (header: unknown, payload: unknown, signature = 'AAAA') =>
   `${encode(header)}.${encode(payload)}.${signature}`
+const LATIN1 = toBase64url(Buffer.from('{"name":"J\u00fcrgen"}', 'latin1'))
 
 describe('a compact JWS', () => {
   it('is taken apart as the example of RFC 7515 appendix A.1 says', () => {
@@ -52,6 +53,11 @@ describe('a compact JWS', () => {
     ['a header that is an array', compact([], {}), /the header: it is not a JSON object/],
     ['a payload that is a text', compact({}, '"x"'), /the payload: it is not a JSON object/],
     ['a payload that is no JSON', compact({}, 'x'), /the payload: it is not JSON/],
+    ['a header in Latin-1', `${LATIN1}.e30.AAAA`, /the header: a text is not UTF-8/],
+    ['a payload in Latin-1', `e30.${LATIN1}.AAAA`, /the payload: a text is not UTF-8/],
+    ['a doubled header', compact('{"alg":"none","alg":"ES256"}', {}), /the header: alg: this member is there twice/],
+    ['a doubled claim', compact({}, '{"cnf":{"jwk":1,"jwk":2}}'), /the payload: cnf\.jwk: this member is there twice/],
+    ['a number that would be another', compact({}, '{"a":[1.00000000000000001]}'), /the payload: a\[0\]: this number/],
     ['a signature with a blank', compact({}, {}, 'AA A'), /the signature: it is not base64url/],
     ['a signature with bits that are dropped', compact({}, {}, 'AB'), /the signature: it is not canonical/],
     ['white space around it', ` ${compact({}, {})}`, /the header: it is not base64url/],

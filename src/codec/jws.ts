@@ -46,7 +46,7 @@ export async function writeJws(
 
 function part(name: 'header' | 'payload', text: string): JsonObject {
   return within(`the ${name}`, () => {
-    const value = parseJsonObject(fromBase64url(text).toString('utf8'))
+    const value = parseJsonObject(fromBase64url(text))
     refuseMany(value, MAX_VALUES[name])
     return value
   })

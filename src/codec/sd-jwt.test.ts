@@ -132,6 +132,8 @@ describe('what RFC 9901 section 7.1 rejects', () => {
   const member = (text: string): JsonObject => ({ _sd: [digestOf(text)] })
   const element = (text: string): JsonObject => ({ list: [{ '...': digestOf(text) }] })
   const raw = (text: string) => toBase64url(text)
+  const latin1 = toBase64url(Buffer.from('["salt","name","J\u00fcrgen"]', 'latin1'))
+  const [doubled, long] = ['["salt","a",{"b":1,"b":2}]', '["salt","a",12345678901234567890]']
   const end = disclosure('end')
   const chain = Array.from({ length: 40 }).reduce<string[]>(
     (texts) => [...texts, disclosure([{ '...': digestOf(texts.at(-1) ?? '') }])],
@@ -193,6 +195,14 @@ describe('what RFC 9901 section 7.1 rejects', () => {
     ['a disclosure that is no base64url', member('+'), ['+'], /not base64url/],
     ['a disclosure that is not canonical', member('WyJzYWx0IiwieCJd='), ['WyJzYWx0IiwieCJd='], /not base64url/],
     ['a disclosure that is no JSON', member(raw('x')), [raw('x')], /not JSON/],
+    ['a disclosure in Latin-1', member(latin1), [latin1], /not UTF-8/],
+    [
+      'a disclosure with a doubled member',
+      member(raw(doubled)),
+      [raw(doubled)],
+      /^\[2\]\.b: this member is there twice/,
+    ],
+    ['a disclosure of a number that would be another', member(raw(long)), [raw(long)], /^\[2\]: this number/],
     ['a disclosure that is an object', member(raw('{}')), [raw('{}')], /not \[salt/],
     ['a disclosure without a salt', member(raw('[]')), [raw('[]')], /not \[salt/],
     ['a disclosure with only a salt', member(disclosure()), [disclosure()], /not \[salt, name, value\]/],

@@ -4,7 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import { fromBase64url, toBase64url } from './base64url.ts'
-import { isObject, type Json, type JsonObject, MAX_DEPTH, parseJson } from './json.ts'
+import { MAX_DEPTH } from './exact-json.ts'
+import { isObject, type Json, type JsonObject, parseJson } from './json.ts'
 import { type Jws, readJws } from './jws.ts'
 import { malformed } from './malformed.ts'
 
@@ -191,7 +192,7 @@ function readDisclosures(texts: readonly string[]): ReadonlyMap<string, Disclosu
 }
 
 function readDisclosure(text: string): Disclosure {
-  const content = parseJson(fromBase64url(text).toString('utf8'))
+  const content = parseJson(fromBase64url(text))
   if (!Array.isArray(content) || typeof content[0] !== 'string') return malformed('a disclosure is not [salt, …]')
   if (content.length === 2) return { text, name: undefined, value: content[1] as Json }
   const [, name, value] = content

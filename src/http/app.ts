@@ -5,7 +5,6 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import formbody from '@fastify/formbody'
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { ValidateFunction } from 'ajv'
@@ -17,8 +16,8 @@ import { describeMistakes } from '../protocol/mistakes.ts'
 import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
-import { parseJsonBody } from './json-body.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
+import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
 
 export interface AppOptions {
@@ -38,6 +37,7 @@ export interface AppOptions {
 type Gate = (request: FastifyRequest, reply: FastifyReply) => string
 
 const OPERATION = 'operation'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const BODY_LIMIT = 1024 * 1024
 
 /** A server that does not listen yet. `addRoutes` declares what it serves. */
@@ -72,7 +72,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   } as Parameters<typeof Fastify>[0]).withTypeProvider<TypeBoxTypeProvider>() as unknown as App
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, parseJsonBody)
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody)
   app.decorateRequest('apiKeyLabel', '')
   const routes = collectRoutes(app)
   addHooks(app, options, { routes, authenticate })
@@ -90,17 +90,18 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
 
 /** Routes that take form bodies up to a limit and no others; a repeated parameter arrives as an array and fails its schema. */
 export function formRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) => void): void {
-  void app.register(async (scope: App) => {
+  void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()
-    await scope.register(formbody, { bodyLimit })
+    scope.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer', bodyLimit }, parseFormBody)
     addRoutes(scope)
+    done()
   })
 }
 
 /** Routes that take a JWT beside JSON; it arrives as the text it is. */
 export function jwtRoutes(app: App, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
-    scope.addContentTypeParser('application/jwt', { parseAs: 'string' }, (_request, body, parsed) => parsed(null, body))
+    scope.addContentTypeParser('application/jwt', { parseAs: 'buffer' }, parseTextBody)
     addRoutes(scope)
     done()
   })

@@ -165,10 +165,19 @@ describe('a JWE', () => {
     ['an array', () => '[]', /not a JSON object/],
     ['null', () => 'null', /not a JSON object/],
     ['nothing', () => '', /not JSON/],
+    ['an object with a doubled member', () => '{"vp_token":{},"vp_token":{}}', /vp_token: this member is there twice/],
+    ['a number that would be another', () => '{"a":1e400}', /a: this number loses digits/],
     ['an object nested deeply', () => `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`, /nested deeper/],
     ['an array nested to the bottom of the stack', () => '['.repeat(4000), /not JSON/],
   ])('of %s is refused', async (_, payload, why) => {
     expect(await refusal(await encryptJwe(await payload(), to))).toMatch(why)
+  })
+
+  it('of a text that is not UTF-8 is refused', async () => {
+    const text = await new CompactEncrypt(Buffer.from('{"state":"J\u00fcrgen"}', 'latin1'))
+      .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A128GCM', kid: 'k1' })
+      .encrypt(createPublicKey(key))
+    expect(await refusal(text)).toMatch(/a text is not UTF-8/)
   })
 
   it('to a key of somebody else under our kid is refused', async () => {

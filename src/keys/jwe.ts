@@ -82,9 +82,7 @@ export async function decryptJwe(text: string, decryption: Decryption): Promise<
     within('epk', () => importPublicKey(sender))
     return malformed(`it cannot be decrypted with the key of its kid${zip ? ', or not inflated within the limit' : ''}`)
   })
-  return within('its content, which must be an unsigned JSON object', () =>
-    parseJsonObject(Buffer.from(plaintext).toString('utf8')),
-  )
+  return within('its content, which must be an unsigned JSON object', () => parseJsonObject(plaintext))
 }
 
 /**
@@ -132,7 +130,7 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
   wantBytes('the initialization vector', iv, IV_BYTES)
   wantBytes('the authentication tag', tag, TAG_BYTES)
   within('the ciphertext', () => fromBase64url(ciphertext))
-  return { header: within('the header', () => parseJsonObject(fromBase64url(header).toString('utf8'))), encryptedKey }
+  return { header: within('the header', () => parseJsonObject(fromBase64url(header))), encryptedKey }
 }
 
 /** The sender's key. Throws a MalformedError unless all of the header is as it should be, and leads to our key. */

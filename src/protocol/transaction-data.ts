@@ -29,7 +29,7 @@ export interface Transaction {
 
 /** Reads one string of `transaction_data`. Throws a MalformedError that says what is wrong with it. */
 export function readTransaction(text: string): Transaction {
-  const content = parseJsonObject(fromBase64url(text).toString('utf8'))
+  const content = parseJsonObject(fromBase64url(text))
   return { text, ...readContent(content), content }
 }
 
@@ -87,7 +87,7 @@ function approvalWith(name: string, transactionData: readonly string[]): JsonObj
 
 /** What the transaction says it may be hashed with; undefined when it says nothing. */
 function namedHashes(text: string): readonly unknown[] | undefined {
-  const value = own(parseJsonObject(fromBase64url(text).toString('utf8')), 'transaction_data_hashes_alg')
+  const value = own(parseJsonObject(fromBase64url(text)), 'transaction_data_hashes_alg')
   if (value === undefined) return undefined
   return Array.isArray(value) ? value : malformed('transaction_data_hashes_alg is not an array')
 }

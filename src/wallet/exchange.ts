@@ -3,6 +3,7 @@
  * and a media type. What the answer says is for the callers.
  */
 import { isObject, type JsonObject, ownString, parseJson, parseJsonObject } from '../codec/json.ts'
+import { utf8Text } from '../codec/utf8.ts'
 import type { Step, WalletContext } from './context.ts'
 import { orRefuse, refuse, type ServerError, WalletError } from './error.ts'
 
@@ -75,7 +76,7 @@ async function readLimited(url: string, response: Response, limit: number): Prom
   } catch (error) {
     throw error instanceof WalletError ? error : refuseUnreachable(url, error)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return orRefuse('invalid_response', `the answer of ${url}`, () => utf8Text(Buffer.concat(chunks)))
 }
 
 /** What `run` comes to, or `late` when that takes too long, whether or not it heeds its signal. */

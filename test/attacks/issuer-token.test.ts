@@ -164,7 +164,22 @@ const attacks: readonly Attack[] = [
     attack: 'percent signs that encode nothing',
     module: RFC,
     form: () => 'grant_type=%zz&%%%=%u0000',
-    error: 'unsupported_grant_type',
+    error: 'invalid_request',
+    why: /not percent-encoded UTF-8/,
+  },
+  {
+    attack: 'percent signs that encode Latin-1',
+    module: 'RFC 6749 appendix B',
+    form: (session) => `${encoded(session)}&a=J%FCrgen`,
+    error: 'invalid_request',
+    why: /not percent-encoded UTF-8/,
+  },
+  {
+    attack: 'more parameters than anybody needs',
+    module: RFC,
+    form: (session) => `${encoded(session)}${'&a=1'.repeat(100)}`,
+    error: 'invalid_request',
+    why: /more than 100 parameters/,
   },
   {
     attack: 'a tx_code that nobody asked for',

@@ -133,7 +133,7 @@ describe('every endpoint', () => {
     { service, path }: Pick<Endpoint, 'service' | 'path'>,
     method: Method,
     headers: Record<string, string> = {},
-    payload?: string,
+    payload?: string | Buffer,
   ) =>
     services[service].inject({
       method,
@@ -391,12 +391,33 @@ describe('every endpoint', () => {
     }
   })
 
-  it('reads the last of two members with one name, like every JSON parser here', async () => {
+  it.each(jsonEndpoints)('$service $path refuses what JSON.parse would change, with its path', async (endpoint) => {
     const headers = { ...authorization, 'content-type': 'application/json' }
-    const body = '{"verification_query_id":"a","verification_query_id":"nobody"}'
-    const answer = await send({ service: 'verifier', path: '/presentation/oid4vp/new-session' }, 'POST', headers, body)
-    expectError(answer, 404, 'not_found')
-    expect(answer.body).toContain('nobody')
+    for (const [body, why] of [
+      [
+        '{"verification_query_id":"a","verification_query_id":"b"}',
+        'verification_query_id: this member is there twice',
+      ],
+      ['{"a":[{"b":{"c":1,"\\u0063":1}}]}', 'a[0].b.c: this member is there twice'],
+      ['{"a":{"b":[0,12345678901234567890]}}', 'a.b[1]: this number loses digits; send it as text'],
+      ['{"a":1e400}', 'a: this number loses digits; send it as text'],
+      ['{"a":0.10000000000000000001}', 'a: this number loses digits; send it as text'],
+      [Buffer.from('{"a":"J\u00fcrgen"}', 'latin1'), 'a text is not UTF-8'],
+    ] as const) {
+      const answer = await send(endpoint, endpoint.method, headers, body)
+      expectError(answer, 400, 'invalid_request')
+      expect(answer.json<{ error_description: string }>().error_description).toBe(`the request cannot be read: ${why}`)
+    }
+  })
+
+  const formEndpoints = typed.filter(({ body }) => body === 'application/x-www-form-urlencoded')
+  it.each(formEndpoints)('$service $path refuses a form that is not UTF-8', async (endpoint) => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    for (const body of [Buffer.from('state=J\u00fcrgen', 'latin1'), 'state=J%FCrgen', 'state=%', 'st%ate=', '%C3=1']) {
+      const answer = await send(endpoint, endpoint.method, headers, body)
+      expectError(answer, 400, 'invalid_request')
+      expect(answer.body).toMatch(/UTF-8/)
+    }
   })
 
   it('has no prototype to pollute', async () => {

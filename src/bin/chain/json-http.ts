@@ -19,6 +19,6 @@ export function jsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
       maxBytes: MAX_ANSWER_BYTES,
       allowPrivateAddresses: true,
     })
-    return { status: answer.status, body: orUndefined(() => parseJson(Buffer.from(answer.body).toString('utf8'))) }
+    return { status: answer.status, body: orUndefined(() => parseJson(answer.body)) }
   }
 }

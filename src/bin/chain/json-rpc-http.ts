@@ -58,7 +58,7 @@ function mayPass(error: unknown): boolean {
 }
 
 function resultOf({ status, body }: OutboundResponse, id: number): Json {
-  const result = readResult(Buffer.from(body).toString('utf8'), id)
+  const result = readResult(body, id)
   if (result === undefined) throw new Error(`its node answers with status ${status} and no JSON-RPC`)
   return result
 }

@@ -88,7 +88,7 @@ async function answerHttp(rpc: JsonRpc, room: Room, request: IncomingMessage, re
 type Refuse = (status: number, why: string) => void
 
 /** Undefined when it was refused. */
-async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse): Promise<string | undefined> {
+async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse): Promise<Uint8Array | undefined> {
   const refusal = refusalOf(request)
   if (refusal !== undefined) {
     refuse(...refusal)
@@ -106,7 +106,7 @@ async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse)
     room.take(part.length)
     parts.push(part)
   }
-  return Buffer.concat(parts).toString('utf8')
+  return Buffer.concat(parts)
 }
 
 /** Pages of other sites must not act here: neither under a name of theirs that leads to this machine, nor without asking first. */
@@ -132,10 +132,10 @@ function urlOf(text: string): URL | undefined {
 }
 
 /** Undefined when nothing is to be answered. */
-async function answerText(rpc: JsonRpc, room: Room, text: string): Promise<string | undefined> {
+async function answerText(rpc: JsonRpc, room: Room, json: Uint8Array): Promise<string | undefined> {
   let asked: Json
   try {
-    asked = parseJson(text)
+    asked = parseJson(json)
   } catch {
     return failure(null, PARSE_ERROR, 'it is not JSON')
   }

@@ -154,7 +154,7 @@ async function ask(outbound: Outbound, request: OutboundRequest): Promise<JsonOb
     return refuseUnavailable(`${request.url}: ${error.message}`)
   })
   if (answer.status !== 200) return refuseUnavailable(`${request.url} answered ${answer.status}`)
-  return readable(request.url, () => parseJsonObject(Buffer.from(answer.body).toString('utf8')))
+  return readable(request.url, () => parseJsonObject(answer.body))
 }
 
 function readable<T>(url: string, read: () => T): T {
