@@ -134,6 +134,7 @@ describe('a right configuration', () => {
       config: {
         port: 8081,
         database: { kind: 'sqlite', file: 'data/verifier.db' },
+        presentationBytes: 524_288,
         requestLifetimeSeconds: 600,
         clientMetadata: {},
         retention: { personalDataSeconds: 86_400, sessionSeconds: 30 * 86_400 },

@@ -216,6 +216,8 @@ describe('the settings of the verifier alone', () => {
   it.each([
     [{ clientMetadata: { client_name: 'a' } }, /^clientMetadata\.client_name: unknown/],
     [{ clientMetadata: { clientName: 1 } }, /^clientMetadata\.clientName: must be string/],
+    [{ presentationBytes: 1 }, /^presentationBytes: must be >= 16384/],
+    [{ presentationBytes: 2 ** 21 }, /^presentationBytes: must be <= 1048576/],
     [{ requestLifetimeSeconds: 0 }, /^requestLifetimeSeconds: must be >= 1/],
     [{ issuer: { id: 'a' } }, /^issuer: unknown/],
   ])('refuses %j', (changes, mistake) => {

@@ -6,6 +6,7 @@ import { eventOrder, recorded } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
+import type { Row } from '../store/store.ts'
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
@@ -46,20 +47,30 @@ interface Asked {
   readonly query: DcqlQuery
 }
 
+/** The session that waits for a response, by its id. Refuses with `not_found`, `gone`, or `invalid_request` for another mode. */
+export async function findWaitingSession(
+  context: Pick<VerifierContext, 'store' | 'now'>,
+  sessionId: string,
+  mode: ResponseMode,
+): Promise<Row<VerificationSession>> {
+  const row = await findSession(context.store, sessionId)
+  refuseUnlessOpen(row.value, context.now())
+  refuseOtherMode(row.value, mode)
+  return row
+}
+
 /**
- * Takes the one response of a session. What cannot be read is refused and leaves the session open; a presentation that
- * fails ends it, and the wallet learns only that it was refused. Refuses with `not_found`, `gone` or `invalid_request`.
+ * Takes the one response of a session, which `row` is as {@link findWaitingSession} found it. What cannot be read is refused and leaves the session open; a presentation that
+ * fails ends it, and the wallet learns only that it was refused. Refuses with `gone` or `invalid_request`.
  */
 export async function receiveResponse(
   context: VerifierContext,
   sessionId: string,
+  { value: session, version }: Row<VerificationSession>,
   received: Received,
 ): Promise<Answer> {
-  const { value: session, version } = await findSession(context.store, sessionId)
-  refuseUnlessOpen(session, context.now())
-  refuseOtherMode(session, received.mode)
   const query = await getQuery(context, session.queryId)
-  const response = await readReceived(received, session)
+  const response = await readReceived(received, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
   const outcome = await outcomeOf(context, { sessionId, session, query }, response)
   const refused = 'report' in outcome && !outcome.report.verified
@@ -102,10 +113,11 @@ function refuseOtherMode(session: VerificationSession, mode: ResponseMode): void
 function readReceived(
   { mode, form }: Received,
   { encryptionKey }: VerificationSession,
+  maxBytes: number,
 ): Promise<WalletResponse> | WalletResponse {
   if (mode === 'direct_post') return readForm(form)
   if (encryptionKey === undefined) throw new Error('an open session without the key of its response')
-  return readEncryptedForm(form, encryptionKey)
+  return readEncryptedForm(form, encryptionKey, maxBytes)
 }
 
 /** OpenID4VP 1.0, Response Parameters: without holder binding, the state is all that ties a response to its session. */

@@ -34,6 +34,13 @@ export const VerifierSettings = Type.Object(
           'Directory of PEM files; every certificate in them is trusted as an issuer or its CA. When absent, any certificate will do',
       }),
     ),
+    presentationBytes: Type.Optional(
+      Type.Integer({
+        minimum: 16_384,
+        maximum: 1_048_576,
+        description: 'The most bytes that a wallet may send as its response; 524288 when absent',
+      }),
+    ),
     profile: Type.Optional(
       Type.Literal('haip', {
         description: '`haip`: every response is encrypted, whatever the query asks for',
@@ -73,6 +80,8 @@ export interface VerifierConfig extends CommonConfig {
   readonly clientMetadata: { readonly client_name?: string; readonly logo_uri?: string }
   /** Undefined where the setting is not there: issuers are then not checked, and every report says so. */
   readonly trustAnchors: readonly Certificate[] | undefined
+  /** The most bytes of a response. */
+  readonly presentationBytes: number
   readonly requestLifetimeSeconds: number
   readonly profile: 'haip' | undefined
   readonly status: { readonly onUnreachable: 'reject' | 'accept'; readonly allowPrivateAddresses: boolean }
@@ -107,6 +116,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
         ...(logoUri === undefined ? {} : { logo_uri: logoUri }),
       },
       trustAnchors,
+      presentationBytes: settings.presentationBytes ?? 524_288,
       requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
       profile: settings.profile,
       status: statusOf(settings.status, common.config.baseUrl),

@@ -13,18 +13,27 @@ import { encryptFor, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
 
+/** The session whose request object is asked for. Refuses with `not_found` or `gone`. */
+export async function findRequestedSession(
+  { store, now }: Pick<VerifierContext, 'store' | 'now'>,
+  sessionId: string,
+): Promise<VerificationSession> {
+  const { value: session } = await findSession(store, sessionId)
+  if (session.outcome !== undefined) refuse('gone', 'this session has had its response')
+  refuseUnlessOpen(session, now())
+  return session
+}
+
 /**
- * The request object, with the same payload at every call until the session is over, but for the nonce of a wallet that
- * sent one. Refuses with `not_found` or `gone`.
+ * The request object of a session, with the same payload at every call until the session is over, but for the nonce of a wallet that
+ * sent one. Refuses with `gone`.
  */
 export async function getRequestObject(
   context: VerifierContext,
   sessionId: string,
+  session: VerificationSession,
   wallet: WalletRequest = {},
 ): Promise<string> {
-  const { value: session } = await findSession(context.store, sessionId)
-  if (session.outcome !== undefined) refuse('gone', 'this session has had its response')
-  refuseUnlessOpen(session, context.now())
   const signer = context.signerOf(session.clientId)
   if (signer === undefined) return refuse('gone', 'the certificate of this verifier has changed; start a new session')
   const query = await getQuery(context, session.queryId)

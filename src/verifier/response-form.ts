@@ -3,7 +3,6 @@
  * OpenID4VP 1.0, Response Parameters; Response Mode direct_post and direct_post.jwt.
  */
 import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
-import { BODY_LIMIT } from '../http/app.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
 import { openResponse } from './response-encryption.ts'
@@ -29,12 +28,16 @@ export function readForm({
   return { vpToken: orRefuse('invalid_request', 'vp_token', () => parseJsonObject(text)), state }
 }
 
-/** An encrypted response, or an error, which may come in the clear. Refuses with `invalid_request`. */
-export async function readEncryptedForm(form: EncryptedResponseForm, key: PrivateJwk): Promise<WalletResponse> {
+/** An encrypted response of up to `maxBytes`, or an error, which may come in the clear. Refuses with `invalid_request`. */
+export async function readEncryptedForm(
+  form: EncryptedResponseForm,
+  key: PrivateJwk,
+  maxBytes: number,
+): Promise<WalletResponse> {
   const { response, state, error, error_description: description } = form
   if (error) return { error, description, state }
   if (!response) return refuse('invalid_request', 'the response has neither response (a JWE) nor error')
-  const members = await openResponse(response, key, BODY_LIMIT)
+  const members = await openResponse(response, key, maxBytes)
   return readMembers(members)
 }
 

@@ -1,12 +1,17 @@
 /** Every path of the verification service, who may call it, and the function that answers. */
-import { BODY_LIMIT, formRoutes } from '../http/app.ts'
+import type { FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
+import type { SessionParams } from '../http/answers.ts'
+import { formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerOnce } from '../http/idempotency.ts'
-import { receiveResponse } from './authorization-response.ts'
+import { lookUpFirst } from '../http/look-up-first.ts'
+import type { ResponseMode } from '../protocol/oid4vp.ts'
+import { findWaitingSession, receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
 import { startSession } from './new-session.ts'
 import { createQuery, getQuery } from './queries.ts'
-import { getRequestObject } from './request-object.ts'
+import { findRequestedSession, getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
 import { simulate } from './simulation.ts'
@@ -14,6 +19,7 @@ import { verifyStatic } from './static-presentation.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
 const admin = { config: { admin: true } } as const
+const FORM = { malformed: 'invalid_request' } as const
 /** For the metadata of a wallet, and its nonce. */
 const WALLET_REQUEST_LIMIT = 65_536
 
@@ -74,29 +80,54 @@ function sessionRoutes(app: App, context: VerifierContext): void {
 }
 
 function walletRoutes(app: App, context: VerifierContext): void {
+  requestObjectRoutes(app, context)
+  formRoutes(app, context.config.presentationBytes, (scope) => responseRoutes(scope, context))
+}
+
+function requestObjectRoutes(app: App, context: VerifierContext): void {
   const path = '/presentation/oid4vp/authorization-request/:session_id'
   const type = 'application/oauth-authz-req+jwt'
-  app.get(path, { schema: schemas.requestObject }, async ({ params }, reply) => {
-    const requestObject = await getRequestObject(context, params.session_id)
-    return reply.type(type).send(requestObject)
+  const { onRequest, foundFor } = lookUpFirst((request) => findRequestedSession(context, sessionIdOf(request)))
+  app.get(path, { onRequest, schema: schemas.requestObject }, async (request, reply) => {
+    const { session_id: id } = request.params
+    return reply.type(type).send(await getRequestObject(context, id, foundFor(request)))
   })
-  const config = { malformed: 'invalid_request' } as const
   formRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
-    scope.post(path, { config, schema: schemas.postedRequestObject }, async ({ params, body }, reply) => {
-      const requestObject = await getRequestObject(context, params.session_id, readWalletRequest(body))
-      return reply.type(type).send(requestObject)
+    const schema = schemas.postedRequestObject
+    scope.post(path, { config: FORM, onRequest, schema }, async (request, reply) => {
+      const { session_id: id } = request.params
+      const wallet = readWalletRequest(request.body)
+      return reply.type(type).send(await getRequestObject(context, id, foundFor(request), wallet))
     })
   })
-  formRoutes(app, BODY_LIMIT, (scope) => {
-    scope.post(
-      '/presentation/oid4vp/authorization-response/:session_id',
-      { config, schema: schemas.authorizationResponse },
-      ({ params, body }) => receiveResponse(context, params.session_id, { mode: 'direct_post', form: body }),
-    )
-    scope.post(
-      '/presentation/oid4vp/encrypted-authorization-response/:session_id',
-      { config, schema: schemas.encryptedAuthorizationResponse },
-      ({ params, body }) => receiveResponse(context, params.session_id, { mode: 'direct_post.jwt', form: body }),
-    )
-  })
+}
+
+function responseRoutes(scope: App, context: VerifierContext): void {
+  const waiting = (mode: ResponseMode) =>
+    lookUpFirst((request) => findWaitingSession(context, sessionIdOf(request), mode))
+  const plain = waiting('direct_post')
+  scope.post(
+    '/presentation/oid4vp/authorization-response/:session_id',
+    { config: FORM, onRequest: plain.onRequest, schema: schemas.authorizationResponse },
+    (request) =>
+      receiveResponse(context, request.params.session_id, plain.foundFor(request), {
+        mode: 'direct_post',
+        form: request.body,
+      }),
+  )
+  const encrypted = waiting('direct_post.jwt')
+  scope.post(
+    '/presentation/oid4vp/encrypted-authorization-response/:session_id',
+    { config: FORM, onRequest: encrypted.onRequest, schema: schemas.encryptedAuthorizationResponse },
+    (request) =>
+      receiveResponse(context, request.params.session_id, encrypted.foundFor(request), {
+        mode: 'direct_post.jwt',
+        form: request.body,
+      }),
+  )
+}
+
+/** The id in the path, before the parameters are validated. */
+function sessionIdOf({ params }: FastifyRequest): string {
+  return (params as Static<typeof SessionParams>).session_id
 }

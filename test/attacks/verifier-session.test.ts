@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Report } from '../../src/verifier/verification.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
+import { mdocQuery } from '../support/mdoc.ts'
 import { API_KEY, VERIFIER_URL } from '../support/services.ts'
 import { dcqlQuery, postForm, startVerification, statusOf } from '../support/wire.ts'
 
@@ -65,6 +66,7 @@ const unreadable: readonly Unreadable[] = [
   { body: 'no type', type: '', send: (form) => text(form.vp_token ?? '')(form) },
   { body: 'bytes that are no text', send: () => Buffer.from([0xff, 0xfe, 0x00, 0x80]) },
   { body: 'percent signs without a number', send: (form) => `vp_token=%zz&state=${form.state ?? ''}` },
+  { body: 'more than 512 KiB', send: text('x'.repeat(2 ** 19)), status: 413, error: 'request_too_large' },
   { body: 'two megabytes', send: text('x'.repeat(2 ** 21)), status: 413, error: 'request_too_large' },
 ]
 
@@ -253,6 +255,28 @@ describe('attacks on the session of a verification', () => {
         410,
         { error: 'gone', error_description: had.error_description },
       ])
+    })
+
+    it('is told before the body is read, whatever the body is', async () => {
+      const [finished, encrypted] = [await started(), await startVerification(world.services, mdocQuery)]
+      await finished.post()
+      const large = 'x'.repeat(2 ** 21)
+      const send = async (path: string, type: string) => {
+        const url = `${VERIFIER_URL}/presentation/oid4vp/${path}`
+        const response = await world.services.fetch(url, {
+          method: 'POST',
+          headers: { 'content-type': type },
+          body: large,
+        })
+        return ((await response.json()) as { error_description: string }).error_description
+      }
+      for (const type of [FORM, 'text/plain']) {
+        for (const path of ['authorization-response', 'encrypted-authorization-response', 'authorization-request']) {
+          expect(await send(`${path}/unknown`, type)).toBe('there is no such session')
+          expect(await send(`${path}/${finished.sessionId}`, type)).toBe(had.error_description)
+        }
+        expect(await send(`authorization-response/${encrypted.sessionId}`, type)).toMatch(/direct_post.jwt only/)
+      }
     })
 
     it('never was: 404 for every path, whatever its id', async () => {

@@ -10,6 +10,7 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import type { VerifierStore } from '../../src/verifier/collections.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
+import { mdocQuery } from '../support/mdoc.ts'
 import {
   API_KEY,
   filesOf,
@@ -121,11 +122,12 @@ const wallet = endpoints.filter((endpoint) => endpoint.wallet)
 
 describe('every endpoint', () => {
   let services: Services
-  const sessions = { issuer: '', verifier: '' }
+  const sessions = { issuer: '', verifier: '', encrypted: '' }
   beforeAll(async () => {
     services = await startServices()
     sessions.issuer = (await startIssuance(services)).sessionId
     sessions.verifier = (await startVerification(services)).sessionId
+    sessions.encrypted = (await startVerification(services, mdocQuery)).sessionId
   })
   afterAll(() => services.close())
 
@@ -137,7 +139,7 @@ describe('every endpoint', () => {
   ) =>
     services[service].inject({
       method,
-      url: path.replace('SESSION', sessions[service]),
+      url: path.replace('SESSION', sessions[path.includes('/encrypted-') ? 'encrypted' : service]),
       headers,
       ...(payload === undefined ? {} : { payload }),
     })

@@ -117,25 +117,26 @@ function methodProblem(auth: CborMap): string | undefined {
 function authorizationProblem(stated: Cbor, { deviceKeyInfo }: MobileSecurityObject): string | undefined {
   if (!isMap(stated)) return 'nameSpaces of deviceSigned is not a CBOR map'
   const authorizations = deviceKeyInfo.get('keyAuthorizations')
-  const authorized = (nameSpace: CborKey, element: CborKey): boolean =>
-    isMap(authorizations) &&
-    (listed(authorizations.get('nameSpaces'), nameSpace) || listed(byNameSpace(authorizations, nameSpace), element))
+  const nameSpaces = elementsOf(memberOfMap(authorizations, 'nameSpaces'))
+  const dataElements = memberOfMap(authorizations, 'dataElements')
   for (const [nameSpace, elements] of stated) {
     if (!isMap(elements)) return 'a namespace of deviceSigned is not a CBOR map'
-    if ([...elements.keys()].some((element) => !authorized(nameSpace, element))) {
+    if (nameSpaces.has(nameSpace)) continue
+    const authorized = elementsOf(memberOfMap(dataElements, nameSpace))
+    if ([...elements.keys()].some((element) => !authorized.has(element))) {
       return 'the device signed elements that the issuer did not authorize its key to sign (keyAuthorizations)'
     }
   }
   return undefined
 }
 
-function byNameSpace(authorizations: CborMap, nameSpace: CborKey): Cbor | undefined {
-  const elements = authorizations.get('dataElements')
-  return isMap(elements) ? elements.get(nameSpace) : undefined
+function memberOfMap(map: Cbor | undefined, key: CborKey): Cbor | undefined {
+  return isMap(map) ? map.get(key) : undefined
 }
 
-function listed(list: Cbor | undefined, value: Cbor): boolean {
-  return isArray(list) && list.includes(value)
+/** Gives a set, because a stranger's list can be long and each of as many elements is looked for in it. */
+function elementsOf(list: Cbor | undefined): ReadonlySet<Cbor> {
+  return new Set(isArray(list) ? list : [])
 }
 
 /** A tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is mandatory. */

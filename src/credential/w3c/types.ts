@@ -28,9 +28,9 @@ export function matchesTypeValues(
   if (wanted === undefined) return true
   // As the credential says it and as its contexts expand it: people write the first, the specification means the second.
   const names = new Set<Json>(types)
-  for (const context of [own(claims, '@context')].flat()) {
+  for (const context of new Set([own(claims, '@context')].flat())) {
     const known = typeof context === 'string' ? expansions.get(context) : undefined
-    for (const [type, expanded] of known ?? []) if (types.includes(type)) names.add(expanded)
+    for (const [type, expanded] of known ?? []) if (names.has(type)) names.add(expanded)
   }
   return (
     Array.isArray(wanted) &&

@@ -1,14 +1,16 @@
 /** What a wallet with an access token calls: for nonces, for credentials, and to say what became of them. */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
+import type { Static } from 'typebox'
 import { JWT_TYPE, SessionParams } from '../../http/answers.ts'
 import { bodylessRoutes, jwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
+import { lookUpFirst } from '../../http/look-up-first.ts'
 import type { Encryption } from '../../keys/jwe.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { findSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import * as schemas from '../schemas.ts'
-import { type OpenSession, sessionOfToken } from '../token-endpoint/access-token.ts'
+import { sessionOfToken } from '../token-endpoint/access-token.ts'
 import { offerDpopNonce, provedRequest } from '../token-endpoint/dpop-header.ts'
 import { requestCredential } from './credential-request.ts'
 import { fetchDeferred } from './deferred.ts'
@@ -30,8 +32,10 @@ function nonceRoutes(app: App, context: IssuerContext): void {
     return { c_nonce: makeNonce(secrets.nonce, undefined, random(16), now()) }
   })
   const schema = { ...schemas.nonce, params: SessionParams }
-  app.post('/issuance/oid4vci/nonce/:session_id', { schema }, async ({ params }, reply) => {
-    await findSession(context.store, params.session_id)
+  const { onRequest } = lookUpFirst(({ params }) =>
+    findSession(context.store, (params as Static<typeof SessionParams>).session_id),
+  )
+  app.post('/issuance/oid4vci/nonce/:session_id', { onRequest, schema }, ({ params }, reply) => {
     reply.header('dpop-nonce', dpopNonces.current(now()))
     return { c_nonce: makeNonce(secrets.nonce, params.session_id, random(16), now()) }
   })
@@ -39,15 +43,10 @@ function nonceRoutes(app: App, context: IssuerContext): void {
 
 /** The token is looked at before the body is read: an unknown caller costs one look-up and no more. */
 function byToken(context: IssuerContext) {
-  const opened = new WeakMap<FastifyRequest, OpenSession>()
-  const open = async (request: FastifyRequest): Promise<void> => {
-    const { authorization } = request.headers
-    opened.set(request, await sessionOfToken(context, { ...provedRequest(request), authorization }))
-  }
-  return {
-    onRequest: [offerDpopNonce(context), open],
-    openedBy: (request: FastifyRequest): OpenSession => opened.get(request) as OpenSession,
-  }
+  const { onRequest, foundFor } = lookUpFirst((request) =>
+    sessionOfToken(context, { ...provedRequest(request), authorization: request.headers.authorization }),
+  )
+  return { onRequest: [offerDpopNonce(context), onRequest], openedBy: foundFor }
 }
 
 function notificationRoutes(app: App, context: IssuerContext): void {
