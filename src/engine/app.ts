@@ -4,6 +4,8 @@ import type { Socket } from 'node:net'
 import Fastify, { type ConnectionError, type FastifyReply, type FastifyRequest } from 'fastify'
 import { toBase64url } from '../codec/base64url.ts'
 import type { App } from '../http/app-type.ts'
+import { answerInTurn } from '../http/connections.ts'
+import { publicDocument, sendDocument } from '../http/document.ts'
 import { refilled } from '../http/rate-limit.ts'
 import type { EngineContext } from './context.ts'
 import { preflightHeaders } from './cors.ts'
@@ -50,6 +52,7 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
   // A field too many is refused by its size, and never left out in silence.
   app.server.maxHeadersCount = 0
   expectContinue(app)
+  answerInTurn(app)
   addHooks(app, context, targets)
   addRoutes(app, context)
   await app.ready()
@@ -62,7 +65,7 @@ function expectContinue(app: App): void {
     request.once('newListener', (event: string) => {
       if (event === 'data') response.writeContinue()
     })
-    app.routing(request, response)
+    app.server.emit('request', request, response)
   })
 }
 
@@ -134,12 +137,15 @@ function addRoutes(app: App, context: EngineContext): void {
     reply
       .header('x-request-id', request.id)
       .header('x-content-type-options', 'nosniff')
-      .header('cache-control', 'no-store')
+      .header('cache-control', reply.getHeader('cache-control') ?? 'no-store')
     if (config.cors) reply.header('access-control-allow-origin', '*')
     done(null, payload)
   })
   app.get('/engine', () => engineStatus(context))
-  app.get('/openapi', () => openApi)
+  const document = publicDocument(JSON.stringify(openApi))
+  app.get('/openapi', (request, reply) =>
+    sendDocument(request, reply.type('application/json; charset=utf-8'), document),
+  )
   app.get('/health/live', () => ({ status: 'ok' }))
   app.get('/health/ready', async (request, reply) => {
     const isBlind = watcher.block() === undefined || watcher.isStale()

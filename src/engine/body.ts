@@ -3,6 +3,7 @@
  * nor keep others from it: where it is full, bodies of which nothing has come for a while make room.
  */
 import type { IncomingMessage } from 'node:http'
+import { type BodyMemory, bodyMemory, type ComingBody } from '../http/body-memory.ts'
 import type { Address } from '../offchain/address.ts'
 
 export type BodyRefusal = 'body-too-large' | 'overloaded' | 'bad-request'
@@ -25,27 +26,10 @@ interface Bounds {
   readonly bufferedBytes: number
 }
 
-/** What is in memory now, of all requests. */
-interface Held {
-  /** Whether there is room for so much more. */
-  readonly hasRoom: (contract: Address, bytes: number) => boolean
-  readonly add: (contract: Address, bytes: number) => void
-  readonly bytes: () => number
-  /** Those that are still coming. */
-  readonly coming: Set<Coming>
-}
-
-interface Coming {
-  /** When something of it came last. */
-  at: number
-  readonly drop: () => void
-}
-
-/** A body of which nothing came for so long may have to make room. */
-const STALLED_MS = 2000
-
 export function bodies(bounds: Bounds, now: () => Date): Bodies {
-  const held = heldUpTo(bounds, now)
+  // The bodies for one contract may have half of it, or one of them.
+  const each = Math.max(bounds.bodyBytes, bounds.bufferedBytes / 2)
+  const held = bodyMemory({ all: bounds.bufferedBytes, each }, now)
   return {
     read: (request, contract) => {
       const declared = Number(request.headers['content-length'] ?? 0)
@@ -57,37 +41,11 @@ export function bodies(bounds: Bounds, now: () => Date): Bodies {
   }
 }
 
-/** Those for one contract may have half of it, or one of them. */
-function heldUpTo({ bodyBytes, bufferedBytes }: Bounds, now: () => Date): Held {
-  const each = Math.max(bodyBytes, bufferedBytes / 2)
-  const byContract = new Map<Address, number>()
-  const coming = new Set<Coming>()
-  let all = 0
-  const fits = (contract: Address, bytes: number): boolean =>
-    all + bytes <= bufferedBytes && (byContract.get(contract) ?? 0) + bytes <= each
-  return {
-    coming,
-    bytes: () => all,
-    add: (contract, bytes) => {
-      const sum = (byContract.get(contract) ?? 0) + bytes
-      all += bytes
-      if (sum === 0) byContract.delete(contract)
-      else byContract.set(contract, sum)
-    },
-    hasRoom: (contract, bytes) => {
-      if (fits(contract, bytes)) return true
-      const before = now().getTime() - STALLED_MS
-      for (const one of [...coming]) if (one.at < before) one.drop()
-      return fits(contract, bytes)
-    },
-  }
-}
-
 interface Collecting {
   readonly request: IncomingMessage
   readonly contract: Address
   readonly bodyBytes: number
-  readonly held: Held
+  readonly held: BodyMemory
   readonly now: () => Date
 }
 
@@ -110,7 +68,7 @@ function collect({ request, contract, bodyBytes, held, now }: Collecting): Promi
       parts.length = 0
       end(why)
     }
-    const coming: Coming = { at: now().getTime(), drop: () => refuse('overloaded') }
+    const coming: ComingBody = { at: now().getTime(), drop: () => refuse('overloaded') }
     held.coming.add(coming)
     const take = (part: Buffer): void => {
       coming.at = now().getTime()

@@ -3,18 +3,20 @@
  * Each service adds its routes; nothing here knows one.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { ValidateFunction } from 'ajv'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { derived } from '../memory/derived.ts'
 import { refuse } from '../protocol/error.ts'
 import { compileSchema } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
+import { limitBodyMemory } from './body-memory.ts'
+import { answerInTurn } from './connections.ts'
+import { publicDocument, sendDocument } from './document.ts'
 import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
@@ -76,7 +78,6 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   app.decorateRequest('apiKeyLabel', '')
   const routes = collectRoutes(app)
   addHooks(app, options, { routes, authenticate })
-  limitPipelining(app)
   await app.register(swagger, { openapi: openApiOf(options) })
   // Encapsulated, so that the routes come after the plug-in that collects them.
   await app.register((scope: App, _: unknown, done: () => void) => {
@@ -117,20 +118,6 @@ export function bodylessRoutes(app: App, addRoutes: (scope: App) => void): void 
   })
 }
 
-/** Requests on one connection that are not answered yet; browsers and proxies send one at a time. */
-const MAX_PIPELINED = 16
-
-/** Ends a connection that asks and asks and does not read: its answers would fill the memory. */
-function limitPipelining(app: App): void {
-  const unfinished = new WeakMap<Socket, number>()
-  app.server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    const count = (unfinished.get(socket) ?? 0) + 1
-    unfinished.set(socket, count)
-    if (count > MAX_PIPELINED) socket.destroy()
-    response.once('close', () => unfinished.set(socket, (unfinished.get(socket) ?? 1) - 1))
-  })
-}
-
 function addHooks(
   app: App,
   { log, rateLimits, now }: AppOptions,
@@ -138,6 +125,8 @@ function addHooks(
 ): void {
   const { walletRequestsPerMinute: limit } = rateLimits
   const visits = limit === undefined ? undefined : allowance(limit, now)
+  answerInTurn(app)
+  limitBodyMemory(app, now)
   app.addHook('onRequest', (request, reply, done) => {
     // What was read together with the request for which the connection was ended.
     if (request.raw.socket.destroyed) {
@@ -207,7 +196,13 @@ function answerUnreadable(
 
 function addCommonRoutes(app: App, { ready }: AppOptions): void {
   const operation = { security: [], tags: [OPERATION] }
-  app.get('/openapi', { schema: { ...operation, summary: 'This document' } }, () => app.swagger())
+  const document = derived(
+    () => app,
+    () => publicDocument(JSON.stringify(app.swagger())),
+  )
+  app.get('/openapi', { schema: { ...operation, summary: 'This document' } }, (request, reply) =>
+    sendDocument(request, reply.type('application/json; charset=utf-8'), document()),
+  )
   app.get('/health/live', { schema: { ...operation, summary: 'Whether the process runs' } }, () => ({
     status: 'ok',
   }))

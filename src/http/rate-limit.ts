@@ -79,7 +79,7 @@ export function limitGuesses(
  * Whoever has one IPv6 address has 2^64 of them. Some proxies write the port along with the address; whatever else is no
  * address counts as one caller.
  */
-function networkOf(text: string): string {
+export function networkOf(text: string): string {
   const [, bracketed, plain] = /^(?:\[(.*)\](?::\d+)?|([^:]+):\d+)$/.exec(text) ?? []
   const address = (bracketed ?? plain ?? text).toLowerCase()
   const family = isIP(address)

@@ -7,14 +7,19 @@ import type { Kept } from '../memory/kept.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { EncryptionKeyPair } from './credential-endpoint/encryption-key.ts'
+import type { SignedMetadata } from './signed-metadata.ts'
 import type { AllocateEntries } from './status-list/allocation.ts'
 import type { AuthorizationServer } from './token-endpoint/authorization-server.ts'
 import type { DpopNonces } from './token-endpoint/dpop-nonce.ts'
 
-/** Configurations as the issuer metadata tells of them. */
-export interface Offered {
-  /** By id, as wallets see each. */
-  readonly shown: Readonly<Record<string, JsonObject>>
+/** Drafts before the final specification appended the well-known path, so that its place tells for whom a document is. */
+export type Shape = 'final' | 'older'
+
+/** The member `credential_configurations_supported` of some configurations. */
+export interface ShownConfigurations {
+  readonly json: Uint8Array
+  /** SHA-256 of the text. */
+  readonly digest: string
   /** The largest among them. */
   readonly batchSize: number
 }
@@ -37,10 +42,12 @@ export interface IssuerContext extends Effects<IssuerCollections> {
   readonly dpopNonces: DpopNonces
   /** A configuration as it was posted, removed or not. It never changes, so the ones used last are kept in memory. */
   readonly configuration: (id: string) => Promise<JsonObject | undefined>
-  /** The same as wallets see it. */
-  readonly shownConfiguration: (id: string) => Promise<JsonObject | undefined>
-  /** Every configuration that new sessions may name. Another process may be a second ahead. */
-  readonly offeredConfigurations: Kept<Offered>
+  /** Every configuration that new sessions may name, as wallets see them. Another process may be a second ahead. */
+  readonly offeredConfigurations: Kept<ShownConfigurations>
+  /** Those of a session, as wallets see them. */
+  readonly namedConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
+  /** Signed issuer metadata, kept while it may be served again. */
+  readonly signedMetadata: SignedMetadata
   /** Wallets encrypt their requests to it. */
   readonly encryptionKey: EncryptionKeyPair
   readonly allocateEntries: AllocateEntries

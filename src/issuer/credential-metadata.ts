@@ -2,6 +2,7 @@
  * What a configuration tells people: names by language, images, claims. Wallets read it as it was posted, so that mistakes in
  * it are refused when it is. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims Description.
  */
+import type { Json } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { isSecure } from '../protocol/private-host.ts'
@@ -9,8 +10,16 @@ import { isSecure } from '../protocol/private-host.ts'
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
 type Described = readonly { readonly locale?: string }[]
 
-/** Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere, a claim described twice. */
-export function checkCredentialMetadata({ credential_metadata: metadata }: CredentialConfiguration): void {
+/** Of one data: URI; wallets fetch the metadata with all of them in it. */
+const MAX_DATA_URI = 64 * 1024
+
+/**
+ * Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere or of more than
+ * 64 KiB in a data: URI, a claim described twice.
+ */
+export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
+  const { credential_metadata: metadata } = configuration
+  refuseLongData(configuration as Json, '')
   const { display = [], claims = [] } = metadata ?? {}
   refuseLocales(display, 'credential_metadata.display')
   for (const [index, { logo, background_image: background }] of display.entries()) {
@@ -21,6 +30,18 @@ export function checkCredentialMetadata({ credential_metadata: metadata }: Crede
     refuseLocales(claim.display ?? [], `credential_metadata.claims[${index}].display`)
   }
   refuseRepeatedClaims(claims)
+}
+
+/** Wherever it stands: metadata has every member as it was posted. */
+function refuseLongData(value: Json, path: string): void {
+  if (typeof value === 'string') {
+    if (value.length <= MAX_DATA_URI || !/^\s*data:/i.test(value)) return
+    refuse('invalid_request', `${path}: a data: URI has 64 KiB at most; use a smaller image, or its https: URL`)
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    refuseLongData(member, Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`)
+  }
 }
 
 /** One object for each language, and languages as BCP 47 (RFC 5646) has them. */

@@ -12,9 +12,9 @@ import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
 import { deriveEncryptionKey } from './credential-endpoint/encryption-key.ts'
-import { offeredConfigurations } from './metadata.ts'
 import { issuerRoutes } from './routes.ts'
-import { shownConfiguration } from './shown-configuration.ts'
+import { showConfigurations } from './shown-configurations.ts'
+import { signedMetadata } from './signed-metadata.ts'
 import { entryAllocator } from './status-list/allocation.ts'
 import { authorizationServer } from './token-endpoint/authorization-server.ts'
 import { dpopNonces } from './token-endpoint/dpop-nonce.ts'
@@ -54,6 +54,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
   const configuration = remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
     return (await store.get('credential_configuration', id))?.value.configuration
   })
+  const showing = showConfigurations({ store, signer, configuration, config })
   return {
     ...effects,
     get config() {
@@ -63,11 +64,9 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
       return signer()
     },
     configuration,
-    shownConfiguration: remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
-      const posted = await configuration(id)
-      return posted && shownConfiguration(posted, signer())
-    }),
-    offeredConfigurations: kept(1000, effects.now, () => offeredConfigurations(store, signer())),
+    offeredConfigurations: kept(1000, effects.now, showing.offered),
+    namedConfigurations: showing.named,
+    signedMetadata: signedMetadata(current, signer, effects.now),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries),
     encryptionKey: deriveEncryptionKey(config.signingKey),

@@ -3,20 +3,19 @@
  * server metadata (RFC 8414) and the keys of its access tokens (RFC 7517). A document names the identifier that its
  * own URL derives from: that of a session, or the base.
  */
+import { hash } from 'node:crypto'
+import type { PublicDocument } from '../http/document.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
-import type { Signer } from '../keys/signer.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
-import { findSession, type IssuerStore } from './collections.ts'
-import type { IssuerContext, Offered } from './context.ts'
-import { largestBatch } from './credential-endpoint/batch.ts'
+import { findSession } from './collections.ts'
+import type { IssuerContext, Shape, ShownConfigurations } from './context.ts'
 import { encryptionMetadata } from './credential-endpoint/encryption.ts'
-import { olderConfiguration, shownConfiguration } from './shown-configuration.ts'
 import { DETAIL_TYPE } from './token-endpoint/authorization-details.ts'
 
-/** Drafts before the final specification appended the well-known path, so that its place tells for whom a document is. */
-export type Shape = 'final' | 'older'
+/** 16 bytes of a digest. */
+const ETAG_LENGTH = 22
 
 /** The credential issuer identifier of a session, or of the service. */
 export function identifierOf({ config }: IssuerContext, sessionId: string | undefined): string {
@@ -28,13 +27,13 @@ export async function issuerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
   shape: Shape,
-): Promise<IssuerMetadata> {
+): Promise<PublicDocument> {
   const { config } = context
   const identifier = identifierOf(context, sessionId)
-  const { shown, batchSize } = await (sessionId === undefined
+  const { json, digest, batchSize } = await (sessionId === undefined
     ? context.offeredConfigurations.get()
     : sessionConfigurations(context, sessionId, shape))
-  return {
+  const members: Omit<IssuerMetadata, 'credential_configurations_supported'> = {
     credential_issuer: identifier,
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
@@ -45,17 +44,10 @@ export async function issuerMetadata(
     // Wallets of the drafts would ask for encrypted responses without encrypting their requests.
     ...(shape === 'final' ? encryptionMetadata(context) : {}),
     display: [{ name: config.issuer.display.name }],
-    credential_configurations_supported: shown,
   }
-}
-
-/** Every configuration that is not removed. */
-export async function offeredConfigurations(store: IssuerStore, signer: Signer): Promise<Offered> {
-  const offered = (await store.list('credential_configuration')).filter(({ value }) => !value.removed)
-  return {
-    shown: Object.fromEntries(offered.map(({ id, value }) => [id, shownConfiguration(value.configuration, signer)])),
-    batchSize: largestBatch(offered.map(({ value }) => value.configuration)),
-  }
+  const head = `${JSON.stringify(members).slice(0, -1)},"credential_configurations_supported":`
+  const etag = `"${hash('sha256', head + digest, 'base64url').slice(0, ETAG_LENGTH)}"`
+  return { etag, parts: [Buffer.from(head), json, Buffer.from('}')] }
 }
 
 /** Refuses an unknown session with `not_found`. */
@@ -81,20 +73,13 @@ export function accessTokenKeys({ signer }: IssuerContext) {
   return { keys: [{ ...signer.jwk, kid: signer.kid, use: 'sig', alg: signer.alg }] }
 }
 
-async function sessionConfigurations(context: IssuerContext, sessionId: string, shape: Shape): Promise<Offered> {
+async function sessionConfigurations(
+  context: IssuerContext,
+  sessionId: string,
+  shape: Shape,
+): Promise<ShownConfigurations> {
   const { configurationIds } = await findSession(context.store, sessionId)
-  const shown = await Promise.all(
-    configurationIds.map((id) => (shape === 'final' ? context.shownConfiguration(id) : shownAsBefore(context, id))),
-  )
-  return {
-    shown: Object.fromEntries(configurationIds.flatMap((id, index) => (shown[index] ? [[id, shown[index]]] : []))),
-    batchSize: largestBatch(await Promise.all(configurationIds.map((id) => context.configuration(id)))),
-  }
-}
-
-async function shownAsBefore({ configuration, signer, config }: IssuerContext, id: string) {
-  const posted = await configuration(id)
-  return posted && olderConfiguration(posted, signer, config.draft13)
+  return context.namedConfigurations(configurationIds, shape)
 }
 
 function endpoint(baseUrl: string, path: string, sessionId: string | undefined): string {

@@ -8,18 +8,18 @@ import { preferredType } from '../http/accept.ts'
 import { JSON_TYPE, JWT_TYPE, SessionParams } from '../http/answers.ts'
 import { bodylessRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
+import { sendDocument } from '../http/document.ts'
 import { answerOnce } from '../http/idempotency.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
-import type { IssuerContext } from './context.ts'
+import type { IssuerContext, Shape } from './context.ts'
 import { credentialRoutes } from './credential-endpoint/routes.ts'
-import { documentPaths, issuerMetadata, type Shape } from './metadata.ts'
+import { documentPaths, issuerMetadata } from './metadata.ts'
 import { openAnswer, startSession } from './new-session.ts'
 import { getOffer } from './offer.ts'
 import * as schemas from './schemas.ts'
 import { getStatus } from './session-status.ts'
-import { signMetadata } from './signed-metadata.ts'
 import { statusRoutes } from './status-list/routes.ts'
 import { tokenRoutes } from './token-endpoint/routes.ts'
 
@@ -93,14 +93,14 @@ function documentRoutes(app: App, context: IssuerContext): void {
 }
 
 /** As JSON, or signed when the client would rather have that. */
-async function answerMetadata(
-  context: IssuerContext,
-  { headers, params }: FastifyRequest,
-  reply: FastifyReply,
-  shape: Shape,
-) {
+async function answerMetadata(context: IssuerContext, request: FastifyRequest, reply: FastifyReply, shape: Shape) {
   reply.header('vary', 'Accept')
-  const metadata = await issuerMetadata(context, (params as Partial<Static<typeof SessionParams>>).session_id, shape)
-  if (preferredType(headers.accept, [JSON_TYPE, JWT_TYPE]) === JSON_TYPE) return metadata
-  return reply.type(JWT_TYPE).send(await signMetadata(context, metadata))
+  const metadata = await issuerMetadata(
+    context,
+    (request.params as Partial<Static<typeof SessionParams>>).session_id,
+    shape,
+  )
+  const type = preferredType(request.headers.accept, [JSON_TYPE, JWT_TYPE])
+  const document = type === JSON_TYPE ? metadata : await context.signedMetadata(metadata)
+  return sendDocument(request, reply.type(type === JSON_TYPE ? `${JSON_TYPE}; charset=utf-8` : type), document)
 }

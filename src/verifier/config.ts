@@ -23,7 +23,9 @@ export const VerifierSettings = Type.Object(
       Type.Object(
         {
           clientName: Type.Optional(Type.String({ description: 'Verifier name shown to the holder' })),
-          logoUri: Type.Optional(Type.String({ description: 'Logo shown to the holder' })),
+          logoUri: Type.Optional(
+            Type.String({ maxLength: 65_536, description: 'Logo shown to the holder; a data: URI has 64 KiB at most' }),
+          ),
         },
         { additionalProperties: false },
       ),

@@ -157,7 +157,7 @@ describe('every endpoint', () => {
   function expectHeaders({ headers }: Answer): void {
     expect(headers['x-content-type-options']).toBe('nosniff')
     expect(headers['x-request-id']).toMatch(/^[\w-]{16}$/)
-    expect(headers['cache-control']).toMatch(/^(no-store|max-age=300)$/)
+    expect(headers['cache-control']).toMatch(/^(no-store|no-cache|max-age=300)$/)
     expect(headers['x-powered-by'] ?? headers.server).toBe(undefined)
   }
 

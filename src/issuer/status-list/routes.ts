@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsGzip, preferredType } from '../../http/accept.ts'
 import { bodylessRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
+import { isKnownTag, sendPieces } from '../../http/document.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { changeStatus } from './act.ts'
@@ -49,14 +50,8 @@ async function answer(
   { etag, document, kind, ttlSeconds }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },
 ): Promise<FastifyReply> {
   reply.headers({ etag, 'cache-control': `max-age=${ttlSeconds}`, vary: 'Accept, Accept-Encoding' })
-  if (isKnown(headers['if-none-match'], etag)) return reply.code(304).send()
+  if (isKnownTag(headers['if-none-match'], etag)) return reply.code(304).send()
   const encoding = acceptsGzip(headers['accept-encoding']) ? 'gzip' : 'identity'
   if (encoding === 'gzip') reply.header('content-encoding', encoding)
-  return reply.type(LIST_TYPES[kind]).send(await document(encoding))
-}
-
-/** Compared weakly, as GET has it. */
-function isKnown(condition: string | undefined, etag: string): boolean {
-  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
-  return (condition ?? '').split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag))
+  return sendPieces(reply.type(LIST_TYPES[kind]), [await document(encoding)])
 }

@@ -1,0 +1,47 @@
+/** Documents that are the same for all who ask: their bytes are shared by all answers, and leave piece by piece. */
+import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** Bytes that a connection is given at once; more follow when these are taken. */
+const PIECE = 64 * 1024
+
+/** A document in parts, which may belong to others too. */
+export interface PublicDocument {
+  readonly etag: string
+  readonly parts: readonly Uint8Array[]
+}
+
+/** The document with this text. */
+export function publicDocument(text: string): PublicDocument {
+  return { etag: `"${hash('sha256', text, 'base64url')}"`, parts: [Buffer.from(text)] }
+}
+
+/** Answers with the document, or with 304 where the client has it. RFC 9110 section 13.1.2. */
+export function sendDocument(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { etag, parts }: PublicDocument,
+): FastifyReply {
+  reply.headers({ etag, 'cache-control': 'no-cache' })
+  return isKnownTag(headers['if-none-match'], etag) ? reply.code(304).send() : sendPieces(reply, parts)
+}
+
+/** Sends shared bytes, of which a connection that does not read holds no more than some pieces. */
+export function sendPieces(reply: FastifyReply, parts: readonly Uint8Array[]): FastifyReply {
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  if (length <= PIECE) return reply.send(Buffer.concat(parts))
+  return reply.header('content-length', length).send(Readable.from(piecesOf(parts)))
+}
+
+/** Whether `If-None-Match` names the tag; compared weakly, as GET has it. */
+export function isKnownTag(condition: string | undefined, etag: string): boolean {
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
+  return (condition ?? '').split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag))
+}
+
+function* piecesOf(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += PIECE) yield part.subarray(at, at + PIECE)
+  }
+}
