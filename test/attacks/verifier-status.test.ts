@@ -476,6 +476,7 @@ describe('a list of the W3C that does not count', () => {
       claims(() => ({ type: ['VerifiableCredential'] })),
       /: it is no BitstringStatusListCredential$/,
     ],
+    ['that names no address', without('id'), /: it has no id, by which it would say its address$/],
     ['for another address', claims(() => ({ id: 'https://issuer.example/other' })), /: its id is not the address/],
     [
       'of another issuer',
@@ -744,6 +745,40 @@ describe('who is asked, and how often', () => {
     expect(network.asked).toHaveLength(1)
     clock.now = new Date(clock.now.getTime() + 5000)
     expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
+  })
+
+  it.each<[string, Change<ListParts>, RegExp]>([
+    ['a forgery', async (parts) => void Object.assign(parts, { key: await makeKey() }), /signature is not by/],
+    ['one from the future', claims(() => ({ iat: now() + 100 })), /from the future/],
+    ['one that is over', claims(() => ({ iat: now() - 7200, exp: now() - 100 })), /it expired/],
+  ])('again after five seconds, where the list was %s with a ttl of twelve hours', async (_, change, problem) => {
+    const uri = newUri()
+    const { clock } = world.services
+    const parts = tokenParts(world, uri, entries(IDX, 0))
+    parts.payload.ttl = 43_200
+    await change(parts, uri)
+    network.at.set(uri, await signList(parts))
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(problem)
+    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
+    clock.now = new Date(clock.now.getTime() + 4999)
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(problem)
+    expect(network.asked).toHaveLength(1)
+    clock.now = new Date(clock.now.getTime() + 1)
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed: .*Z$/)
+    clock.now = new Date(clock.now.getTime() + 3_599_000)
+    expect(await statusOfCredential(tokenAt(uri))).toMatch(/kept since$/)
+    expect(network.asked).toHaveLength(2)
+  })
+
+  it('again after five seconds for a list of the W3C that names another issuer', async () => {
+    const uri = newUri()
+    const { clock } = world.services
+    const right = bitstringParts(world, uri, bitstring(IDX, false))
+    network.at.set(uri, await signList({ ...right, payload: { ...right.payload, issuer: 'https://other.example' } }))
+    expect(await statusOfCredential({ credentialStatus: entryAt(uri) })).toMatch(/another issuer/)
+    network.at.set(uri, await signList(right))
+    clock.now = new Date(clock.now.getTime() + 5000)
+    expect(await statusOfCredential({ credentialStatus: entryAt(uri) })).toMatch(/^passed/)
   })
 
   /** What `status.valid` says of each, in one response. */

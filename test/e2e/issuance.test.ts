@@ -443,6 +443,25 @@ describe('an issuer that is known by its base URL', () => {
   })
 })
 
+describe('the dates of a credential', () => {
+  it.each([
+    [86_400, '10:00:00', '11:00:00'],
+    [86_399, '10:07:00', '10:08:00'],
+    [600, '10:07:00', '10:18:00'],
+    [599, '10:07:11', '10:17:11'],
+  ])('that lasts for %i seconds are no finer than that needs', async (validity_seconds, from, until) => {
+    const services = await startServices()
+    services.clock.now = new Date('2026-03-01T10:07:11.123Z')
+    const id = await declare(services, { ...configuration, validity_seconds })
+    const { payload } = read(await expectIssued(await readySession(services, { credential_configurations: [id] })))
+    expect([payload.validFrom, payload.validUntil]).toEqual([
+      expect.stringContaining(`T${from}Z`) as string,
+      expect.stringContaining(`T${until}Z`) as string,
+    ])
+    await services.close()
+  })
+})
+
 describe('the API key', () => {
   it('is the JSON key and not its label, and changes with a restart only', async () => {
     const [one, other] = ['1'.repeat(64), '2'.repeat(64)]

@@ -37,7 +37,10 @@ export function read(presentation: string): Evidence {
 
 function takeApart(sdJwt: SdJwt): TakenApart {
   const { payload, header } = sdJwt.jws
-  const revealed = revealSdJwt(sdJwt, mustBeShown)
+  // Beside a `vc`, a subject that the holder can show or hide would decide which of two credentials this is.
+  const isSubjectBeside = ([name, ...deeper]: Place): boolean =>
+    name === 'credentialSubject' && deeper.length === 0 && isObject(own(payload, 'vc'))
+  const revealed = revealSdJwt(sdJwt, (place) => mustBeShown(place) || isSubjectBeside(place))
   const claims = credentialOf(revealed.payload)
   const { identifiers, ...said } = w3cEvidence(payload, claims)
   const evidence: Evidence = {

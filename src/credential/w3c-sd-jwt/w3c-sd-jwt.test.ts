@@ -174,6 +174,25 @@ describe('W3C credentials as SD-JWT', () => {
       expect(w3cSdJwt.read(await foreign(payload))).toMatchObject({ claims: payload, issuer: { identifiers: ['y'] } })
     })
 
+    it('is the one in vc, also when the holder discloses a subject beside it', async () => {
+      const vc = { type: ['Inner'], issuer: 'x', credentialSubject: { name: 'Ada' } }
+      const outer = { vc, type: ['Outer'], issuer: 'y', credentialSubject: { name: 'Grace' } }
+      const hidesSubject = (place: readonly unknown[]) => place.join() === 'credentialSubject'
+      const { payload, disclosures } = concealClaims(outer, hidesSubject, randomBytes)
+      const hidden = await foreign(payload)
+      expect(w3cSdJwt.read(hidden)).toMatchObject({ claims: vc, disclosuresProblem: undefined })
+      expect(w3cSdJwt.read(`${hidden}${disclosures.join('~')}~`)).toMatchObject({
+        claims: vc,
+        disclosuresProblem: 'credentialSubject must not be selectively disclosable',
+      })
+      expect(w3cSdJwt.read(await foreign(outer)).claims).toEqual({
+        vc,
+        type: ['Outer'],
+        issuer: 'y',
+        credentialSubject: { name: 'Grace' },
+      })
+    })
+
     const protocol = ['iss', 'iat', 'exp', 'nbf', 'jti', 'sub', 'aud', 'cnf', 'status']
     it('has claims beside those of JWT and SD-JWT, also where its disclosures are bad', async () => {
       const members = Object.fromEntries([...protocol, 'name'].map((name) => [name, 1]))

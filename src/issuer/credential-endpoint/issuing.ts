@@ -109,7 +109,7 @@ function orderOf(
   filled: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
 ): Order {
   const validity = (own(configuration, 'validity_seconds') as number | undefined) ?? YEAR_SECONDS
-  const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 3600 ? 60 : 1)
+  const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 600 ? 60 : 1)
   const certified = Math.min(config.chain[0]?.notBefore.getTime() ?? 0, now.getTime())
   return {
     configuration,

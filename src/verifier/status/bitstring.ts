@@ -25,8 +25,10 @@ export async function readBitstringCredential(text: string, uri: string): Promis
   const credential = isObject(inner) ? inner : payload
   const { types, identifiers, validity } = w3cEvidence(payload, credential)
   if (!types.includes('BitstringStatusListCredential')) malformed('it is no BitstringStatusListCredential')
-  const id = own(credential, 'id')
-  if (id !== undefined && id !== uri) malformed('its id is not the address that it was fetched from')
+  // VCDM 1.1 section 6.3.1: a JWT may say it by its jti. Without either, any list of the issuer could stand in for this one.
+  const id = own(credential, 'id') ?? own(payload, 'jti')
+  if (id === undefined) malformed('it has no id, by which it would say its address')
+  if (id !== uri) malformed('its id is not the address that it was fetched from')
   return {
     chain: chainOf(header),
     signedBy: (key) => signedBy(jws, key),

@@ -11,12 +11,17 @@ import type { StatusReference } from './reference.ts'
 import { MAX_LIST_BYTES, type StatusList } from './status-list.ts'
 import { readStatusListCwt, readStatusListJwt, TOKEN_TYPES } from './token.ts'
 
-export type Found =
-  | { readonly list: StatusList; readonly fetchedAt: Date; readonly kept: boolean; readonly answerBytes: number }
-  /** Nobody answered, or not with a list. */
-  | { readonly unreachable: string }
-  /** What was answered is none. */
-  | { readonly problem: string }
+interface Fetched {
+  readonly list: StatusList
+  readonly fetchedAt: Date
+  readonly answerBytes: number
+}
+
+/** Nobody answered, or not with a list; or what was answered is none. */
+type NotFound = { readonly unreachable: string } | { readonly problem: string }
+
+/** `keep` says that signature, times and issuer are right: until then the list is kept for seconds, whatever it says itself. */
+export type Found = (Fetched & { readonly kept: boolean; readonly keep: () => void }) | NotFound
 
 export type StatusLists = (wanted: Pick<StatusReference, 'kind' | 'uri'>, prefersCwt: boolean) => Promise<Found>
 
@@ -28,8 +33,8 @@ export interface StatusPolicy {
 }
 
 interface Kept {
-  readonly found: Found
-  readonly until: number
+  readonly found: Fetched | NotFound
+  until: number
   readonly bytes: number
 }
 
@@ -37,7 +42,7 @@ const TIMEOUT_MS = 5000
 /** For a list that names no ttl. */
 const USUAL_TTL_MS = 300_000
 const MAX_TTL_MS = 12 * 3_600_000
-/** Nobody is asked more often, whatever was answered. */
+/** Nobody is asked more often, whatever was answered; and nothing that was not verified is kept for longer, whatever it says itself. */
 const MIN_TTL_MS = 5000
 const MAX_KEPT = 1000
 const MAX_KEPT_BYTES = 64 * 1024 * 1024
@@ -51,30 +56,37 @@ export function statusLists(
   allowPrivateAddresses: boolean,
 ): StatusLists {
   const kept = new Map<string, Kept>()
-  const pending = new Map<string, Promise<Found>>()
-  const fetchList = async (...[wanted, prefersCwt]: Parameters<StatusLists>): Promise<Found> => {
+  const pending = new Map<string, Promise<Kept>>()
+  const fetchList = async (key: string, ...[wanted, prefersCwt]: Parameters<StatusLists>): Promise<Kept> => {
     const found = await ask(outbound, wanted, { prefersCwt, allowPrivateAddresses, now })
     const why = 'list' in found ? undefined : 'problem' in found ? found.problem : found.unreachable
     if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
-    return found
+    const entry = { found, until: now().getTime() + MIN_TTL_MS, bytes: bytesOf(found) }
+    keepEntry(kept, key, entry)
+    return entry
   }
   return async (wanted, prefersCwt) => {
     const key = `${wanted.kind} ${wanted.uri}`
     const known = kept.get(key)
-    if (known !== undefined && now().getTime() < known.until) {
-      return 'list' in known.found ? { ...known.found, kept: true } : known.found
-    }
-    const running = pending.get(key) ?? fetchList(wanted, prefersCwt)
-    if (pending.has(key)) return running
+    if (known !== undefined && now().getTime() < known.until) return foundIn(known, true)
+    const running = pending.get(key) ?? fetchList(key, wanted, prefersCwt)
+    if (pending.has(key)) return foundIn(await running, false)
     pending.set(key, running)
     try {
-      const found = await running
-      keep(kept, key, { found, until: now().getTime() + lifeOf(found), bytes: bytesOf(found) })
-      return found
+      return foundIn(await running, false)
     } finally {
       pending.delete(key)
     }
   }
+}
+
+function foundIn(entry: Kept, kept: boolean): Found {
+  const { found } = entry
+  if (!('list' in found)) return found
+  const keep = (): void => {
+    entry.until = found.fetchedAt.getTime() + lifeOf(found)
+  }
+  return { ...found, kept, keep }
 }
 
 /** For the presentations of one response: after a few that nobody answers for, or that come slowly, no more are asked for. */
@@ -99,7 +111,7 @@ async function ask(
   outbound: Outbound,
   { kind, uri }: Pick<StatusReference, 'kind' | 'uri'>,
   how: { readonly prefersCwt: boolean; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
-): Promise<Found> {
+): Promise<Kept['found']> {
   const { allowPrivateAddresses } = how
   const headers = { accept: acceptOf(kind, how.prefersCwt) }
   try {
@@ -112,7 +124,7 @@ async function ask(
     })
     if (answer.status !== 200) return { unreachable: `${new URL(uri).host} answered ${answer.status}` }
     const list = await readList(kind, uri, answer)
-    return { list, fetchedAt: how.now(), kept: false, answerBytes: answer.body.length }
+    return { list, fetchedAt: how.now(), answerBytes: answer.body.length }
   } catch (error) {
     if (error instanceof OutboundError) return { unreachable: error.message }
     if (error instanceof MalformedError) return { problem: error.message }
@@ -139,21 +151,20 @@ async function readList(
   throw new MalformedError(`what was answered is neither ${TOKEN_TYPES.jwt} nor ${TOKEN_TYPES.cwt}`)
 }
 
-function lifeOf(found: Found): number {
-  if (!('list' in found)) return MIN_TTL_MS
-  const { ttlSeconds, validity } = found.list
+/** Of a list that was verified, in milliseconds. */
+function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: Fetched): number {
   const ttl = Math.min(ttlSeconds === undefined ? USUAL_TTL_MS : ttlSeconds * 1000, MAX_TTL_MS)
-  const left = (firstEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - found.fetchedAt.getTime()
+  const left = (firstEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()
   return Math.max(MIN_TTL_MS, Math.min(ttl, left))
 }
 
 /** About: beside the list there is what was signed, as it came and as it was read. */
-function bytesOf(found: Found): number {
+function bytesOf(found: Kept['found']): number {
   return 'list' in found ? found.list.bytes.length + 2 * found.answerBytes : 0
 }
 
 /** The one that was fetched longest ago makes room. */
-function keep(kept: Map<string, Kept>, key: string, entry: Kept): void {
+function keepEntry(kept: Map<string, Kept>, key: string, entry: Kept): void {
   kept.delete(key)
   kept.set(key, entry)
   let bytes = [...kept.values()].reduce((sum, each) => sum + each.bytes, 0)

@@ -53,6 +53,7 @@ async function verdictOf(
     timeProblem(list, context) ??
     contentProblem(list, reference, evidence)
   if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)
+  found.keep()
   const value = entryOf(list, reference.index)
   const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${kept ? ' and kept since' : ''}`
   return value === 0
