@@ -18,6 +18,7 @@ import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
 import { proxyMistakes, RateLimits } from './rate-limits.ts'
 import { type Retention, RetentionSettings, retentionMistakes, retentionOf } from './retention.ts'
+import { type ServerTls, serverTls } from './server-tls.ts'
 import {
   type SessionCallback,
   SessionCallbackSetting,
@@ -75,7 +76,7 @@ export interface CommonConfig {
   readonly encryptionKeys: readonly Uint8Array[]
   readonly signingKey: KeyObject
   readonly chain: readonly Certificate[]
-  readonly tls: { readonly key: string; readonly cert: string } | undefined
+  readonly tls: ServerTls | undefined
   readonly apiKeys: Readonly<Record<string, string>>
   readonly clockSkewSeconds: number
   readonly rateLimits: RateLimits
@@ -173,7 +174,7 @@ function complete(
       encryptionKeys,
       signingKey: signing.key,
       chain: signing.chain,
-      tls: tls && { key: tls.keyPem, cert: tls.certificatePem },
+      tls: tls && serverTls(tls),
       apiKeys: settings.integrations.authentication,
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,
       rateLimits: settings.rateLimits ?? {},

@@ -8,6 +8,7 @@ import { commonSettings, type ReadResult, readShape } from '../config/common.ts'
 import { type DatabaseConfig, readDatabase } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
 import { proxyMistakes } from '../config/rate-limits.ts'
+import { type ServerTls, serverTls } from '../config/server-tls.ts'
 import { readKeyAndCertificates } from '../config/signing.ts'
 import { isSecure } from '../protocol/private-host.ts'
 import { ChainSetting, type Chosen, ComponentsSetting, FilterSetting, readChosen } from './chain-settings.ts'
@@ -98,7 +99,7 @@ export interface EngineConfig extends Chosen {
   readonly host: string | undefined
   readonly baseUrl: string | undefined
   readonly database: DatabaseConfig
-  readonly tls: { readonly key: string; readonly cert: string } | undefined
+  readonly tls: ServerTls | undefined
   readonly identity: Identity
   readonly componentDirectory: string
   readonly configuration: ReadonlyMap<string, string>
@@ -136,7 +137,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
       ...complete(settings as Settings),
       ...chosen,
       database: where.database,
-      tls: secure && { key: secure.keyPem, cert: secure.certificatePem },
+      tls: secure && serverTls(secure),
       identity,
     },
     warnings: [

@@ -166,20 +166,26 @@ export interface TestEngine {
 
 export interface TestEngineOptions {
   readonly settings?: Record<string, unknown>
+  /** More files that its settings name, by path. */
+  readonly texts?: ReadonlyMap<string, string>
   readonly outbound?: Outbound
   readonly store?: Store<EngineCollections>
   /** What it has in common with another one. */
   readonly from?: Partial<Pick<TestEngine, 'clock' | 'chain' | 'runtime' | 'files' | 'store'>>
 }
 
-export function engineConfig(settings: Record<string, unknown> = {}): EngineConfig {
+/** `texts` are more files that it can read, by path. */
+export function engineConfig(
+  settings: Record<string, unknown> = {},
+  texts: ReadonlyMap<string, string> = new Map(),
+): EngineConfig {
   const value = {
     identity: { keyFile: 'engine.key' },
     chain: { type: 'local', directory: 'chain' },
     limits: { requestsPerSecond: 1_000_000, requestBurst: 1_000_000 },
     ...settings,
   }
-  const read = readEngineConfig(value, { read: () => IDENTITY_PEM, list: () => [] }, new Date())
+  const read = readEngineConfig(value, { read: (path) => texts.get(path) ?? IDENTITY_PEM, list: () => [] }, new Date())
   if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
   return read.config
 }
@@ -188,7 +194,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   const { from, settings } = options
   const clock = from?.clock ?? { now: new Date('2026-01-01T00:00:00Z') }
   const [chain, runtime] = [from?.chain ?? testChain(clock, ENGINE), from?.runtime ?? testRuntime(clock)]
-  const config = engineConfig(settings)
+  const config = engineConfig(settings, options.texts)
   const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
   const keys = [encryptionKey(storageEncryptionKey(config.identity))]
   const store = await encrypted(plain, {

@@ -1,0 +1,32 @@
+/** How the services speak TLS: 1.3, and 1.2 with suites that give forward secrecy and authenticate what they encrypt. */
+import type { ReadKey } from './signing.ts'
+
+/** Options of a TLS server of Node. */
+export interface ServerTls {
+  readonly key: string
+  readonly cert: string
+  readonly minVersion: 'TLSv1.2'
+  readonly ciphers: string
+  readonly honorCipherOrder: boolean
+}
+
+/** The suites of TLS 1.3 come first; those of 1.2 are the ones that RFC 9325 section 4.2 recommends. */
+const SUITES = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+]
+
+export function serverTls({ keyPem, certificatePem }: Pick<ReadKey, 'keyPem' | 'certificatePem'>): ServerTls {
+  return {
+    key: keyPem,
+    cert: certificatePem,
+    minVersion: 'TLSv1.2',
+    ciphers: SUITES.join(':'),
+    honorCipherOrder: true,
+  }
+}
