@@ -10,10 +10,16 @@ declare module 'fastify' {
     admin?: boolean
     /** The code for a request of this route that cannot be read; `invalid_request` when absent. */
     malformed?: ErrorCode
+    /** The endpoint of wallets that it is, whose refusals the status of a session tells. */
+    endpoint?: string
+    /** By status: the event of the log line that an answer of that status leaves. */
+    logged?: Readonly<Record<number, string>>
   }
   interface FastifyRequest {
     /** The label of the API key, on administrative routes. */
     apiKeyLabel: string
+    /** The session that the request names, whether there is one or not; empty when none is known. */
+    sessionId: string
   }
 }
 

@@ -8,6 +8,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { ValidateFunction } from 'ajv'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { digestOf } from '../codec/digest.ts'
 import { derived } from '../memory/derived.ts'
 import { refuse } from '../protocol/error.ts'
 import { compileSchema } from '../protocol/json-schema.ts'
@@ -76,6 +77,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody)
   app.decorateRequest('apiKeyLabel', '')
+  app.decorateRequest('sessionId', '')
   const routes = collectRoutes(app)
   addHooks(app, options, { routes, authenticate })
   await app.register(swagger, { openapi: openApiOf(options) })
@@ -134,6 +136,7 @@ function addHooks(
       return
     }
     addHeaders(request, reply)
+    request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
     // Here and not in a handler for it, which would come after the body was read and refused.
     if (request.is404) {
       answerUnrouted(routes, authenticate, request, reply)
@@ -147,13 +150,10 @@ function addHooks(
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    const { config, url } = request.routeOptions
-    if (config.admin && request.method === 'POST' && reply.statusCode < 300) {
-      log.info(
-        { event: 'administered', request: request.id, caller: request.apiKeyLabel, route: url },
-        'request served',
-      )
-    }
+    const { config, method } = request.routeOptions
+    const isAct = config.admin && method === 'POST' && reply.statusCode < 300
+    const event = isAct ? 'administered' : config.logged?.[reply.statusCode]
+    if (event !== undefined) log.info({ event, ...lineOf(request) }, 'request served')
     done()
   })
   app.setErrorHandler((thrown, request, reply) => answerError(thrown, log, request, reply))
@@ -168,12 +168,16 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
 
 function answerError(thrown: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): void {
   const error = toProtocolError(thrown, request)
-  const { url: route } = request.routeOptions
-  const caller = request.apiKeyLabel || undefined
-  const line = { event: 'refused', request: request.id, caller, route, error: error.code, why: error.message }
+  const line = { event: 'refused', ...lineOf(request), error: error.code, why: error.message }
   if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
   else log.info({ ...line, cause: (error.cause as Error | undefined)?.message }, 'request refused')
   sendError(error, request, reply)
+}
+
+/** What a log line says of a request. A session is named by the digest of its id, as in the audit log: the id itself opens an offer. */
+function lineOf({ id, apiKeyLabel, sessionId, routeOptions }: FastifyRequest) {
+  const session = sessionId ? digestOf(sessionId) : undefined
+  return { request: id, session, caller: apiKeyLabel || undefined, route: routeOptions.url }
 }
 
 /** What may be called as often as anybody likes tells how the service is. */

@@ -7,6 +7,7 @@ import { refuse } from '../protocol/error.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
+import type { SessionProgress } from './session-progress.ts'
 import type { StatusCollections } from './status-list/rows.ts'
 
 export interface StoredConfiguration {
@@ -36,6 +37,8 @@ export type IssuerCollections = EventCollections &
      * reads it, and nothing else changes it.
      */
     issuance_dataset: JsonObject | null
+    /** By session: what wallets have come to in it. */
+    issuance_progress: SessionProgress
     /** By the MAC of a pre-authorized code that the application supplied. */
     pre_authorized_code: { readonly sessionId: string }
     /** By transaction id: a request that waits for the dataset of its session. */
@@ -61,6 +64,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0008', statements: collectionsOfEvents.flatMap(createCollection) },
   { id: 'issuer-0009', statements: createCollection('pre_authorized_code') },
   { id: 'issuer-0010', statements: createCollection('deferred_transaction') },
+  { id: 'issuer-0011', statements: createCollection('issuance_progress') },
 ]
 
 /** What is encrypted where there is a key: personal data, and what opens a session. */

@@ -8,7 +8,7 @@ import { refuseUnfitting } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type Decision, type IssuanceSession, isUndecided, recordDecision, statusOf } from './session.ts'
 import { sessionEvent } from './session-event.ts'
-import { statusBody } from './session-status.ts'
+import { statusBody, withProgress } from './session-status.ts'
 
 /**
  * Decides, once, and gives the status of the session. Refuses with `not_found` or `gone` a session that is not there any more,
@@ -35,7 +35,8 @@ export async function completeSession(
     const { value, event } = sessionEvent(context, type, changed)
     return { value, also: [...filled, event] }
   })
-  return statusBody(sessionId, decided ?? refuseUnknownSession(), now)
+  const status = statusBody(sessionId, decided ?? refuseUnknownSession(), now)
+  return withProgress(status, await context.progress.read(sessionId))
 }
 
 /** The dataset, which then fits; undefined where there will be none. */

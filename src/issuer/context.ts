@@ -7,6 +7,7 @@ import type { Kept } from '../memory/kept.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { EncryptionKeyPair } from './credential-endpoint/encryption-key.ts'
+import type { ProgressRecorder } from './progress-recorder.ts'
 import type { SignedMetadata } from './signed-metadata.ts'
 import type { AllocateEntries } from './status-list/allocation.ts'
 import type { AuthorizationServer } from './token-endpoint/authorization-server.ts'
@@ -51,4 +52,6 @@ export interface IssuerContext extends Effects<IssuerCollections> {
   /** Wallets encrypt their requests to it. */
   readonly encryptionKey: EncryptionKeyPair
   readonly allocateEntries: AllocateEntries
+  /** What wallets come to in their sessions, for the status. */
+  readonly progress: ProgressRecorder
 }

@@ -12,6 +12,7 @@ import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
 import { deriveEncryptionKey } from './credential-endpoint/encryption-key.ts'
+import { progressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
 import { showConfigurations } from './shown-configurations.ts'
 import { signedMetadata } from './signed-metadata.ts'
@@ -69,6 +70,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     signedMetadata: signedMetadata(current, signer, effects.now),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries),
+    progress: progressRecorder(effects, config.retention),
     encryptionKey: deriveEncryptionKey(config.signingKey),
     dpopNonces: dpopNonces(deriveSecret(config.signingKey, 'dpop nonce')),
     secrets: secretsOf(config.signingKey),

@@ -16,6 +16,7 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
   if (context.now().getTime() >= session.expiresAt) refuse('gone', 'this credential offer has expired')
   const code = codeOfSession(context, sessionId, session)
   if (code === undefined) return refuse('gone', 'the key of this service has changed; ask for a new credential offer')
+  context.progress.add(sessionId, { offerFetchedAt: context.now().getTime() })
   return {
     credential_issuer: identifierOf(context, context.config.issuer.identifier === 'session' ? sessionId : undefined),
     credential_configuration_ids: [...session.configurationIds],

@@ -9,7 +9,9 @@ import { JSON_TYPE, JWT_TYPE, SessionParams } from '../http/answers.ts'
 import { bodylessRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
+import { toProtocolError } from '../http/error-response.ts'
 import { answerOnce } from '../http/idempotency.ts'
+import type { ErrorCode } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { completeSession } from './complete.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
@@ -25,7 +27,12 @@ import { tokenRoutes } from './token-endpoint/routes.ts'
 
 const admin = { config: { admin: true } } as const
 
+/** Codes that say nothing of a problem: a wallet is told its next DPoP nonce, or that it asks too often. */
+const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'too_many_requests']
+const MAX_DESCRIPTION = 300
+
 export function issuerRoutes(app: App, context: IssuerContext): void {
+  recordRefusals(app, context)
   configurationRoutes(app, context)
   sessionRoutes(app, context)
   documentRoutes(app, context)
@@ -33,6 +40,20 @@ export function issuerRoutes(app: App, context: IssuerContext): void {
   // Where another server gives the tokens, nothing of ours may look as if it did.
   if (context.authorizationServer === undefined) tokenRoutes(app, context)
   credentialRoutes(app, context)
+}
+
+/** Each refusal of a wallet is recorded for the status of its session. */
+function recordRefusals(app: App, { progress, now }: IssuerContext): void {
+  app.addHook('onError', (request, _reply, thrown, done) => {
+    const { endpoint } = request.routeOptions.config
+    const { code: error, message } = toProtocolError(thrown, request)
+    if (endpoint !== undefined && request.sessionId !== '' && !UNREMARKABLE.includes(error)) {
+      const description = message.slice(0, MAX_DESCRIPTION)
+      progress.add(request.sessionId, { problem: { endpoint, error, description, count: 1, at: now().getTime() } })
+    }
+    done()
+  })
+  app.addHook('onClose', () => progress.finish())
 }
 
 function configurationRoutes(app: App, context: IssuerContext): void {
@@ -68,6 +89,7 @@ function sessionRoutes(app: App, context: IssuerContext): void {
     const answer = await answerOnce(context.store, asked, (remember) =>
       startSession(context, body, { caller: apiKeyLabel, remember }),
     )
+    request.sessionId = answer.session_id
     return openAnswer(context, answer)
   })
   app.post('/issuance/oid4vci/complete/:session_id', { ...admin, schema: schemas.complete }, (request) =>
@@ -76,7 +98,8 @@ function sessionRoutes(app: App, context: IssuerContext): void {
   app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params }) =>
     getStatus(context, params.session_id),
   )
-  app.get('/issuance/oid4vci/credential-offer/:session_id', { schema: schemas.offer }, ({ params }) =>
+  const config = { endpoint: 'credential-offer' }
+  app.get('/issuance/oid4vci/credential-offer/:session_id', { config, schema: schemas.offer }, ({ params }) =>
     getOffer(context, params.session_id),
   )
 }

@@ -123,6 +123,19 @@ const SessionStatus = Type.Object({
   expires_at: Seconds,
   refresh_until: Type.Optional(Seconds),
   erased_at: Type.Optional(Seconds),
+  offer_fetched_at: Type.Optional(Seconds),
+  problem: Type.Optional(
+    Type.Object(
+      {
+        endpoint: Type.String({ description: 'Such as credential-offer, token, credential, deferred-credential' }),
+        error: Type.String(),
+        error_description: Type.String(),
+        count: Type.Integer({ description: 'How many refusals in a row had this endpoint and this error' }),
+        at: Seconds,
+      },
+      { description: 'The last refusal of a wallet' },
+    ),
+  ),
   credential_configurations: Type.Array(Type.String()),
   credentials: Type.Array(
     Type.Object({

@@ -3,13 +3,36 @@ import { type Json, type JsonObject, own } from '../codec/json.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, statusOf } from './session.ts'
+import type { SessionProgress } from './session-progress.ts'
 import type { CredentialStatus } from './status-list/rows.ts'
 
 /** What the integrating application sees of a session. Refuses with `not_found`. */
 export async function getStatus(context: IssuerContext, sessionId: string): Promise<JsonObject> {
   const session = await findSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
-  return statusBody(sessionId, session, context.now(), row?.value)
+  const body = statusBody(sessionId, session, context.now(), row?.value)
+  return withProgress(body, await context.progress.read(sessionId))
+}
+
+/** The body of a status with what wallets have come to in the session; what the session says of it itself comes first. */
+export function withProgress(body: JsonObject, { offerFetchedAt, problem }: SessionProgress): JsonObject {
+  return {
+    ...fetchedMember(offerFetchedAt),
+    ...body,
+    ...(problem && {
+      problem: {
+        endpoint: problem.endpoint,
+        error: problem.error,
+        error_description: problem.description,
+        count: problem.count,
+        at: Math.floor(problem.at / 1000),
+      },
+    }),
+  }
+}
+
+function fetchedMember(at: number | undefined) {
+  return at === undefined ? {} : { offer_fetched_at: Math.floor(at / 1000) }
 }
 
 /** The same, of a session as it is at hand; without `status`, none of its credentials has been revoked or suspended. */
@@ -26,6 +49,7 @@ export function statusBody(
     created_at: Math.floor(session.createdAt / 1000),
     expires_at: Math.floor(session.expiresAt / 1000),
     ...(session.refresh && { refresh_until: Math.floor(session.refresh.until / 1000) }),
+    ...fetchedMember(session.offerFetchedAt),
     ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
     credential_configurations: [...session.configurationIds],
     // One for each credential, in the order they were issued.

@@ -10,6 +10,8 @@ export interface IssuanceSession {
   /** Times are milliseconds since the epoch. */
   readonly createdAt: number
   readonly expiresAt: number
+  /** When the offer was fetched first, where the code was redeemed right after that. */
+  readonly offerFetchedAt?: number
   /** The pre-authorized code, sealed, where the application supplied it. */
   readonly suppliedCode?: string
   /** Where the offer asks for it. */

@@ -6,13 +6,20 @@ import type { Task } from '../store/upkeep.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
 import { sweepSessions } from './retention.ts'
-import { withWords } from './session-status.ts'
+import { withProgress, withWords } from './session-status.ts'
+
+const PURGED = [
+  'spent_nonce',
+  'pre_authorized_code',
+  'idempotent_answer',
+  'deferred_transaction',
+  'issuance_progress',
+] as const
 
 export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
   const { store, now } = effects
   const purge = async (): Promise<void> => {
-    const collections = ['spent_nonce', 'pre_authorized_code', 'idempotent_answer', 'deferred_transaction'] as const
-    for (const collection of collections) await store.purge(collection, now())
+    for (const collection of PURGED) await store.purge(collection, now())
   }
   return [
     { name: 'sessions', everyMs: 1000, run: () => sweepSessions(config, effects) },
@@ -26,7 +33,9 @@ export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): read
       // Each event has its own: a status changes more than once.
       dataOf: async (sessionId, own) => {
         const session = await store.get('issuance_session', sessionId)
-        return own && session ? withWords(own, session.value) : own
+        if (own === undefined || session === undefined) return own
+        const progress = await store.get('issuance_progress', sessionId)
+        return withProgress(withWords(own, session.value), progress?.value ?? {})
       },
     }),
   ]

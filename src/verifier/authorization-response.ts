@@ -2,6 +2,7 @@
  * The wallet's response: parse, decide, store, answer. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; how
  * each is read is in `response-form.ts`.
  */
+import { digestOf } from '../codec/digest.ts'
 import { eventOrder, recorded } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
@@ -92,7 +93,12 @@ export async function receiveResponse(
   // A session changes once, so that whoever was faster has finished it.
   if (failed !== undefined) refuseFinished()
   context.log.info(
-    { event: 'session_finished', status: statusOf(value, context.now()), failed: failedChecks(outcome) },
+    {
+      event: 'session_finished',
+      session: digestOf(sessionId),
+      status: statusOf(value, context.now()),
+      failed: failedChecks(outcome),
+    },
     'session finished',
   )
   if (refused) refuse('invalid_request', 'the presentation was not accepted')

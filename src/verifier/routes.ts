@@ -65,9 +65,11 @@ function sessionRoutes(app: App, context: VerifierContext): void {
       body,
       now: context.now(),
     }
-    return answerOnce(context.store, asked, (remember) =>
+    const answer = await answerOnce(context.store, asked, (remember) =>
       startSession(context, body, { caller: apiKeyLabel, remember }),
     )
+    request.sessionId = answer.session_id
+    return answer
   })
   app.post(
     '/presentation/oid4vp/static-presentation',

@@ -379,6 +379,7 @@ describe('issuance', () => {
       status: 'STARTED',
       created_at: created,
       expires_at: created + 3600,
+      offer_fetched_at: created,
       credential_configurations: ids,
       credentials: [],
     })

@@ -10,7 +10,7 @@ import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest }
 import { findSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import * as schemas from '../schemas.ts'
-import { sessionOfToken } from '../token-endpoint/access-token.ts'
+import { sessionNamedBy, sessionOfToken } from '../token-endpoint/access-token.ts'
 import { offerDpopNonce, provedRequest } from '../token-endpoint/dpop-header.ts'
 import { requestCredential } from './credential-request.ts'
 import { fetchDeferred } from './deferred.ts'
@@ -43,16 +43,21 @@ function nonceRoutes(app: App, context: IssuerContext): void {
 
 /** The token is looked at before the body is read: an unknown caller costs one look-up and no more. */
 function byToken(context: IssuerContext) {
-  const { onRequest, foundFor } = lookUpFirst((request) =>
-    sessionOfToken(context, { ...provedRequest(request), authorization: request.headers.authorization }),
-  )
+  const { onRequest, foundFor } = lookUpFirst(async (request) => {
+    const { authorization } = request.headers
+    // Before it is known to be good, so that the refusal of a token that has expired is told of its session.
+    request.sessionId = sessionNamedBy(context, authorization)
+    const open = await sessionOfToken(context, { ...provedRequest(request), authorization })
+    request.sessionId = open.sessionId
+    return open
+  })
   return { onRequest: [offerDpopNonce(context), onRequest], openedBy: foundFor }
 }
 
 function notificationRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openedBy } = byToken(context)
   const path = '/issuance/oid4vci/notification'
-  const config = { malformed: 'invalid_notification_request' } as const
+  const config = { malformed: 'invalid_notification_request', endpoint: 'notification' } as const
   const schema = schemas.notification
   app.post(path, { config, schema, onRequest }, async (request, reply) => {
     await notify(context, openedBy(request), request.body, undefined)
@@ -67,8 +72,9 @@ function notificationRoutes(app: App, context: IssuerContext): void {
 
 function endpointRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openedBy } = byToken(context)
+  const malformed = 'invalid_credential_request'
   app.post('/issuance/oid4vci/credential-request', {
-    config: { malformed: 'invalid_credential_request' },
+    config: { malformed, endpoint: 'credential', logged: { 200: 'credential_issued', 202: 'credential_deferred' } },
     schema: schemas.credential,
     onRequest,
     handler: async (request, reply) => {
@@ -77,7 +83,7 @@ function endpointRoutes(app: App, context: IssuerContext): void {
     },
   })
   app.post('/issuance/oid4vci/deferred-credential', {
-    config: { malformed: 'invalid_credential_request' },
+    config: { malformed, endpoint: 'deferred-credential', logged: { 200: 'credential_issued' } },
     schema: schemas.deferredCredential,
     onRequest,
     handler: async (request, reply) => {

@@ -24,6 +24,8 @@ import {
 } from './dpop.ts'
 import { sessionOfExternalToken, type TokenSession } from './external-token.ts'
 
+const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
+
 /** How long a token is good. */
 export const TOKEN_SECONDS = 300
 
@@ -62,7 +64,7 @@ export async function commitOpen(
  * RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
 export async function sessionOfToken(context: IssuerContext, request: AuthorizedRequest): Promise<OpenSession> {
-  const [, scheme, token] = /^(Bearer|DPoP) +(\S+)$/i.exec(request.authorization ?? '') ?? []
+  const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
   if (scheme === undefined || token === undefined) {
     return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
   }
@@ -76,6 +78,15 @@ export async function sessionOfToken(context: IssuerContext, request: Authorized
   // The batch decides; this only saves a replay the work of what it asks for.
   if (proof && (await isSpent(context, proof))) atResource(refuseReplayedProof)
   return { sessionId, session: row.value, version: row.version, spends: proof === undefined ? [] : [proof.spend] }
+}
+
+/** The session that the access token of a request says it is for, unverified; empty when the token is of another server, or says nothing. */
+export function sessionNamedBy(
+  { authorizationServer }: IssuerContext,
+  authorization: AuthorizedRequest['authorization'],
+): string {
+  const [, token = ''] = TOKEN.exec(authorization ?? '')?.slice(1) ?? []
+  return authorizationServer === undefined ? (subjectOf(token) ?? '') : ''
 }
 
 async function sessionOfOwnToken({ store, now }: IssuerContext, token: string): Promise<TokenSession> {

@@ -9,6 +9,9 @@ import { sessionOfAnyCode } from './pre-authorized-code.ts'
 import { firstRefreshToken, nextRefreshToken, sessionOfRefreshToken } from './refresh-token.ts'
 import { isRightTxCode } from './tx-code.ts'
 
+const WRONG_TX_CODE = 'tx_code: this is not the transaction code'
+const LAST_WRONG_TX_CODE = `${WRONG_TX_CODE}; so many wrong ones have ended this offer, ask for a new one`
+
 /** A session, and how it stands when a token is asked for. */
 export interface Asked {
   readonly id: string
@@ -51,7 +54,8 @@ async function codeGrant(context: IssuerContext, form: TokenRequest): Promise<Gr
     decide: ({ id, session, now }) => {
       refuseUnlessRedeemable(session, now)
       if (!isRightTxCode(context, id, session.txCode, form.tx_code)) {
-        return { session: recordWrongTxCode(session, now), refusal: 'tx_code: this is not the transaction code' }
+        const wronged = recordWrongTxCode(session, now)
+        return { session: wronged, refusal: wronged.lockedAt === undefined ? WRONG_TX_CODE : LAST_WRONG_TX_CODE }
       }
       const made = firstRefreshToken(context, id, session, now)
       return made === undefined

@@ -8,6 +8,7 @@ import type { IssuerContext } from '../context.ts'
 import { accessTokenKeys, authorizationServerMetadata, documentPaths } from '../metadata.ts'
 import * as schemas from '../schemas.ts'
 import { offerDpopNonce, provedRequest } from './dpop-header.ts'
+import { grantOf } from './grants.ts'
 import { answerTokenRequest } from './token-request.ts'
 
 /** A code and a grant type are short, and reading a form costs more than it costs to send. */
@@ -36,17 +37,16 @@ function documentRoutes(app: App, context: IssuerContext): void {
 }
 
 function endpointRoutes(app: App, context: IssuerContext): void {
-  const config = { malformed: 'invalid_request' } as const
+  const config = { malformed: 'invalid_request', endpoint: 'token', logged: { 200: 'token_given' } } as const
   const onRequest = offerDpopNonce(context)
-  app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.token }, (request) =>
-    answerTokenRequest(context, { ...provedRequest(request), form: request.body, sessionId: undefined }),
-  )
+  app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.token }, async (request) => {
+    const grant = await grantOf(context, request.body)
+    request.sessionId = grant.sessionId ?? ''
+    return answerTokenRequest(context, grant, { ...provedRequest(request), form: request.body, sessionId: undefined })
+  })
   const schema = { ...schemas.token, params: SessionParams }
-  app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, (request) =>
-    answerTokenRequest(context, {
-      ...provedRequest(request),
-      form: request.body,
-      sessionId: request.params.session_id,
-    }),
-  )
+  app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
+    const call = { ...provedRequest(request), form: request.body, sessionId: request.params.session_id }
+    return answerTokenRequest(context, await grantOf(context, request.body), call)
+  })
 }

@@ -13,7 +13,7 @@ import { endOf, type IssuanceSession } from '../session.ts'
 import { makeAccessToken, TOKEN_SECONDS } from './access-token.ts'
 import { grantedDetails, readAuthorizationDetails } from './authorization-details.ts'
 import { type DpopProof, type ProvedRequest, refuseReplayedProof, verifyDpopProof } from './dpop.ts'
-import { type Decision, type Grant, grantOf } from './grants.ts'
+import type { Decision, Grant } from './grants.ts'
 
 /** What came to the token endpoint. */
 export interface TokenCall extends ProvedRequest {
@@ -30,11 +30,14 @@ interface SessionCall {
 }
 
 /**
- * Answers a token request. Refuses with `unsupported_grant_type`, `invalid_request`, `invalid_grant`,
- * `invalid_authorization_details`, `invalid_dpop_proof` or `use_dpop_nonce`.
+ * Answers a token request. Refuses with `invalid_request`, `invalid_grant`, `invalid_authorization_details`, `invalid_dpop_proof`
+ * or `use_dpop_nonce`.
  */
-export async function answerTokenRequest(context: IssuerContext, call: TokenCall): Promise<TokenResponse> {
-  const { sessionId: id, unknown, decide } = await grantOf(context, call.form)
+export async function answerTokenRequest(
+  context: IssuerContext,
+  { sessionId: id, unknown, decide }: Grant,
+  call: TokenCall,
+): Promise<TokenResponse> {
   if (id === undefined || (call.sessionId !== undefined && call.sessionId !== id)) {
     return refuse('invalid_grant', unknown)
   }
@@ -62,7 +65,9 @@ async function answerOnce(
 ): Promise<TokenResponse | undefined> {
   const { id, proof } = call
   const now = context.now()
-  const decision = await decide({ id, session, jkt: proof?.jkt, now })
+  const fetchedAt = session.offerFetchedAt ?? context.progress.unwrittenFetch(id)
+  const known = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
+  const decision = await decide({ id, session: known, jkt: proof?.jkt, now })
   if (decision.refusal !== undefined) {
     // Its end may have come nearer.
     const ended = { value: decision.session, dueAt: new Date(endOf(decision.session)) }
@@ -78,6 +83,7 @@ async function answerOnce(
   const spends = proof === undefined ? [] : [proof.spend]
   const failed = await context.store.commit([{ update: 'issuance_session', id, version, value }, ...spends])
   if (failed !== undefined) return failed === 0 ? undefined : refuseReplayedProof()
+  context.progress.forgetFetch(id)
   return responseOf(context, id, { accessToken, token: given, refreshToken: decision.refreshToken })
 }
 

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { pino } from 'pino'
+import { describe, expect, it } from 'vitest'
+import { openTestStore } from '../../test/support/store.ts'
+import { type IssuerCollections, issuerMigrations } from './collections.ts'
+import { progressRecorder } from './progress-recorder.ts'
+import type { SessionProgress } from './session-progress.ts'
+
+const RETENTION = { personalDataSeconds: 0, sessionSeconds: 100 }
+const NOW = 1_800_000_000_000
+
+const refusal = (at: number, more: object = {}): SessionProgress => ({
+  problem: { endpoint: 'token', error: 'invalid_grant', description: 'no', count: 1, at, ...more },
+})
+
+async function started() {
+  const store = await openTestStore<IssuerCollections>(issuerMigrations)
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const insert = async () => {
+    const id = randomBytes(16).toString('hex')
+    const value = { configurationIds: [], createdAt: NOW, expiresAt: NOW + 1000, issued: [] }
+    await store.commit([{ insert: 'issuance_session', id, value }])
+    return id
+  }
+  const recorder = () => progressRecorder({ store, log }, RETENTION)
+  return { store, lines, insert, recorder, rows: () => store.list('issuance_progress') }
+}
+
+describe('the progress of a session', () => {
+  it('is one row, whatever comes and at however many processes', async () => {
+    const { store, insert, recorder, rows } = await started()
+    const id = await insert()
+    const processes = [recorder(), recorder()]
+    for (let count = 0; count < 100; count++) processes[count % 2]?.add(id, refusal(count))
+    processes[0]?.add(id, { offerFetchedAt: 7 })
+    await Promise.all(processes.map((each) => each.finish()))
+    const [row, ...more] = await rows()
+    expect(more).toEqual([])
+    expect(row).toMatchObject({ id, value: { offerFetchedAt: 7, problem: { count: 100 } } })
+    expect(await recorder().read(id)).toEqual(row?.value)
+    await store.close()
+  })
+
+  it('is known before it is written', async () => {
+    const { store, insert, recorder, rows } = await started()
+    const [id, one] = [await insert(), recorder()]
+    one.add(id, { offerFetchedAt: 7 })
+    one.add(id, refusal(8))
+    expect(await one.read(id)).toMatchObject({ offerFetchedAt: 7, problem: { at: 8, count: 1 } })
+    expect(await rows()).toEqual([])
+    await one.finish()
+    expect(await rows()).toHaveLength(1)
+    await store.close()
+  })
+
+  it('keeps the first fetch of the offer, and counts anew where the refusal is another', async () => {
+    const { store, insert, recorder } = await started()
+    const [id, one] = [await insert(), recorder()]
+    for (const news of [{ offerFetchedAt: 7 }, refusal(8), refusal(9), { offerFetchedAt: 10 }]) {
+      one.add(id, news)
+      await one.finish()
+    }
+    expect(await one.read(id)).toMatchObject({ offerFetchedAt: 7, problem: { at: 9, count: 2 } })
+    one.add(id, refusal(11, { error: 'invalid_request' }))
+    expect(await one.read(id)).toMatchObject({ offerFetchedAt: 7, problem: { at: 11, count: 1 } })
+    await one.finish()
+    await store.close()
+  })
+
+  it('leaves no row where the fetch was written with the session', async () => {
+    const { store, insert, recorder, rows } = await started()
+    const [id, one] = [await insert(), recorder()]
+    one.add(id, { offerFetchedAt: 7 })
+    expect(one.unwrittenFetch(id)).toBe(7)
+    one.forgetFetch(id)
+    await one.finish()
+    expect([one.unwrittenFetch(id), await rows()]).toEqual([undefined, []])
+    await store.close()
+  })
+
+  it('is written for no session that is not there, and for ten thousand in a second at most', async () => {
+    const { store, insert, recorder, rows } = await started()
+    const [id, one] = [await insert(), recorder()]
+    for (let count = 0; count < 10_000; count++) one.add(`unknown-${count}`, refusal(count))
+    one.add(id, refusal(1))
+    await one.finish()
+    expect(await rows()).toEqual([])
+    await store.close()
+  })
+
+  it('goes with its session', async () => {
+    const { store, insert, recorder, rows } = await started()
+    const [id, one] = [await insert(), recorder()]
+    one.add(id, refusal(1))
+    await one.finish()
+    await store.purge('issuance_progress', new Date(NOW + 100_999))
+    expect(await rows()).toHaveLength(1)
+    await store.purge('issuance_progress', new Date(NOW + 101_000))
+    expect(await rows()).toEqual([])
+    await store.close()
+  })
+
+  it('that cannot be written is logged, and the service goes on', async () => {
+    const { store, insert, recorder, lines } = await started()
+    const [id, one] = [await insert(), recorder()]
+    await store.close()
+    one.add(id, refusal(1))
+    await one.finish()
+    expect(lines.join()).toContain('progress_not_written')
+  })
+})

@@ -1,0 +1,97 @@
+/**
+ * Writes what wallets have come to in a session, for whoever asks for its status: in a row of its own beside the session, and a second
+ * later, so that no request waits for it and no request that changes the session is in its way. However often wallets are
+ * refused, a session has one such row, which is written once a second.
+ */
+import type { Retention } from '../config/retention.ts'
+import type { Effects } from '../http/effects.ts'
+import type { Change } from '../store/store.ts'
+import type { IssuerCollections, IssuerStore } from './collections.ts'
+import { endOf, type IssuanceSession } from './session.ts'
+import { joined, type SessionProgress } from './session-progress.ts'
+
+export interface ProgressRecorder {
+  /** Has the news written. Those of more than ten thousand sessions in a second are dropped. */
+  add(sessionId: string, news: SessionProgress): void
+  /** When the offer was fetched, where that is not written yet. */
+  unwrittenFetch(sessionId: string): number | undefined
+  /** The fetch of the offer was written with the session itself. */
+  forgetFetch(sessionId: string): void
+  /** The progress of a session with all news that this process has had. */
+  read(sessionId: string): Promise<SessionProgress>
+  /** Writes at once what is not written yet, and resolves when it is. */
+  finish(): Promise<void>
+}
+
+const PAUSE_MS = 1000
+const MAX_SESSIONS = 10_000
+
+/** Each row is to be purged when `retention` has its session purged. */
+export function progressRecorder(
+  { store, log }: Pick<Effects<IssuerCollections>, 'store' | 'log'>,
+  retention: Retention,
+): ProgressRecorder {
+  let unwritten = new Map<string, SessionProgress>()
+  let timer: NodeJS.Timeout | undefined
+  let writing = Promise.resolve()
+  const write = (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    const taken = unwritten
+    unwritten = new Map()
+    writing = writing
+      .then(async () => {
+        // Together: what is committed at the same time shares one fsync.
+        await Promise.all([...taken].map(([sessionId, news]) => writeProgress(store, sessionId, news, retention)))
+      })
+      .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'statuses will not tell of it'))
+    return writing
+  }
+  return {
+    add: (sessionId, news) => {
+      const before = unwritten.get(sessionId)
+      if (before === undefined && unwritten.size >= MAX_SESSIONS) return
+      unwritten.set(sessionId, before === undefined ? news : joined(before, news))
+      timer ??= setTimeout(() => void write(), PAUSE_MS).unref()
+    },
+    unwrittenFetch: (sessionId) => unwritten.get(sessionId)?.offerFetchedAt,
+    forgetFetch: (sessionId) => {
+      const { problem } = unwritten.get(sessionId) ?? {}
+      if (problem === undefined) unwritten.delete(sessionId)
+      else unwritten.set(sessionId, { problem })
+    },
+    read: async (sessionId) => {
+      await writing
+      const row = await store.get('issuance_progress', sessionId)
+      return joined(row?.value ?? {}, unwritten.get(sessionId) ?? {})
+    },
+    finish: write,
+  }
+}
+
+/** Writes nothing for a session that is not there, and nothing that is known already. */
+async function writeProgress(
+  store: IssuerStore,
+  id: string,
+  news: SessionProgress,
+  retention: Retention,
+): Promise<void> {
+  for (;;) {
+    const [session, row] = await Promise.all([store.get('issuance_session', id), store.get('issuance_progress', id)])
+    if (session === undefined) return
+    if (row?.value.offerFetchedAt !== undefined && news.problem === undefined) return
+    const value = joined(row?.value ?? {}, news)
+    const dueAt = purgedAt(session.value, retention)
+    const change: Change<IssuerCollections> =
+      row === undefined
+        ? { insert: 'issuance_progress', id, value, dueAt }
+        : { update: 'issuance_progress', id, version: row.version, value, dueAt }
+    // Another process may have been faster, whose news count too.
+    if ((await store.commit([change])) === undefined) return
+  }
+}
+
+/** The session itself may stay longer where it is refreshed; every write looks anew. */
+function purgedAt(session: IssuanceSession, { sessionSeconds }: Retention): Date {
+  return new Date(endOf(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000)
+}

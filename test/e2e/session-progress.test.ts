@@ -1,0 +1,216 @@
+/** What an application and an operator see of a session that does not get on: the offer fetched or not, the last refusal, the log. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { digestOf } from '../../src/codec/digest.ts'
+import { present, readRequest } from '../../src/wallet/present.ts'
+import { receive } from '../../src/wallet/receive.ts'
+import { boundSession, dpopProof, postToken } from '../support/dpop.ts'
+import {
+  expectIssued,
+  readySession,
+  requestWithProof,
+  type Session,
+  startedSession,
+  TOKEN_ENDPOINT,
+  tokenOf,
+} from '../support/issuance.ts'
+import { startProcesses } from '../support/processes.ts'
+import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { testWallet } from '../support/wallet.ts'
+import { holderSigner, postForm, startIssuance, startVerification, statusOf } from '../support/wire.ts'
+
+interface LogLine {
+  readonly event: string
+  readonly session?: string
+  readonly request?: string
+  readonly error?: string
+}
+
+describe('an issuance session', () => {
+  let services: Services
+  beforeAll(async () => {
+    services = await startServices()
+  })
+  afterAll(() => services.close())
+
+  const seconds = () => Math.floor(services.clock.now.getTime() / 1000)
+  const statusAt = (sessionId: string) => statusOf(services, ISSUER_URL, sessionId)
+  const guess = ({ sessionId, form }: Session, txCode: string) =>
+    postForm(services, `${TOKEN_ENDPOINT}/${sessionId}`, { ...form, tx_code: txCode })
+  const linesOf = (sessionId: string): LogLine[] =>
+    services.logLines
+      .map((line) => JSON.parse(line) as LogLine)
+      .filter(({ session }) => session === digestOf(sessionId))
+
+  it('says when its offer was fetched first, and nothing before', async () => {
+    const { sessionId } = await startIssuance(services)
+    expect(await statusAt(sessionId)).not.toHaveProperty('offer_fetched_at')
+    const fetched = seconds()
+    const offer = () => services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`)
+    await offer()
+    expect(await statusAt(sessionId)).toMatchObject({ status: 'STARTED', offer_fetched_at: fetched })
+    services.clock.now = new Date(services.clock.now.getTime() + 5000)
+    await offer()
+    const status = await statusAt(sessionId)
+    expect(status).toMatchObject({ offer_fetched_at: fetched })
+    expect(status).not.toHaveProperty('problem')
+  })
+
+  it('says why a wallet was refused, and how often, and that the fifth wrong code ended it', async () => {
+    const session = await startedSession(services, { tx_code: { value: '493536' } })
+    await guess(session, '000000')
+    const problem = { endpoint: 'token', error: 'invalid_grant', at: seconds() }
+    expect(await statusAt(session.sessionId)).toMatchObject({
+      status: 'STARTED',
+      problem: { ...problem, error_description: 'tx_code: this is not the transaction code', count: 1 },
+    })
+    for (const code of ['000001', '000002', '000003', '000004']) await guess(session, code)
+    const status = await statusAt(session.sessionId)
+    expect(status).toMatchObject({ status: 'EXPIRED', problem: { ...problem, count: 5 } })
+    expect((status.problem as Record<string, string>).error_description).toMatch(
+      /not the transaction code; .* have ended this offer/,
+    )
+    await services.upkeep()
+    expect(await statusAt(session.sessionId)).toMatchObject({ status: 'EXPIRED', problem: { ...problem, count: 5 } })
+    expect(JSON.stringify(status)).not.toMatch(/00000|493536/)
+  })
+
+  it('has the last refusal, counts it alone, and keeps it when it then goes well', async () => {
+    const ready = await readySession(services)
+    const later = { payload: { nonce: 'made up' } }
+    for (const changes of [later, later, 'no JWT']) await requestWithProof(ready, changes)
+    const problem = { endpoint: 'credential', error: 'invalid_proof', count: 1 }
+    expect(await statusAt(ready.sessionId)).toMatchObject({ status: 'STARTED', problem })
+    await requestWithProof(ready, later)
+    await requestWithProof(ready, later)
+    const again = { ...problem, error: 'invalid_nonce', count: 2 }
+    expect(await statusAt(ready.sessionId)).toMatchObject({ problem: again })
+    await expectIssued(ready)
+    expect(await statusAt(ready.sessionId)).toMatchObject({ status: 'SUCCEEDED', problem: again })
+  })
+
+  it.each<[string, (session: Session) => Promise<unknown>, object]>([
+    [
+      'of a body that cannot be read',
+      ({ sessionId }) => postForm(services, `${TOKEN_ENDPOINT}/${sessionId}`, 'grant_type=a&grant_type=b'),
+      { endpoint: 'token', error: 'invalid_request' },
+    ],
+    [
+      'of a code at the endpoint without a session in its path',
+      ({ form }) => postForm(services, TOKEN_ENDPOINT, { ...form, tx_code: '1234' }),
+      { endpoint: 'token', error: 'invalid_request' },
+    ],
+    [
+      'of an access token that has expired',
+      async (session) => {
+        const token = await tokenOf(session)
+        services.clock.now = new Date(services.clock.now.getTime() + 301_000)
+        const holder = await holderSigner()
+        await requestWithProof({ ...session, token, holder, nonce: 'a', audience: ISSUER_URL }, {})
+      },
+      { endpoint: 'credential', error: 'invalid_token' },
+    ],
+    [
+      'of a notification',
+      async (session) => {
+        const headers = { authorization: `Bearer ${await tokenOf(session)}`, 'content-type': 'application/json' }
+        const body = JSON.stringify({ notification_id: 'made up', event: 'credential_accepted' })
+        await services.fetch(`${ISSUER_URL}/issuance/oid4vci/notification`, { method: 'POST', headers, body })
+      },
+      { endpoint: 'notification', error: 'invalid_notification_id' },
+    ],
+    [
+      'of an offer that has been used',
+      async (session) => {
+        await tokenOf(session)
+        await services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${session.sessionId}`)
+      },
+      { endpoint: 'credential-offer', error: 'gone' },
+    ],
+  ])('says the refusal %s', async (_, misbehave, problem) => {
+    const session = await startedSession(services)
+    await misbehave(session)
+    expect((await statusAt(session.sessionId)).problem).toMatchObject({ ...problem, count: 1 })
+  })
+
+  it('takes what belongs to a DPoP proof for no problem', async () => {
+    const session = await startedSession(services)
+    const key = await holderSigner()
+    const url = `${TOKEN_ENDPOINT}/${session.sessionId}`
+    const proof = await dpopProof({ services, key, url, nonce: 'made up' })
+    const refused = await postToken(session, proof)
+    expect(await refused.json()).toMatchObject({ error: 'use_dpop_nonce' })
+    expect(await statusAt(session.sessionId)).not.toHaveProperty('problem')
+  })
+
+  it('counts every refusal of many at once', async () => {
+    const session = await startedSession(services)
+    await Promise.all(Array.from({ length: 200 }, () => guess(session, '1234')))
+    expect(await statusAt(session.sessionId)).toMatchObject({ problem: { error: 'invalid_request', count: 200 } })
+  })
+
+  it('has log lines by the digest of its id, when it goes well and when it does not', async () => {
+    const ready = await readySession(services)
+    await requestWithProof(ready, 'no JWT')
+    await expectIssued(ready)
+    const lines = linesOf(ready.sessionId)
+    expect(lines.map(({ event, error }) => error ?? event)).toEqual([
+      'administered',
+      'token_given',
+      'invalid_proof',
+      'credential_issued',
+    ])
+    expect(lines.filter(({ request: id }) => !/^[\w-]{16}$/.test(id ?? ''))).toEqual([])
+  })
+
+  it('has log lines by the same digest where the session stands in the token alone', async () => {
+    const ready = await boundSession(services, { credential_dataset: undefined, deferred: true })
+    const body = { credential_configuration_id: ready.configurationId }
+    const headers = { authorization: `Bearer ${ready.token}`, 'content-type': 'application/json' }
+    const url = `${ISSUER_URL}/issuance/oid4vci/credential-request`
+    await services.fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(linesOf(ready.sessionId).at(-1)).toMatchObject({ event: 'refused', error: 'invalid_token' })
+  })
+})
+
+describe('a verification session', () => {
+  let services: Services
+  beforeAll(async () => {
+    services = await startServices()
+  })
+  afterAll(() => services.close())
+
+  it('has log lines by the digest of its id, with what became of it', async () => {
+    const { wallet } = testWallet(services.fetch, services.clock)
+    const { link: offer } = await startIssuance(services)
+    await receive(wallet, offer)
+    const { sessionId, link } = await startVerification(services)
+    const response = `${VERIFIER_URL}/presentation/oid4vp/authorization-response/${sessionId}`
+    await postForm(services, response, { state: 'made up' })
+    await present(wallet, await readRequest(wallet, link))
+    const lines = services.logLines.map((line) => JSON.parse(line) as LogLine & { readonly status?: string })
+    const ours = lines.filter(({ session }) => session === digestOf(sessionId))
+    expect(ours.map(({ event, status, error }) => [event, status ?? error])).toEqual([
+      ['administered', undefined],
+      ['refused', 'invalid_request'],
+      ['session_finished', 'VERIFICATION_SUCCEEDED'],
+    ])
+    expect(services.logLines.join('\n')).not.toContain(sessionId)
+  })
+})
+
+describe('two processes on one database', () => {
+  it('tell of the refusals at either', async () => {
+    const processes = await startProcesses()
+    const { first, second } = processes
+    try {
+      const session = await startedSession(first)
+      const refuse = (services: Services) =>
+        postForm(services, `${TOKEN_ENDPOINT}/${session.sessionId}`, { ...session.form, tx_code: '1234' })
+      await Promise.all(Array.from({ length: 20 }, (_, index) => refuse(index % 2 === 0 ? first : second)))
+      await first.issuer.close()
+      expect(await statusOf(second, ISSUER_URL, session.sessionId)).toMatchObject({ problem: { count: 20 } })
+    } finally {
+      await processes.close()
+    }
+  })
+})
