@@ -24,9 +24,9 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
 export function sendError(error: ProtocolError, request: FastifyRequest, reply: FastifyReply): void {
   const challenge = error.challenge ?? challengeFor(error.code, request)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
-  const description = request.routeOptions.config.admin ? error.message : plainAscii(error.message)
   const status = error.challenge === undefined ? statusOf[error.code] : 401
-  reply.code(status).send({ error: error.code, error_description: description, ...error.members })
+  const { error_description: description = error.message, ...members } = error.members
+  reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })
 }
 
 /** What is no HTTP request at all, or did not come to its end in time: there is no route, so the answer is written by hand. */
@@ -48,7 +48,7 @@ function challengeFor(code: ErrorCode, request: FastifyRequest): string | undefi
   return code === 'insufficient_scope' ? 'Bearer error="insufficient_scope"' : undefined
 }
 
-/** The characters that RFC 6749 section 5.2 allows in `error_description`. */
+/** The characters that RFC 6749 section 5.2 allows in `error_description`: an id or a path that is told back may have others. */
 function plainAscii(text: string): string {
   return text.replace(/["\\]/g, "'").replace(/[^ -~]/g, '?')
 }

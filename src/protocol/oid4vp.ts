@@ -11,3 +11,34 @@ export type ResponseMode = 'direct_post' | 'direct_post.jwt'
 
 /** The content encryption of a response whose request names none. OpenID4VP 1.0, Encrypted Responses. */
 export const DEFAULT_ENCRYPTION = 'A128GCM'
+
+/**
+ * The `error` values that a wallet may answer a request with. OpenID4VP 1.0, Error Response; RFC 6749 section 4.1.2.1; and the rest of the
+ * OAuth Extensions Error Registry that is for authorization endpoints.
+ */
+export const authorizationErrors: ReadonlySet<string> = new Set([
+  'access_denied',
+  'invalid_client',
+  'invalid_request',
+  'invalid_request_uri_method',
+  'invalid_scope',
+  'invalid_transaction_data',
+  'vp_formats_not_supported',
+  'wallet_unavailable',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_response_type',
+  'account_selection_required',
+  'consent_required',
+  'interaction_required',
+  'invalid_authorization_details',
+  'invalid_request_object',
+  'invalid_request_uri',
+  'invalid_target',
+  'login_required',
+  'registration_not_supported',
+  'request_not_supported',
+  'request_uri_not_supported',
+  'unmet_authentication_requirements',
+])

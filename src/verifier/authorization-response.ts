@@ -24,6 +24,7 @@ import {
   type Outcome,
   refuseFinished,
   refuseUnlessOpen,
+  registeredError,
   statusOf,
   type VerificationSession,
   type WalletError,
@@ -138,14 +139,17 @@ async function outcomeOf(context: VerifierContext, asked: Asked, response: Walle
   return verifiedOutcome(context, asked, { vpToken: readVpToken(response.vpToken), state: response.state || undefined })
 }
 
+/** A code that nobody registered stands in the description, which is erased with what is personal. */
 function walletErrorOf({
-  error,
+  error: sent,
   description,
 }: {
   readonly error: string
   readonly description?: string | undefined
 }): WalletError {
-  return { error: shown(error), ...(description ? { error_description: shown(description) } : {}) }
+  const error = registeredError(sent)
+  const said = error === sent ? description : [sent, description].filter(Boolean).join(': ')
+  return { error, ...(said ? { error_description: shown(said) } : {}) }
 }
 
 /** What RFC 6749 section 4.1.2.1 does not allow and many a database does not take: control characters, half a surrogate pair. */

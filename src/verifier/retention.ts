@@ -6,9 +6,10 @@ import { dueOf, type Retention } from '../config/retention.ts'
 import { eventOrder, recorded } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
+import type { CheckResult } from './checks/check.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
-import { endOf, type Outcome, statusOf, type VerificationSession } from './session.ts'
+import { endOf, type Outcome, registeredError, statusOf, type VerificationSession } from './session.ts'
 import type { CredentialReport } from './verification.ts'
 import type { VerifierEffects } from './verifier.ts'
 
@@ -91,14 +92,20 @@ function withoutPersonalData(session: VerificationSession): VerificationSession 
 }
 
 function outcomeWithoutPersonalData(outcome: Outcome): Outcome {
-  // The rest of what a wallet says is free text.
-  if ('walletError' in outcome) return { walletError: { error: outcome.walletError.error } }
-  const { credentials, ...report } = outcome.report
+  // The rest of what a wallet says is free text; sessions of earlier releases may have some in the code too.
+  if ('walletError' in outcome) return { walletError: { error: registeredError(outcome.walletError.error) } }
+  const { checks, credentials, ...report } = outcome.report
   const left = Object.entries(credentials).map(([id, reports]) => [id, reports.map(impersonal)] as const)
-  return { report: { ...report, credentials: Object.fromEntries(left) } }
+  return { report: { ...report, checks: checks.map(withoutDetail), credentials: Object.fromEntries(left) } }
+}
+
+/** A detail tells back dates, names of claims and other texts of what was presented. */
+function withoutDetail({ id, asks, spec, level, outcome }: CheckResult): CheckResult {
+  return { id, asks, spec, level, outcome }
 }
 
 /** The times of a credential are often its own alone, and would find it again. */
 function impersonal({ format, issuer, type, checks }: CredentialReport): CredentialReport {
-  return { format, ...(issuer === undefined ? {} : { issuer }), ...(type === undefined ? {} : { type }), checks }
+  const said = { ...(issuer === undefined ? {} : { issuer }), ...(type === undefined ? {} : { type }) }
+  return { format, ...said, checks: checks.map(withoutDetail) }
 }

@@ -3,7 +3,7 @@ import type { Retention } from '../config/retention.ts'
 import type { EventType } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { refuse } from '../protocol/error.ts'
-import type { ResponseMode } from '../protocol/oid4vp.ts'
+import { authorizationErrors, type ResponseMode } from '../protocol/oid4vp.ts'
 import type { Report } from './verification.ts'
 
 export interface VerificationSession {
@@ -38,8 +38,16 @@ export type Outcome = { readonly report: Report } | { readonly walletError: Wall
 
 /** What a wallet says when it does not present. RFC 6749 section 4.1.2.1. */
 export interface WalletError {
+  /** Of the registered ones, or {@link UNREGISTERED}. */
   readonly error: string
   readonly error_description?: string
+}
+
+/** Stands for an error of a wallet that no specification knows: it could be any text. */
+const UNREGISTERED = 'unregistered_error'
+
+export function registeredError(error: string): string {
+  return authorizationErrors.has(error) ? error : UNREGISTERED
 }
 
 export type SessionStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'

@@ -176,7 +176,7 @@ const configurationMistakes: readonly Mistake[] = [
   {
     mistake: 'mso_mdoc of which not every element can be hidden',
     body: { format: 'mso_mdoc', doctype: 'a', credential_definition: undefined, selective_disclosure: 'none' },
-    why: /selective_disclosure: must be "all"/,
+    why: /selective_disclosure: must be 'all'/,
   },
   { mistake: 'an unknown format', body: { format: 'paper' }, why: /format: paper is unknown/ },
   { mistake: 'no format', body: { format: undefined }, why: /format: required/ },

@@ -330,7 +330,7 @@ describe('attacks on the session of a verification', () => {
       ['vp_formats_not_supported', 'VERIFICATION_FAILED'],
       ['wallet_unavailable', 'VERIFICATION_FAILED'],
       ['invalid_request', 'VERIFICATION_FAILED'],
-      ['Access_Denied', 'VERIFICATION_FAILED'],
+      ['invalid_transaction_data', 'VERIFICATION_FAILED'],
     ])('%s is recorded as %s', async (error, expected) => {
       const session = await started()
       const response = await session.post({
@@ -347,19 +347,39 @@ describe('attacks on the session of a verification', () => {
       expect(status).not.toHaveProperty('result')
     })
 
+    it.each(['Access_Denied', 'Ada Lovelace, born on 10 December 1815', 'constructor', ' access_denied'])(
+      'has one of the registered codes, and not %j, which its description tells',
+      async (error) => {
+        for (const description of ['', 'No']) {
+          const session = await started()
+          await session.post({ error, error_description: description, state: session.request.state })
+          const said = description === '' ? error : `${error}: ${description}`
+          expect(await session.status()).toMatchObject({
+            status: 'VERIFICATION_FAILED',
+            wallet_error: { error: 'unregistered_error', error_description: said },
+          })
+        }
+      },
+    )
+
     it('is cut when it is long', async () => {
-      const session = await started()
-      await session.post({ error: 'e'.repeat(10_000), error_description: '\u{1f600}'.repeat(10_000), state: '' })
-      const { wallet_error: said } = (await session.status()) as { wallet_error: Record<string, string> }
-      expect([said.error?.length, said.error_description?.length]).toEqual([500, 500])
+      for (const error of ['access_denied', 'e'.repeat(10_000)]) {
+        const session = await started()
+        await session.post({ error, error_description: '\u{1f600}'.repeat(10_000), state: '' })
+        const { wallet_error: said } = (await session.status()) as { wallet_error: Record<string, string> }
+        expect(said.error_description).toHaveLength(500)
+      }
     })
 
     it('has no character that the database of an application may refuse', async () => {
       const session = await started()
       const long = `${'x'.repeat(499)}\u{1f600}`
-      await session.post({ error: 'a\0b\u0085', error_description: long, state: '' })
+      await session.post({ error: 'access_denied', error_description: long, state: '' })
       const { wallet_error: said } = (await session.status()) as { wallet_error: Record<string, string> }
-      expect(said).toEqual({ error: 'a\ufffdb\ufffd', error_description: `${'x'.repeat(499)}\ufffd` })
+      expect(said).toEqual({ error: 'access_denied', error_description: `${'x'.repeat(499)}\ufffd` })
+      const other = await started()
+      await other.post({ error: 'a\0b\u0085', state: '' })
+      expect(await other.status()).toMatchObject({ wallet_error: { error_description: 'a\ufffdb\ufffd' } })
     })
 
     it('counts more than a presentation that is sent with it, which is not looked at', async () => {
@@ -417,7 +437,7 @@ describe('attacks on the session of a verification', () => {
     })
 
     it('anything of a presentation in the log, whether it was good, bad or garbage', async () => {
-      const secrets: string[] = ['Ada', 'Lovelace', 'given_name', API_KEY]
+      const secrets: string[] = ['"Ada', 'Lovelace', 'given_name', API_KEY]
       for (const change of [
         {},
         { vp_token: '{"card":["Lovelace~Ada"]}' },

@@ -117,6 +117,8 @@ const endpoints: readonly Endpoint[] = [
     malformed: 'invalid_request',
   },
 ]
+/** An id or a name with everything that RFC 6749 section 5.2 leaves out. */
+const STRANGE = 'a"b\\c\u0000\n\u007f\u00fc\u2028\u{1f600}\ud800'
 const admin = endpoints.filter(({ wallet }) => !wallet)
 const wallet = endpoints.filter((endpoint) => endpoint.wallet)
 
@@ -149,7 +151,8 @@ describe('every endpoint', () => {
     expect([answer.statusCode, answer.body]).toEqual([status, expect.stringContaining(`{"error":"${error}",`)])
     const body = answer.json<Record<string, unknown>>()
     expect(Object.keys(body)).toEqual(['error', 'error_description'])
-    expect(body.error_description).toMatch(/^[A-Za-z]/)
+    // RFC 6749 section 5.2.
+    expect(body.error_description).toMatch(/^[A-Za-z][ !#-[\]-~]+$/)
     expect(answer.headers['content-type']).toMatch(/^application\/json\b/)
     expectHeaders(answer)
   }
@@ -410,6 +413,22 @@ describe('every endpoint', () => {
       expectError(answer, 400, 'invalid_request')
       expect(answer.json<{ error_description: string }>().error_description).toBe(`the request cannot be read: ${why}`)
     }
+  })
+
+  it.each<[string, string, unknown, Endpoint['service']?]>([
+    ['an id', '/issuance/oid4vci/new-session', { credential_dataset: {}, credential_configurations: [STRANGE] }],
+    ['a name', '/issuance/oid4vci/new-session', { [STRANGE]: 1 }],
+    ['a format', '/credential-configuration/create', { format: STRANGE }],
+    ['a member', '/credential-configuration/create', { ...configuration, [STRANGE]: 1 }],
+    ['a claim', '/credential-configuration/create', { ...configuration, selective_disclosure: [[STRANGE]] }],
+    ['an id', '/presentation/oid4vp/new-session', { verification_query_id: STRANGE }, 'verifier'],
+    ['a query', '/dcql-query/create', { credentials: [{ id: 'a', format: STRANGE, meta: {} }] }, 'verifier'],
+    ['a member', '/verification-query/create', { dcql_query: {}, [STRANGE]: 1 }, 'verifier'],
+  ])('tells %s back to %s in plain characters', async (_, path, body, service = 'issuer') => {
+    const headers = { ...authorization, 'content-type': 'application/json' }
+    const answer = await send({ service, path }, 'POST', headers, JSON.stringify(body))
+    expect(answer.statusCode).toBeGreaterThanOrEqual(400)
+    expect(answer.json<{ error_description: string }>().error_description).toMatch(/^[ !#-[\]-~]+$/)
   })
 
   const formEndpoints = typed.filter(({ body }) => body === 'application/x-www-form-urlencoded')

@@ -10,9 +10,11 @@ import { type IssuerCollections, issuerMigrations } from '../../src/issuer/colle
 import type { IssuerConfig } from '../../src/issuer/config.ts'
 import { sweepSessions } from '../../src/issuer/retention.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import type { CheckResult } from '../../src/verifier/checks/check.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import type { VerifierConfig } from '../../src/verifier/config.ts'
 import { sweepSessions as sweepVerifications } from '../../src/verifier/retention.ts'
+import { checksOf, type Report } from '../../src/verifier/verification.ts'
 import { buildCommand, vouchsafe } from '../support/command.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
@@ -231,15 +233,21 @@ describe('a verification session with a result', () => {
     const begun = clock.now
     const { sessionId } = await presented()
     await at(begun, DAY, 1)
-    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as { result: Result; [member: string]: unknown }
+    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as { result: Report; [member: string]: unknown }
     expect(JSON.stringify(before.result.credentials)).toContain('Ada')
     await at(begun, DAY)
     const [report] = before.result.credentials.card ?? []
-    const { format, issuer, type, checks } = report ?? {}
+    const { format, issuer, type, checks = [] } = report ?? {}
+    const withoutDetail = ({ id, asks, spec, level, outcome }: CheckResult) => ({ id, asks, spec, level, outcome })
+    expect(checks.some(({ detail }) => detail !== undefined)).toBe(true)
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toEqual({
       ...before,
       erased_at: seconds(),
-      result: { ...before.result, credentials: { card: [{ format, issuer, type, checks }] } },
+      result: {
+        ...before.result,
+        checks: before.result.checks.map(withoutDetail),
+        credentials: { card: [{ format, issuer, type, checks: checks.map(withoutDetail) }] },
+      },
     })
     expect(await events(services.verifierStore, 'verification.expired')).toEqual([])
     await at(begun, MONTH, 1)
@@ -269,9 +277,31 @@ describe('a verification session with a result', () => {
     const { sessionId, request: asked } = await startVerification(services)
     const said = { error: 'access_denied', error_description: 'Ada does not want to', state: asked.state }
     await postForm(services, asked.response_uri, said)
+    const other = await startVerification(services)
+    const words = { error: 'Ada does not want to', state: other.request.state }
+    await postForm(services, other.request.response_uri, words)
     await at(begun, DAY)
     const { wallet_error: left } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(left).toEqual({ error: 'access_denied' })
+    const { wallet_error: replaced } = await statusOf(services, VERIFIER_URL, other.sessionId)
+    expect(replaced).toEqual({ error: 'unregistered_error' })
+  })
+
+  it('forgets what was wrong with a presentation in particular, of which only the outcome of each check is left', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const { sessionId, request: asked } = await startVerification(services)
+    const disclosure = Buffer.from('["salt","Ada Lovelace",1]').toString('base64url')
+    const jwt = `${Buffer.from('{"typ":"vc+sd-jwt"}').toString('base64url')}.e30.AAAA`
+    const form = { vp_token: JSON.stringify({ card: [`${jwt}~${disclosure}~`] }), state: asked.state }
+    expect((await postForm(services, asked.response_uri, form)).status).toBe(400)
+    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+    expect(JSON.stringify(before.result)).toContain('"detail"')
+    await at(begun, DAY)
+    const after = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+    expect(JSON.stringify(after.result)).not.toContain('"detail"')
+    const outcomes = ({ result }: { result: Report }) => checksOf(result).map(({ id, outcome }) => [id, outcome])
+    expect(outcomes(after)).toEqual(outcomes(before))
   })
 
   it('is erased at once where nothing is to be kept, but not before the application has heard of it', async () => {
@@ -334,11 +364,6 @@ describe('a verification session with a result', () => {
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toHaveProperty('erased_at')
   })
 })
-
-interface Result {
-  readonly verified: boolean
-  readonly credentials: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
-}
 
 const unused = {
   outbound: () => Promise.reject(new Error('unused')),

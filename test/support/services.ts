@@ -178,11 +178,20 @@ export function fetchFrom(apps: ReadonlyMap<string, App>): typeof globalThis.fet
       headers: Object.fromEntries(request.headers),
       ...(init.body ? { payload: Buffer.from(await request.arrayBuffer()) } : {}),
     })
+    expectPlainRefusal(response)
     return new Response([204, 304].includes(response.statusCode) ? null : new Uint8Array(response.rawPayload), {
       status: response.statusCode,
       headers: Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]),
     })
   }
+}
+
+/** RFC 6749 section 5.2: the characters of each description, whatever it tells back and to whom. */
+function expectPlainRefusal({ statusCode, payload }: { readonly statusCode: number; readonly payload: string }): void {
+  if (statusCode < 400 || !payload.startsWith('{"error":')) return
+  const { error_description: description } = JSON.parse(payload) as { readonly error_description?: unknown }
+  if (typeof description === 'string' && /^[ !#-[\]-~]+$/.test(description)) return
+  throw new Error(`a description has characters that RFC 6749 does not allow: ${payload}`)
 }
 
 /** How a service asks others, over such a `fetch`. */

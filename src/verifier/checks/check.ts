@@ -36,6 +36,11 @@ export interface CheckResult {
   readonly detail?: string
 }
 
+/** Characters of a detail. */
+const MAX_DETAIL = 300
+/** Of a longer one so much stays at its end, which says what can be done about it. */
+const END_OF_DETAIL = 190
+
 export const pass = (detail?: string): Verdict => (detail === undefined ? { passed: true } : { passed: true, detail })
 export const fail = (detail: string): Verdict => ({ passed: false, detail })
 export const tolerate = (detail: string): Verdict => ({ passed: 'tolerated', detail })
@@ -55,9 +60,17 @@ export async function runChecks<Evidence, Context>(
     const { outcome, detail } = asked instanceof Promise ? await asked : asked
     outcomes.set(check.id, outcome)
     const { id, asks, spec, level } = check
-    results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail }) })
+    results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail: shortened(detail) }) })
   }
   return results
+}
+
+/** A detail may tell back what a stranger sent: it is cut in its middle, and in no character. */
+function shortened(detail: string): string {
+  if (detail.length <= MAX_DETAIL) return detail
+  const begin = detail.slice(0, MAX_DETAIL - 1 - END_OF_DETAIL).replace(/[\ud800-\udbff]$/, '')
+  const end = detail.slice(-END_OF_DETAIL).replace(/^[\udc00-\udfff]/, '')
+  return `${begin}…${end}`
 }
 
 /** Whether nothing that must hold failed or was left unasked. */
