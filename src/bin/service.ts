@@ -5,6 +5,7 @@ import { databaseName } from '../config/database.ts'
 import type { App } from '../http/app-type.ts'
 import { readConfigFile } from './config-file.ts'
 import { createLog, encryptDatabase, files, now, openDatabase, outbound, random } from './effects.ts'
+import { confirmDatabase } from './generation.ts'
 import { defaultHost } from './network.ts'
 import { watchConnections } from './quiet-connections.ts'
 import { type Hangup, onHangup, renew, signingKeyMistakes } from './renewal.ts'
@@ -39,6 +40,7 @@ export async function runService(name: ServiceName, configFile: string): Promise
 async function openStore<Name extends ServiceName>(
   name: Name,
   config: ConfigOf<Name>,
+  log: Logger,
 ): Promise<StoreOf<Name> | { readonly mistake: string }> {
   const { migrations, secrets } = services[name]
   const { database } = config
@@ -47,6 +49,12 @@ async function openStore<Name extends ServiceName>(
     store = await openDatabase(database, migrations)
   } catch (error) {
     return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
+  }
+  try {
+    await confirmDatabase(store as never, database, log)
+  } catch (error) {
+    await store.close()
+    return { mistake: `database: ${databaseName(database)}: ${(error as Error).message}` }
   }
   try {
     return await encryptDatabase(store as never, secrets as never, config)
@@ -108,7 +116,7 @@ async function serve(
   }
   for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
   const { port, host = await defaultHost() } = result.config
-  const store = await openStore(name, result.config)
+  const store = await openStore(name, result.config, log)
   if ('mistake' in store) {
     refuseToStart(log, configFile, [store.mistake])
     return

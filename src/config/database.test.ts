@@ -39,6 +39,19 @@ describe('the embedded database', () => {
   })
 })
 
+describe('the generation of a database', () => {
+  it('is the number that is said, of any database, and alone leaves the database where it is', () => {
+    const embedded = { kind: 'sqlite', file: 'data/service.db', generation: 2 }
+    expect(read({ generation: 2 })).toEqual({ database: embedded, warnings: [] })
+    expect(read({ generation: 2, encryptionKeyFile: 'key' })).toEqual({ database: embedded, warnings: [] })
+    expect(read({ url: 'sqlite:a.db', generation: 2 })).toMatchObject({ database: { file: 'a.db', generation: 2 } })
+    expect(read({ url: 'postgresql://db/issuer', ...login, generation: 2 })).toMatchObject({
+      database: { ...plain, generation: 2 },
+    })
+    expect(mistakesOf({})).toEqual([expect.stringMatching(/^database\.url: required/)])
+  })
+})
+
 describe('a PostgreSQL database', () => {
   it.each([
     ['jdbc:postgresql://db:5432/issuer', {}],

@@ -24,6 +24,14 @@ export const Database = Type.Object(
           'File of keys that personal data is encrypted with: 32 bytes in base64, one a line; the first encrypts, all decrypt',
       }),
     ),
+    generation: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 1_000_000_000,
+        description:
+          'Raise it after a backup was put back that the service cannot know to be one (operating.md, Backups); 0 when absent',
+      }),
+    ),
     pool: Type.Optional(
       Type.Object(
         {
@@ -41,10 +49,27 @@ export const Database = Type.Object(
 )
 type Database = Static<typeof Database>
 
+/** Settings that any database has, and that name none. */
+const WHEREVER = ['encryptionKeyFile', 'generation']
+
+function isWherever(database: Database): boolean {
+  const names = Object.keys(database)
+  return names.length > 0 && names.every((name) => WHEREVER.includes(name))
+}
+
+function generationOf(database: Database | undefined): Generation {
+  return database?.generation === undefined ? {} : { generation: database.generation }
+}
+
 /** Where a service keeps what it knows. */
 export type DatabaseConfig =
-  | { readonly kind: 'sqlite'; readonly file: string }
-  | ({ readonly kind: 'postgresql' } & PostgresConfig)
+  | ({ readonly kind: 'sqlite'; readonly file: string } & Generation)
+  | ({ readonly kind: 'postgresql' } & PostgresConfig & Generation)
+
+interface Generation {
+  /** What the operator says: it goes up when a backup was put back. */
+  readonly generation?: number
+}
 
 /** The database that is configured, `embedded` when there is none, or what is wrong with the settings. */
 export function readDatabase(
@@ -54,9 +79,9 @@ export function readDatabase(
 ):
   | { readonly database: DatabaseConfig; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
-  // To name a key alone leaves the database where it is by itself.
-  if (database === undefined || Object.keys(database).join() === 'encryptionKeyFile')
-    return { database: { kind: 'sqlite', file: embedded }, warnings: [] }
+  // To name a key or a generation alone leaves the database where it is by itself.
+  if (database === undefined || isWherever(database))
+    return { database: { kind: 'sqlite', file: embedded, ...generationOf(database) }, warnings: [] }
   const { url } = database
   if (url === undefined)
     return { mistakes: ['database.url: required; write sqlite:data/service.db, or leave database out'] }
@@ -68,7 +93,9 @@ export function readDatabase(
     mistakes.unshift('database.url: it must be sqlite:path or postgresql://host/name, with or without jdbc: before it')
   }
   if (database.pool !== undefined) mistakes.push('database.pool: it is for PostgreSQL; leave it out')
-  return file === undefined || mistakes.length > 0 ? { mistakes } : { database: { kind: 'sqlite', file }, warnings: [] }
+  return file === undefined || mistakes.length > 0
+    ? { mistakes }
+    : { database: { kind: 'sqlite', file, ...generationOf(database) }, warnings: [] }
 }
 
 function readPostgres(database: Database, url: string, files: Files): ReturnType<typeof readDatabase> {
@@ -77,8 +104,9 @@ function readPostgres(database: Database, url: string, files: Files): ReturnType
   const mistakes = driverMistakes(database, 'postgres', 'PostgreSQL')
   if ('mistakes' in server) return { mistakes: [...server.mistakes, ...mistakes] }
   if (mistakes.length > 0) return { mistakes }
-  const config: PostgresConfig = {
+  const config = {
     ...server,
+    ...generationOf(database),
     maxConnections: pool.maxConnections ?? 10,
     connectTimeoutMs: (pool.connectTimeoutSeconds ?? 5) * 1000,
     statementTimeoutMs: (pool.statementTimeoutSeconds ?? 10) * 1000,

@@ -1,6 +1,7 @@
 /** What the execution engine stores, and the schema it is stored in. */
 import type { Address } from '../offchain/address.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
+import { type GenerationCollections, generationCollection } from '../store/generation.ts'
 import { createCollection, type Migration, type Store } from '../store/store.ts'
 
 /** A transaction that a component asked for. Without `signed` it has no nonce yet. */
@@ -37,22 +38,23 @@ export interface TimerRow {
   readonly attempts: number
 }
 
-export type EngineCollections = EncryptionCollections & {
-  /** By contract: its fence, of which the version goes up with every change of its storage, outbox or timers. */
-  component_state: {
-    readonly storageBytes: number
-    /** Transactions that it asked for in a day of UTC; days are counted from 1970. */
-    readonly asked?: { readonly day: number; readonly transactions: number }
+export type EngineCollections = EncryptionCollections &
+  GenerationCollections & {
+    /** By contract: its fence, of which the version goes up with every change of its storage, outbox or timers. */
+    component_state: {
+      readonly storageBytes: number
+      /** Transactions that it asked for in a day of UTC; days are counted from 1970. */
+      readonly asked?: { readonly day: number; readonly transactions: number }
+    }
+    /** By a MAC of contract, bucket and key. `value` in base64; `bytes` is what it counts, its key included. */
+    component_storage: { readonly value: string; readonly bytes: number }
+    /** In the order in which they were asked for. */
+    outbox: OutboxRow
+    failed_transaction: FailedTransaction
+    timer: TimerRow
+    /** By the id of a signed request that was accepted, until it could not be accepted any more. */
+    spent_request: { readonly at: number }
   }
-  /** By a MAC of contract, bucket and key. `value` in base64; `bytes` is what it counts, its key included. */
-  component_storage: { readonly value: string; readonly bytes: number }
-  /** In the order in which they were asked for. */
-  outbox: OutboxRow
-  failed_transaction: FailedTransaction
-  timer: TimerRow
-  /** By the id of a signed request that was accepted, until it could not be accepted any more. */
-  spent_request: { readonly at: number }
-}
 
 export type EngineStore = Store<EngineCollections>
 
@@ -60,6 +62,7 @@ const FIRST = ['component_state', 'component_storage', 'outbox', 'failed_transac
 
 export const engineMigrations: readonly Migration[] = [
   { id: 'engine-0001', statements: [...encryptionKeyCollection, ...FIRST.flatMap(createCollection)] },
+  { id: 'engine-0002', statements: generationCollection },
 ]
 
 /** What is encrypted, with a key that is derived from the engine's own. */

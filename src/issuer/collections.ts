@@ -5,6 +5,7 @@ import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { refuse } from '../protocol/error.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
+import { type GenerationCollections, generationCollection } from '../store/generation.ts'
 import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
 import type { SessionProgress } from './session-progress.ts'
@@ -29,6 +30,7 @@ export interface DeferredTransaction {
 export type IssuerCollections = EventCollections &
   IdempotencyCollections &
   EncryptionCollections &
+  GenerationCollections &
   StatusCollections & {
     credential_configuration: StoredConfiguration
     issuance_session: IssuanceSession
@@ -65,6 +67,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0009', statements: createCollection('pre_authorized_code') },
   { id: 'issuer-0010', statements: createCollection('deferred_transaction') },
   { id: 'issuer-0011', statements: createCollection('issuance_progress') },
+  { id: 'issuer-0012', statements: generationCollection },
 ]
 
 /** What is encrypted where there is a key: personal data, and what opens a session. */

@@ -104,6 +104,25 @@ export async function postgresState(run: Run): Promise<PostgresState> {
   }
 }
 
+/** The server does not have a function, or does not let this user call it. */
+const NOT_TO_BE_HAD: readonly unknown[] = ['42883', '42501', '0A000']
+
+/**
+ * What tells the database from a copy of it: the table that its schema began with and the database are others after a dump was restored,
+ * the timeline is after a point in time was recovered or a standby took over, and the system is on another server.
+ */
+export async function readOrigin(run: Run): Promise<string> {
+  const tables = `(select oid from pg_database where datname = current_database()), 'migration'::regclass::oid`
+  const system = `(select system_identifier from pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
+  const text = (parts: string) => `select concat_ws('.', ${parts}) as origin`
+  try {
+    return String((await run({ text: text(`${system}, ${tables}`), values: [] })).rows[0]?.origin)
+  } catch (error) {
+    if (!NOT_TO_BE_HAD.includes((error as { readonly code?: unknown }).code)) throw error
+    return String((await run({ text: text(tables), values: [] })).rows[0]?.origin)
+  }
+}
+
 async function appliedSteps(run: Run): Promise<readonly string[] | undefined> {
   const table = { text: "select to_regclass('migration') is not null as there", values: [] }
   if ((await run(table)).rows[0]?.there !== true) return undefined

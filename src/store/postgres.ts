@@ -13,7 +13,7 @@ import {
   type Run,
   type Statement,
 } from './postgres-connections.ts'
-import { preparePostgres } from './postgres-schema.ts'
+import { preparePostgres, readOrigin } from './postgres-schema.ts'
 import { inSteps, numbered } from './postgres-steps.ts'
 import { rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
@@ -61,6 +61,7 @@ function createStore<C>(connections: Connections): Store<C> {
       return rows.map(({ id, value }) => ({ id: id as string, value: parsed(value) as never }))
     },
     commit: (changes) => commitBatch(connections, name, changes),
+    origin: () => readOrigin(connections.run),
     due: async (collection, now, limit) => {
       const order = 'order by due_at, id collate "C" limit $2'
       const text = `select id, value, version from ${collection} where due_at <= $1 ${order}`

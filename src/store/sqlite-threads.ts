@@ -20,6 +20,7 @@ export async function openSqliteInThreads<C>(
     get: (collection, id) => reader.get(collection, id),
     list: (collection) => reader.list(collection),
     due: (collection, now, limit) => reader.due(collection, now, limit),
+    origin: () => reader.origin(),
     commit: (changes) => ask('commit', changes),
     purge: (collection, now) => ask('purge', collection, now),
     tidy: () => ask('tidy'),

@@ -48,6 +48,38 @@ describe('SQLite', () => {
     for (const secret of secrets) expect(bytes).not.toContain(secret.repeat(2))
   })
 
+  it('has another origin in every copy that SQLite makes of it, also of a copy of a copy', async () => {
+    const migrations = [{ id: '1', statements: createCollection('thing') }]
+    const Database = await loadDriver()
+    const { backup } = await import('@photostructure/sqlite')
+    const originOf = async (file: string) => {
+      const store = await openSqlite(file, migrations)
+      const origin = await store.origin()
+      await store.close()
+      return origin
+    }
+    let file = fresh()
+    const origins = [await originOf(file)]
+    for (let n = 0; n < 3; n += 1) {
+      const copy = fresh()
+      const database = new Database(file)
+      database.exec(`vacuum into '${copy}'`)
+      database.close()
+      origins.push(await originOf(copy))
+      file = copy
+    }
+    for (let n = 0; n < 3; n += 1) {
+      const copy = fresh()
+      const database = new Database(file)
+      await backup(database as never, copy)
+      database.close()
+      origins.push(await originOf(copy))
+      file = copy
+    }
+    expect(new Set(origins).size).toBe(7)
+    expect(await originOf(file)).toBe(origins.at(-1))
+  })
+
   it('keeps its statements working when garbage is collected between them', async () => {
     const store = await openSqlite<{ thing: { n: number } }>(fresh(), [
       { id: '1', statements: createCollection('thing') },

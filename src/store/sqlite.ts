@@ -65,8 +65,12 @@ function createStore<C>(database: DatabaseSync): Store<C> {
   }
 }
 
-function readers<C>(statement: (sql: string) => StatementSync): Pick<Store<C>, 'get' | 'list' | 'due'> {
+function readers<C>(statement: (sql: string) => StatementSync): Pick<Store<C>, 'get' | 'list' | 'due' | 'origin'> {
   return {
+    origin: promised(() => {
+      const id = statement('pragma application_id').get()?.application_id
+      return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
+    }),
     get: promised((collection: string, id: string) => {
       // One driver ends a text at its first NUL, and would find another id than was asked for.
       if (id.includes('\0')) return undefined
@@ -156,7 +160,31 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
       for (const sql of statements) database.exec(sql)
       database.prepare('insert into migration (id) values (?)').run(id)
     }
+    stamp(database)
   })
+}
+
+/** Backups of SQLite's own into one file count its schema version up from 1: those of so many nights are below it. */
+const LEAST_SCHEMA_VERSION = 100
+
+/**
+ * Stamps a new database, and a copy, with a random application id and a schema version that no copy has. Copies that SQLite makes have another
+ * schema version than what they were made of: one more (`vacuum into`), or one more than the file had before (the backup interface).
+ */
+function stamp(database: DatabaseSync): void {
+  const before = schemaVersion(database.prepare('pragma schema_version'))
+  if (before >= LEAST_SCHEMA_VERSION) return
+  const drawn = database.prepare('select random() >> 33 as id').get()
+  database.exec(`pragma application_id = ${String(drawn?.id)}`)
+  // Each counts it up by one.
+  for (let version = before; version < LEAST_SCHEMA_VERSION; version += 2) {
+    database.exec('create table stamped (id integer)')
+    database.exec('drop table stamped')
+  }
+}
+
+function schemaVersion(statement: StatementSync): number {
+  return Number(statement.get()?.schema_version)
 }
 
 function inTransaction<T>(database: DatabaseSync, kind: 'immediate' | 'exclusive', run: () => T): T {

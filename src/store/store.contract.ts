@@ -1,11 +1,19 @@
 /** What a store is: every implementation passes this suite, and nothing else is relied upon. */
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Change, createCollection, type Migration, type Store, update } from './store.ts'
+import {
+  checkWritable,
+  confirmGeneration,
+  currentGeneration,
+  type GenerationCollections,
+  generationCollection,
+} from './generation.ts'
+import { type Change, createCollection, type Migration, partOf, type Store, update } from './store.ts'
 
-type Things = { thing: { n: number; text?: string }; spent: Record<string, never> }
+type Things = { thing: { n: number; text?: string }; spent: Record<string, never> } & GenerationCollections
 
 const migrations: readonly Migration[] = [
-  { id: '0001', statements: [...createCollection('thing'), ...createCollection('spent')] },
+  { id: '0001', statements: [...createCollection('thing'), ...createCollection('spent'), ...generationCollection] },
 ]
 
 /** `open` gives a store on the place given by `fresh`; opening the same place again finds what was committed. */
@@ -243,6 +251,59 @@ export function storeContract<Place>(
     await store.close()
     store = await open(place, [...migrations, { id: '0002', statements: createCollection('more') }])
     await expect(open(place, migrations)).rejects.toThrow(/0002/)
+  })
+
+  it('has one origin and one generation for all who ask, however many at once, and after it was opened again', async () => {
+    const other = await open(place, migrations)
+    const [origin] = new Set(await parallel(20, (n) => (n % 2 === 0 ? store : other).origin()))
+    const generations = await parallel(20, (n) => currentGeneration(n % 2 === 0 ? store : other, randomBytes))
+    expect(new Set(generations).size).toBe(1)
+    await update(store, 'generation', 'current', (value) => value)
+    await Promise.all([store.close(), other.close()])
+    store = await open(place, migrations)
+    expect([await store.origin(), await currentGeneration(store, randomBytes)]).toEqual([origin, generations[0]])
+    const empty = await open(await fresh(), migrations)
+    expect([origin, generations[0]]).not.toContain(await currentGeneration(empty, randomBytes))
+    await empty.close()
+  })
+
+  it('begins another generation where its number goes up or nothing outside knows of it, and else goes on', async () => {
+    const confirm = (number: number, kept: readonly string[], next: string) =>
+      confirmGeneration(store, { number, witness: { kept, next } }, randomBytes)
+    expect(await confirm(0, [], 'a')).toBe(undefined)
+    const first = await currentGeneration(store, randomBytes)
+    expect(await confirm(0, ['a'], 'b')).toBe(undefined)
+    // A start that was cut off leaves two.
+    expect(await confirm(0, ['c', 'b'], 'd')).toBe(undefined)
+    expect(await currentGeneration(store, randomBytes)).toBe(first)
+    const generations = [first]
+    for (const [number, kept, why] of [
+      [0, ['c', 'b'], /the file beside it/],
+      [0, [], /the file beside it/],
+      [3, ['d'], /database\.generation/],
+    ] as const) {
+      expect(await confirm(number, kept, 'd')).toMatch(why)
+      generations.push(await currentGeneration(store, randomBytes))
+    }
+    expect(new Set(generations).size).toBe(4)
+    await expect(confirm(2, ['d'], 'e')).rejects.toThrow(/is of generation 3; set database\.generation/)
+    expect(await confirmGeneration(store, { number: 3 }, randomBytes)).toBe(undefined)
+  })
+
+  it('begins another generation when its origin is another than when the generation began', async () => {
+    const first = await currentGeneration(store, randomBytes)
+    await update(store, 'generation', 'current', (value) => ({ ...value, origin: 'elsewhere' }))
+    const generations = await parallel(10, () => currentGeneration(store, randomBytes))
+    expect(new Set(generations).size).toBe(1)
+    expect(generations).not.toContain(first)
+  })
+
+  it('can be written, or says that it cannot', async () => {
+    await parallel(5, () => checkWritable(partOf(store), randomBytes))
+    await checkWritable(partOf(store), randomBytes)
+    await store.close()
+    await expect(checkWritable(partOf(store), randomBytes)).rejects.toThrow()
+    store = await open(place, migrations)
   })
 
   it('opens one place ten times at once', async () => {

@@ -53,6 +53,13 @@ export interface Store<C> {
   purge(collection: keyof C & string, now: Date): Promise<number>
   /** Lets go of old copies of what was replaced or deleted, where the database keeps any for a while. */
   tidy?(): Promise<void>
+  /**
+   * A text that differs for a copy of the database that was put in its place, as far as the database can tell; the same for all who
+   * have it open. Bytes that were copied while nobody had it open are the same database to it.
+   */
+  origin(): Promise<string>
+  /** Rejects when it is known, without writing, that what the database is kept on takes nothing. */
+  checkMedium?(): Promise<void>
   close(): Promise<void>
 }
 

@@ -5,6 +5,7 @@ import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
+import { type GenerationCollections, generationCollection } from '../store/generation.ts'
 import {
   createCollection,
   createExpiringCollection,
@@ -17,7 +18,8 @@ import type { VerificationSession } from './session.ts'
 
 export type VerifierCollections = EventCollections &
   IdempotencyCollections &
-  EncryptionCollections & {
+  EncryptionCollections &
+  GenerationCollections & {
     /** As it was posted; a query never changes. */
     verification_query: { readonly dcqlQuery: DcqlQuery }
     verification_session: VerificationSession
@@ -36,6 +38,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0005', statements: ['update verification_session set due_at = 0 where due_at is null'] },
   { id: 'verifier-0006', statements: encryptionKeyCollection },
   { id: 'verifier-0007', statements: collectionsOfEvents.flatMap(createCollection) },
+  { id: 'verifier-0008', statements: generationCollection },
 ]
 
 /** What is encrypted where there is a key: personal data, and what opens a session. */

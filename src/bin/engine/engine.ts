@@ -102,7 +102,7 @@ async function openParts(config: EngineConfig, log: Logger): Promise<Parts | { r
   } catch (error) {
     return { mistake: (error as Error).message }
   }
-  const store = await openStore(config)
+  const store = await openStore(config, log)
   if ('mistake' in store) return store
   const workers = Math.max(2, Math.min(MOST_WORKERS, availableParallelism()))
   return { chain, store, runtime: await startRuntime(workers, config.limits) }

@@ -1,21 +1,24 @@
 /** The database of an engine: opened as its configuration says, with what its identity decrypts. */
 import { join, resolve } from 'node:path'
+import type { Logger } from 'pino'
 import { databaseName } from '../../config/database.ts'
 import { type EngineCollections, type EngineStore, engineMigrations, engineSecrets } from '../../engine/collections.ts'
 import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
 import { encrypted, encryptionKey } from '../../store/encrypted.ts'
 import { openSqliteInThreads } from '../../store/sqlite-threads.ts'
+import { partOf } from '../../store/store.ts'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { readConfigFile } from '../config-file.ts'
 import { files, now, openDatabase, random } from '../effects.ts'
+import { confirmDatabase } from '../generation.ts'
 import { CONFIG_FILE } from '../init/files.ts'
 
-/** The mistake is about the setting that it begins with. */
-export async function openStore({
-  database,
-  identity,
-}: EngineConfig): Promise<EngineStore | { readonly mistake: string }> {
+/** The mistake is about the setting that it begins with. With a log, for an engine that is to run on it. */
+export async function openStore(
+  { database, identity }: EngineConfig,
+  log?: Logger,
+): Promise<EngineStore | { readonly mistake: string }> {
   let store: EngineStore
   try {
     store = await openDatabase<EngineCollections>(database, engineMigrations, (file, migrations) =>
@@ -23,6 +26,12 @@ export async function openStore({
     )
   } catch (error) {
     return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
+  }
+  try {
+    if (log !== undefined) await confirmDatabase(partOf(store), database, log)
+  } catch (error) {
+    await store.close()
+    return { mistake: `database: ${databaseName(database)}: ${(error as Error).message}` }
   }
   try {
     const keys = [encryptionKey(storageEncryptionKey(identity))]

@@ -4,7 +4,8 @@
  */
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import type { Effects } from '../../http/effects.ts'
-import type { Row } from '../../store/store.ts'
+import { currentGeneration, type GenerationCollections } from '../../store/generation.ts'
+import { partOf, type Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import { permuted } from './permutation.ts'
 import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from './rows.ts'
@@ -56,14 +57,24 @@ function nextOf(lease: Lease): StatusEntry | undefined {
   return { listId, index: permuted(lease.next++, entries, lease.key) }
 }
 
-/** Moves the row on, again when another process was faster. */
+/**
+ * Moves the row on, again when another process was faster. A list of another generation of the database is left as it is: after a backup was
+ * restored, the row knows nothing of what has been leased since.
+ */
 async function leaseNumbers({ store, random }: AllocationEffects, entries: number): Promise<Lease> {
   for (;;) {
+    const generation = await currentGeneration(partOf<IssuerCollections, GenerationCollections>(store), random)
     const row = await store.get('status_space', SPACE)
-    const usable = row !== undefined && row.value.entries === entries && row.value.next < entries
-    const leased = usable ? await moveOn(store, row) : await beginList({ store, random }, entries, row)
+    const usable = row !== undefined && isUsable(row.value, { generation, entries })
+    const leased = usable ? await moveOn(store, row) : await beginList({ store, random }, { generation, entries }, row)
     if (leased !== undefined) return leased
   }
+}
+
+type Wanted = Required<Pick<StatusSpace, 'generation' | 'entries'>>
+
+function isUsable(space: StatusSpace, { generation, entries }: Wanted): boolean {
+  return space.generation === generation && space.entries === entries && space.next < entries
 }
 
 async function moveOn(store: IssuerStore, { value, version }: Row<StatusSpace>): Promise<Lease | undefined> {
@@ -75,16 +86,16 @@ async function moveOn(store: IssuerStore, { value, version }: Row<StatusSpace>):
 
 async function beginList(
   { store, random }: AllocationEffects,
-  entries: number,
-  full: Row<StatusSpace> | undefined,
+  wanted: Wanted,
+  before: Row<StatusSpace> | undefined,
 ): Promise<Lease | undefined> {
   const listId = toBase64url(random(16))
-  const space = { listId, entries, next: LEASED, key: toBase64url(random(16)) }
+  const space = { ...wanted, listId, next: LEASED, key: toBase64url(random(16)) }
   const failed = await store.commit([
-    full === undefined
+    before === undefined
       ? { insert: 'status_space', id: SPACE, value: space }
-      : { update: 'status_space', id: SPACE, version: full.version, value: space },
-    { insert: 'status_list', id: listId, value: { entries, bits: STATUS_WIDTH } },
+      : { update: 'status_space', id: SPACE, version: before.version, value: space },
+    { insert: 'status_list', id: listId, value: { entries: wanted.entries, bits: STATUS_WIDTH } },
   ])
   return failed === undefined ? leaseOf(space, 0) : undefined
 }

@@ -36,6 +36,8 @@ export interface StatusChunk {
 
 /** Where new entries come from: a list, and how many of its entries have been given to processes. */
 export interface StatusSpace {
+  /** The generation of the database in which the list was begun; absent in rows of earlier releases. */
+  readonly generation?: string
   readonly listId: string
   readonly entries: number
   readonly next: number

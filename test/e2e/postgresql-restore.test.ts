@@ -1,0 +1,95 @@
+/** A dump of a PostgreSQL database that is put back: no entry of a status list is given out twice, and the old lists stay. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
+import { confirmGeneration, currentGeneration, type GenerationCollections } from '../../src/store/generation.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { type Run, withConnection } from '../../src/store/postgres-connections.ts'
+import { partOf, type Store } from '../../src/store/store.ts'
+import { issuedBy } from '../support/restored.ts'
+import { type Services, startServices } from '../support/services.ts'
+import { freshUrl, postgresOf } from '../support/store.ts'
+
+/** More than a process leases at a time. */
+const MANY = 70
+
+const url = freshUrl()
+const schema = new URL(url).searchParams.get('currentSchema') ?? ''
+const dump = `${schema}_dump`
+const open = () => openPostgres<IssuerCollections>(postgresOf(url), issuerMigrations)
+const onServer = <T>(work: (run: (text: string) => ReturnType<Run>) => Promise<T>): Promise<T> =>
+  withConnection(postgresOf(url), (run) => work((text) => run({ text, values: [] })))
+
+const tables = async (run: (text: string) => ReturnType<Run>): Promise<readonly string[]> =>
+  (await run(`select tablename from pg_tables where schemaname = '${schema}'`)).rows.map(({ tablename }) =>
+    String(tablename),
+  )
+
+/** The tables and their rows in another schema, made as a dump makes them that is restored. */
+async function dumped(): Promise<void> {
+  await onServer(async (run) => {
+    await run(`create schema ${dump}`)
+    for (const table of await tables(run)) {
+      await run(`create table ${dump}.${table} (like ${schema}.${table} including all)`)
+      await run(`insert into ${dump}.${table} select * from ${schema}.${table}`)
+    }
+    const [row] = (await run(`select pg_get_functiondef('${schema}.every_change_applied'::regproc) as text`)).rows
+    await run(String(row?.text).replace(`${schema}.every_change_applied`, `${dump}.every_change_applied`))
+  })
+}
+
+async function restored(): Promise<void> {
+  await onServer(async (run) => {
+    await run(`drop schema ${schema} cascade`)
+    await run(`alter schema ${dump} rename to ${schema}`)
+  })
+}
+
+describe('a PostgreSQL database that is put back from a dump', () => {
+  it('gives no entry of a status list twice, also to a process that ran through it', async () => {
+    const store = await open()
+    const services: Services = await startServices({ issuerStore: store })
+    onTestFinished(() => services.close())
+    const lists = issuedBy(() => services)
+    const early = await lists.issue(3)
+    await dumped()
+    await lists.issue(MANY)
+    await restored()
+    // Whoever ran through it, and who starts now.
+    await lists.issue(MANY)
+    const other: Store<IssuerCollections> = await open()
+    onTestFinished(() => other.close())
+    const generations = await Promise.all(
+      [store, other].map((each) =>
+        currentGeneration(partOf<IssuerCollections, GenerationCollections>(each), randomBytes),
+      ),
+    )
+    expect(new Set(generations).size).toBe(1)
+    lists.expectNoneTwice()
+    expect(lists.listIds()).toHaveLength(2)
+    await lists.expectServed(early)
+  })
+
+  it('gives none twice where the operator says so, as nothing tells files of the server that were put back', async () => {
+    const store = await open()
+    const services: Services = await startServices({ issuerStore: store })
+    onTestFinished(() => services.close())
+    const generationOf = partOf<IssuerCollections, GenerationCollections>(store)
+    expect(await confirmGeneration(generationOf, { number: 0 }, randomBytes)).toBe(undefined)
+    const lists = issuedBy(() => services)
+    await lists.issue(3)
+    const rows = await onServer(async (run) => (await run(`select id, value, version from status_space`)).rows)
+    await lists.issue(MANY)
+    const [{ value, version } = {}] = rows
+    await onServer((run) => run(`update status_space set value = '${String(value)}', version = ${String(version)}`))
+    const again = await startServices({ issuerStore: await open() })
+    onTestFinished(() => again.close())
+    const { issuerStore } = again
+    const why = await confirmGeneration(partOf(issuerStore), { number: 1 }, randomBytes)
+    expect(why).toMatch(/database\.generation/)
+    const listsAgain = issuedBy(() => again)
+    await listsAgain.issue(MANY)
+    expect(new Set([...lists.listIds(), ...listsAgain.listIds()]).size).toBe(2)
+    await expect(confirmGeneration(partOf(issuerStore), { number: 0 }, randomBytes)).rejects.toThrow(/generation 1/)
+  })
+})

@@ -1,0 +1,183 @@
+/** Backups of an embedded database that are put back: no entry of a status list is given out twice, and the old lists stay. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { generationFile } from '../../src/bin/generation.ts'
+import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
+import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
+import { buildCommand } from '../support/command.ts'
+import { inStatusLists } from '../support/restored.ts'
+import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { ISSUER_URL } from '../support/services.ts'
+
+/** More than a process leases at a time. */
+const MANY = 70
+
+const running: Running[] = []
+beforeAll(() => buildCommand(), 60_000)
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGKILL')
+    await ended
+  }
+})
+
+async function started(directory: string): Promise<Running> {
+  const service = await start('issuer', directory)
+  running.push(service)
+  return service
+}
+
+async function stopped({ child, ended }: Running, signal: 'SIGTERM' | 'SIGKILL') {
+  child.kill(signal)
+  return ended
+}
+
+interface Place {
+  readonly directory: string
+  readonly file: string
+  readonly copy: string
+}
+
+/** Each: how a backup is made, of a service that runs or has stopped, and how it is put back in the place of the database. */
+const ways: readonly (readonly [
+  string,
+  {
+    readonly made: (place: Place) => Promise<void> | void
+    readonly stops?: true
+    readonly back: (place: Place) => void
+  },
+])[] = [
+  ['made by vacuum into while the service runs', { made: vacuumInto, back: putBack }],
+  ['copied while the service was stopped', { made: copyDirectory, stops: true, back: putBack }],
+  [
+    'copied with all that lies beside it while the service was stopped',
+    { made: copyDirectory, stops: true, back: putAllBack },
+  ],
+  [
+    'copied with all that lies beside it, and told by the operator',
+    { made: copyDirectory, stops: true, back: tellAndOverwrite },
+  ],
+]
+
+async function vacuumInto({ file, copy }: Place): Promise<void> {
+  const Database = await loadDriver()
+  const database = new Database(file)
+  database.exec(`vacuum into '${join(copy, 'issuer.db')}'`)
+  database.close()
+}
+
+function copyDirectory({ directory, copy }: Place): void {
+  cpSync(join(directory, 'data'), copy, { recursive: true })
+}
+
+function putBack({ file, copy }: Place): void {
+  for (const each of [`${file}-wal`, `${file}-shm`]) rmSync(each, { force: true })
+  cpSync(join(copy, 'issuer.db'), file)
+}
+
+function putAllBack({ directory, copy }: Place): void {
+  rmSync(join(directory, 'data'), { recursive: true })
+  cpSync(copy, join(directory, 'data'), { recursive: true })
+}
+
+/** As if a whole disk were put back: nothing on it can tell. */
+function tellAndOverwrite({ directory, copy, file }: Place): void {
+  for (const each of readdirSync(copy)) writeFileSync(join(directory, 'data', each), readFileSync(join(copy, each)))
+  for (const each of [`${file}-wal`, `${file}-shm`]) rmSync(each, { force: true })
+  const config = join(directory, 'conf', 'server.json')
+  const settings = JSON.parse(readFileSync(config, 'utf8')) as object
+  writeFileSync(config, JSON.stringify({ ...settings, database: { generation: 1 } }))
+}
+
+describe('an embedded database that is put back from a backup', () => {
+  it.each(ways)(
+    '%s: gives no entry twice, and says so in the log',
+    { timeout: 120_000 },
+    async (_, { made, stops, back }) => {
+      const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+      const place = { directory, file: join(directory, 'data', 'issuer.db'), copy: join(directory, 'copy') }
+      let service = await started(directory)
+      const lists = inStatusLists(() => service.url)
+      const early = await lists.issue(3)
+      if (stops) {
+        expect((await stopped(service, 'SIGTERM')).status).toBe(0)
+        await made(place)
+        service = await started(directory)
+      } else {
+        mkdirSync(place.copy)
+        await made(place)
+      }
+      await lists.issue(MANY)
+      await stopped(service, 'SIGKILL')
+      back(place)
+
+      service = await started(directory)
+      await lists.issue(MANY)
+      lists.expectNoneTwice()
+      // Once, and not at each start.
+      const first = await stopped(service, 'SIGTERM')
+      expect(first.stdout).toMatch(/"event":"database_restored"/)
+      service = await started(directory)
+      const before = lists.listIds()
+      await lists.issue(1)
+      expect(lists.listIds()).toEqual(before)
+      await lists.expectServed(early)
+      const again = await stopped(service, 'SIGTERM')
+      expect(again.stdout).not.toMatch(/database_restored/)
+    },
+  )
+
+  it('goes on with its list where nothing was put back, however it ended', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    let service = await started(directory)
+    const lists = inStatusLists(() => service.url)
+    for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+      await lists.issue(2)
+      const { stdout } = await stopped(service, signal)
+      expect(stdout).not.toMatch(/database_restored/)
+      service = await started(directory)
+    }
+    await lists.issue(1)
+    expect(lists.listIds()).toHaveLength(1)
+    lists.expectNoneTwice()
+  })
+
+  it('begins a new list, and keeps the old ones, where the file beside it is missing', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    let service = await started(directory)
+    const lists = inStatusLists(() => service.url)
+    const early = await lists.issue(1)
+    await stopped(service, 'SIGTERM')
+    rmSync(generationFile(join(directory, 'data', 'issuer.db')))
+    service = await started(directory)
+    await lists.issue(1)
+    expect(lists.listIds()).toHaveLength(2)
+    await lists.expectServed(early)
+  })
+
+  it('begins a new list, and keeps the old ones, after an upgrade from a release without generations', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    const file = join(directory, 'data', 'issuer.db')
+    mkdirSync(join(directory, 'data'))
+    const before = issuerMigrations.filter(({ id }) => id <= 'issuer-0010')
+    const store = await openSqlite<IssuerCollections>(file, before)
+    const space = { listId: 'old', entries: 1024, next: 64, key: 'A'.repeat(22) }
+    await store.commit([
+      { insert: 'status_space', id: 'current', value: space },
+      { insert: 'status_list', id: 'old', value: { entries: 1024, bits: 2 } },
+    ])
+    await store.close()
+    const Database = await loadDriver()
+    const database = new Database(file)
+    database.exec('pragma application_id = 0')
+    database.close()
+    const service = await started(directory)
+    const lists = inStatusLists(() => service.url)
+    const issued = await lists.issue(1)
+    expect(lists.listIds()).not.toContain(`${ISSUER_URL}/status-list/old`)
+    expect((await fetch(`${service.url}/status-list/old`)).status).toBe(200)
+    await lists.expectServed(issued)
+    expect((await stopped(service, 'SIGTERM')).stdout).not.toMatch(/database_restored/)
+  })
+})

@@ -1,0 +1,51 @@
+/** Credentials that a service issues before and after a backup is put back, and the entries of status lists that they have. */
+import { expect } from 'vitest'
+import { ISSUER_URL, type Services } from './services.ts'
+import { act, copyOf, type Issued, issued, type Reference, readList } from './status.ts'
+
+/** Copies of a credential that a session gives out. */
+const COPIES = 10
+
+export interface InStatusLists {
+  /** Issues as many credentials, and gives the first. */
+  issue(count: number): Promise<Issued>
+  /** The addresses of all lists that entries were given from, in the order of their first entry. */
+  listIds(): readonly string[]
+  expectNoneTwice(): void
+  /** The list of a credential is served, and the credential can be revoked in it. */
+  expectServed(credential: Issued): Promise<void>
+}
+
+/** `url` says where the service listens at the moment. */
+export function inStatusLists(url: () => string): InStatusLists {
+  const fetchThere = (address: string, init?: RequestInit) => fetch(address.replace(ISSUER_URL, url()), init)
+  return issuedBy(() => ({ fetch: fetchThere, clock: { now: new Date() } }) as unknown as Services)
+}
+
+/** The same for services in this process. */
+export function issuedBy(services: () => Services): InStatusLists {
+  const given: Reference[] = []
+  return {
+    issue: async (count) => {
+      const credentials: Issued[] = []
+      while (credentials.length < count) {
+        const of = credentials.at(-1)
+        credentials.push(
+          of === undefined || credentials.length % COPIES === 0 ? await issued(services()) : await copyOf(of),
+        )
+      }
+      given.push(...credentials.map(({ status }) => status))
+      return credentials[0] as Issued
+    },
+    listIds: () => [...new Set(given.map(({ uri }) => uri))],
+    expectNoneTwice: () => {
+      const places = given.map(({ uri, idx }) => `${uri} ${idx}`)
+      expect(places.filter((place, index) => places.indexOf(place) !== index)).toEqual([])
+    },
+    expectServed: async ({ sessionId, status }) => {
+      expect((await readList(services(), status.uri))[status.idx]).toBe(0)
+      expect(await act(services(), 'revoke', sessionId)).toMatchObject([200, {}])
+      expect((await readList(services(), status.uri))[status.idx]).toBe(1)
+    },
+  }
+}
