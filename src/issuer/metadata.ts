@@ -11,7 +11,7 @@ import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext, Shape, ShownConfigurations } from './context.ts'
-import { encryptionMetadata } from './credential-endpoint/encryption.ts'
+import { draft15EncryptionMetadata, encryptionMetadata } from './credential-endpoint/encryption.ts'
 import { DETAIL_TYPE } from './token-endpoint/authorization-details.ts'
 
 /** 16 bytes of a digest. */
@@ -38,11 +38,10 @@ export async function issuerMetadata(
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
     nonce_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
-    deferred_credential_endpoint: `${config.baseUrl}/issuance/oid4vci/deferred-credential`,
+    deferred_credential_endpoint: `${config.baseUrl}/issuance/oid4vci/${shape === 'final' ? '' : 'draft15/'}deferred-credential`,
     notification_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/notification', sessionId),
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
-    // Wallets of the drafts would ask for encrypted responses without encrypting their requests.
-    ...(shape === 'final' ? encryptionMetadata(context) : {}),
+    ...(shape === 'final' ? encryptionMetadata(context) : draft15EncryptionMetadata(context)),
     display: [{ name: config.issuer.display.name }],
   }
   const head = `${JSON.stringify(members).slice(0, -1)},"credential_configurations_supported":`

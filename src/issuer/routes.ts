@@ -27,8 +27,8 @@ import { tokenRoutes } from './token-endpoint/routes.ts'
 
 const admin = { config: { admin: true } } as const
 
-/** Codes that say nothing of a problem: a wallet is told its next DPoP nonce, or that it asks too often. */
-const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'too_many_requests']
+/** Codes that say nothing of a problem: a wallet is told its next DPoP nonce, to wait, or that it asks too often. */
+const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'issuance_pending', 'too_many_requests']
 const MAX_DESCRIPTION = 300
 
 export function issuerRoutes(app: App, context: IssuerContext): void {

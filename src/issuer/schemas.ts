@@ -265,6 +265,11 @@ export const deferredCredential = {
   response: credentialAnswers,
 }
 
+export const draft15DeferredCredential = {
+  ...deferredCredential,
+  summary: 'The same for wallets of drafts up to 15, which are refused with issuance_pending while they have to wait',
+}
+
 export const notification = {
   ...byToken,
   summary: 'Hear what became of credentials',

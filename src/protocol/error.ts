@@ -27,6 +27,8 @@ export const statusOf = {
   credential_request_denied: 400,
   // OpenID4VCI 1.0, Deferred Credential Error Response
   invalid_transaction_id: 400,
+  // Its drafts up to 15, Deferred Credential Error Response
+  issuance_pending: 400,
   // OpenID4VCI 1.0, Notification Error Response
   invalid_notification_id: 400,
   invalid_notification_request: 400,

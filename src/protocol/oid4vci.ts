@@ -117,7 +117,9 @@ export const CredentialRequest = Type.Object({
       description: '{jwt: [a key proof for each credential]} or {attestation: [one key attestation]}; or use proof',
     }),
   ),
-  credential_response_encryption: Type.Optional(Type.Unknown({ description: '{jwk, enc}; in an encrypted request' })),
+  credential_response_encryption: Type.Optional(
+    Type.Unknown({ description: '{jwk, enc} in an encrypted request; up to draft 15 {jwk, alg, enc} in any' }),
+  ),
   format: Type.Optional(Type.Unknown({ description: 'Up to draft 14: what is wanted, with one of the next three' })),
   credential_definition: Type.Optional(Type.Unknown()),
   vct: Type.Optional(Type.Unknown()),
@@ -175,7 +177,7 @@ export type AuthorizationDetail = Static<typeof AuthorizationDetail>
 
 const Encryption = {
   enc_values_supported: Type.Array(Type.String()),
-  zip_values_supported: Type.Array(Type.String()),
+  zip_values_supported: Type.Optional(Type.Array(Type.String())),
   encryption_required: Type.Boolean(),
 }
 const RequestEncryption = Type.Object({

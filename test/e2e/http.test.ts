@@ -74,6 +74,7 @@ const endpoints: readonly Endpoint[] = [
   },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/credential-request', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/deferred-credential', wallet: true },
+  { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/draft15/deferred-credential', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/notification', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/notification/SESSION', wallet: true },
   { service: 'issuer', method: 'GET', path: '/status-list/ID', wallet: true },

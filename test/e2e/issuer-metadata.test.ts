@@ -94,8 +94,10 @@ describe('issuer metadata', () => {
       claims: [{ mandatory: false, ...configuration.credential_metadata.claims[0] }],
     })
     expect(shown[id]).not.toHaveProperty('credential_metadata')
-    // A wallet of theirs would want an encrypted answer to a plain request.
-    expect(Object.keys(metadata).filter((name) => name.includes('encryption'))).toEqual([])
+    // Their wallets encrypt no requests.
+    expect(Object.keys(metadata).filter((name) => name.includes('encryption'))).toEqual([
+      'credential_response_encryption',
+    ])
   })
 
   it('names the algorithms of an mdoc by number, and by name where drafts look', async () => {

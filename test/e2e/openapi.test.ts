@@ -62,6 +62,7 @@ const issuerOperations: Record<string, typeof KEY | [] | typeof TOKEN> = {
   'GET /status-list/{list_id}/revocation': [],
   'GET /status-list/{list_id}/suspension': [],
   'POST /issuance/oid4vci/deferred-credential': TOKEN,
+  'POST /issuance/oid4vci/draft15/deferred-credential': TOKEN,
   'POST /issuance/oid4vci/notification': TOKEN,
   'POST /issuance/oid4vci/notification/{session_id}': TOKEN,
   'GET /openapi': [],

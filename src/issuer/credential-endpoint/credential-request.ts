@@ -5,6 +5,7 @@ import type { IssuerContext } from '../context.ts'
 import type { OpenSession } from '../token-endpoint/access-token.ts'
 import { issueOrDefer } from './deferred.ts'
 import { draft13Nonce, inDraft13, withSingle } from './draft13.ts'
+import type { ReadRequest } from './encryption.ts'
 import { nonceExpiry } from './nonce.ts'
 import { provedKeys } from './proofs.ts'
 import { asksByFormat, requestedConfiguration } from './requested-configuration.ts'
@@ -16,14 +17,15 @@ import { asksByFormat, requestedConfiguration } from './requested-configuration.
 export async function requestCredential(
   context: IssuerContext,
   open: OpenSession,
-  request: CredentialRequest,
+  read: ReadRequest<CredentialRequest>,
 ): Promise<CredentialResponse> {
+  const { request } = read
   if (!context.config.draft13 || !mayBeDraft13(request)) {
-    const response = await issueRequested(context, open, request)
+    const response = await issueRequested(context, open, read)
     return asksByFormat(request) ? withSingle(response) : response
   }
   try {
-    const response = await issueRequested(context, open, request)
+    const response = await issueRequested(context, open, read)
     return { ...withSingle(response), ...draft13Nonce(context, open.sessionId) }
   } catch (error) {
     throw inDraft13(context, open.sessionId, error)
@@ -38,7 +40,7 @@ function mayBeDraft13(request: CredentialRequest): boolean {
 async function issueRequested(
   context: IssuerContext,
   open: OpenSession,
-  request: CredentialRequest,
+  { request, encryption }: ReadRequest<CredentialRequest>,
 ): Promise<CredentialResponse> {
   const { sessionId, session } = open
   const requested = await requestedConfiguration(context, session, request)
@@ -51,7 +53,13 @@ async function issueRequested(
   if (await context.store.get('spent_nonce', nonce)) refuseNonce()
   const spending = { insert: 'spent_nonce', id: nonce, value: {}, dueAt: spentUntil } as const
   const wantsSingle = asksByFormat(request) || (context.config.draft13 && mayBeDraft13(request))
-  const granted = { ...requested, holderKeys, now, ...(wantsSingle && { wantsSingle }) }
+  const granted = {
+    ...requested,
+    holderKeys,
+    now,
+    ...(wantsSingle && { wantsSingle }),
+    ...(encryption && { encryption }),
+  }
   return (await issueOrDefer(context, open, granted, spending)) ?? refuseNonce()
 }
 

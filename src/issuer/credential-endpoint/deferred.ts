@@ -3,6 +3,7 @@
  * kept until the application has decided. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { toBase64url } from '../../codec/base64url.ts'
+import type { Encryption } from '../../keys/jwe.ts'
 import { ProtocolError, refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import type { Change } from '../../store/store.ts'
@@ -14,6 +15,12 @@ import { commitOpen, type OpenSession, TOKEN_SECONDS } from '../token-endpoint/a
 import { withSingle } from './draft13.ts'
 import { type Granted, issueCredentials } from './issuing.ts'
 import { changeSession } from './session-change.ts'
+
+/** The answer to a deferred request, and how the answer to the first request was encrypted, where it was. */
+export interface DeferredAnswer {
+  readonly response: CredentialResponse
+  readonly encryption?: Encryption
+}
 
 /** How long a wallet waits before it asks again. */
 const INTERVAL_SECONDS = 5
@@ -30,10 +37,16 @@ export async function issueOrDefer(
 ): Promise<CredentialResponse | undefined> {
   refuseDenied(open.session)
   if (!isUndecided(open.session)) return issueCredentials(context, open, granted, { spending })
-  const { configurationId, holderKeys, now, wantsSingle } = granted
+  const { configurationId, holderKeys, now, wantsSingle, encryption } = granted
   const { sessionId } = open
   const id = toBase64url(context.random(24))
-  const value = { sessionId, configurationId, holderKeys, ...(wantsSingle && { wantsSingle }) }
+  const value = {
+    sessionId,
+    configurationId,
+    holderKeys,
+    ...(wantsSingle && { wantsSingle }),
+    ...(encryption && { encryption }),
+  }
   const changed = await changeSession(
     context,
     open,
@@ -63,7 +76,7 @@ export async function fetchDeferred(
   context: IssuerContext,
   open: OpenSession,
   { transaction_id: id }: DeferredCredentialRequest,
-): Promise<CredentialResponse> {
+): Promise<DeferredAnswer> {
   if (typeof id !== 'string') return refuse('invalid_credential_request', 'transaction_id must be a string')
   const row = await context.store.get('deferred_transaction', id)
   if (row === undefined || row.value.sessionId !== open.sessionId) return refuseTransaction()
@@ -74,16 +87,31 @@ export async function fetchDeferred(
   refuseDenied(open.session)
   if (isUndecided(open.session)) {
     await commitOpen(context, open, [])
-    return { transaction_id: id, interval: INTERVAL_SECONDS }
+    return { response: { transaction_id: id, interval: INTERVAL_SECONDS } }
   }
-  const { configurationId, holderKeys, wantsSingle } = row.value
+  const { configurationId, holderKeys, wantsSingle, encryption } = row.value
   const configuration = await context.configuration(configurationId)
   if (configuration === undefined) return refuse('credential_request_denied', 'this credential is not there any more')
   const granted = { configurationId, configuration, holderKeys, now: context.now() }
   const spending = { delete: 'deferred_transaction', id, version: row.version } as const
   const before = (session: IssuanceSession) => recordFetched(session, configurationId)
   const response = (await issueCredentials(context, open, granted, { spending, before })) ?? refuseTransaction()
-  return wantsSingle ? withSingle(response) : response
+  return { response: wantsSingle ? withSingle(response) : response, ...(encryption && { encryption }) }
+}
+
+/**
+ * The same for wallets of drafts up to 15, which are refused with `issuance_pending` while the application has not decided.
+ * Draft 15, Deferred Credential Error Response.
+ */
+export async function fetchDeferredDraft15(
+  context: IssuerContext,
+  open: OpenSession,
+  request: DeferredCredentialRequest,
+): Promise<DeferredAnswer> {
+  const answer = await fetchDeferred(context, open, request)
+  if (answer.response.transaction_id === undefined) return answer
+  const members = { interval: INTERVAL_SECONDS }
+  throw new ProtocolError('issuance_pending', 'the credential is not there yet; ask again later', { members })
 }
 
 /** In the words of the application, which the log does not have. */

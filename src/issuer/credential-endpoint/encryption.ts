@@ -22,6 +22,8 @@ import type {
 } from '../../protocol/oid4vci.ts'
 import type { IssuerContext } from '../context.ts'
 
+const WANTED = 'credential_response_encryption'
+
 /** What the issuer metadata says of it. */
 export function encryptionMetadata({
   config,
@@ -37,6 +39,18 @@ export function encryptionMetadata({
     credential_request_encryption: { jwks: { keys: [publishedKey(jwk, kid)] }, ...supported },
     credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported },
   }
+}
+
+/**
+ * The same for wallets of drafts up to 15, which ask for encrypted responses in requests that nothing encrypts; nothing where
+ * requests have to be encrypted. Draft 15, Credential Issuer Metadata Parameters.
+ */
+export function draft15EncryptionMetadata({
+  config,
+}: IssuerContext): Pick<IssuerMetadata, 'credential_response_encryption'> {
+  if (config.encryptionRequired) return {}
+  const supported = { enc_values_supported: [...jweEncryptions], encryption_required: false }
+  return { credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported } }
 }
 
 /** A request, and how its answer is to be encrypted. */
@@ -68,6 +82,7 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
     if (!context.config.encryptionRequired) return { request, encryption: undefined }
     return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
   }
+  if (!encrypted && isDraft15(wanted)) return { request, encryption: encryptionOf(inFinalForm(wanted)) }
   if (!encrypted) {
     refuse(
       'invalid_encryption_parameters',
@@ -75,6 +90,20 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
     )
   }
   return { request, encryption: encryptionOf(wanted) }
+}
+
+/** Drafts up to 15 name the algorithm beside the key, the final specification in the key alone. */
+function isDraft15(wanted: unknown): wanted is JsonObject {
+  return isObject(wanted) && own(wanted, 'alg') !== undefined
+}
+
+function inFinalForm(wanted: JsonObject): JsonObject {
+  const [alg, jwk] = [own(wanted, 'alg'), own(wanted, 'jwk')]
+  if (!jweAlgorithms.some((each) => each === alg)) {
+    refuse('invalid_encryption_parameters', `${WANTED}.alg must be ${jweAlgorithms.join(' or ')}`)
+  }
+  // A key that names another algorithm contradicts the request, and is refused as it is.
+  return isObject(jwk) ? { ...wanted, jwk: { alg: alg ?? null, ...jwk } } : wanted
 }
 
 /** The response as the wallet wants it. */
@@ -91,16 +120,15 @@ function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonOb
 }
 
 function encryptionOf(wanted: unknown): Encryption {
-  const where = 'credential_response_encryption'
-  if (!isObject(wanted)) return refuse('invalid_encryption_parameters', `${where} must be an object`)
+  if (!isObject(wanted)) return refuse('invalid_encryption_parameters', `${WANTED} must be an object`)
   const enc = jweEncryptions.find((each) => each === ownString(wanted, 'enc'))
   if (enc === undefined) {
-    return refuse('invalid_encryption_parameters', `${where}.enc must be ${jweEncryptions.join(' or ')}`)
+    return refuse('invalid_encryption_parameters', `${WANTED}.enc must be ${jweEncryptions.join(' or ')}`)
   }
   const zip = own(wanted, 'zip')
   if (zip !== undefined && zip !== 'DEF') {
-    return refuse('invalid_encryption_parameters', `${where}.zip must be DEF, or be left out`)
+    return refuse('invalid_encryption_parameters', `${WANTED}.zip must be DEF, or be left out`)
   }
-  const key = orRefuse('invalid_encryption_parameters', `${where}.jwk`, () => readEncryptionKey(own(wanted, 'jwk')))
+  const key = orRefuse('invalid_encryption_parameters', `${WANTED}.jwk`, () => readEncryptionKey(own(wanted, 'jwk')))
   return { ...key, enc, zip }
 }

@@ -4,6 +4,7 @@
  */
 import { type JsonObject, own } from '../../codec/json.ts'
 import type { Order } from '../../credential/format.ts'
+import type { Encryption } from '../../keys/jwe.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
@@ -28,6 +29,8 @@ export interface Granted {
   readonly now: Date
   /** Asked for as drafts up to 14 had it: should it have to wait, its response is one of theirs as well. */
   readonly wantsSingle?: true
+  /** How the response is encrypted, where it is. */
+  readonly encryption?: Encryption
 }
 
 /** What a request uses up. */

@@ -1,5 +1,5 @@
 /** What a wallet with an access token calls: for nonces, for credentials, and to say what became of them. */
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { JWT_TYPE, SessionParams } from '../../http/answers.ts'
 import { bodylessRoutes, jwtRoutes } from '../../http/app.ts'
@@ -13,7 +13,7 @@ import * as schemas from '../schemas.ts'
 import { sessionNamedBy, sessionOfToken } from '../token-endpoint/access-token.ts'
 import { offerDpopNonce, provedRequest } from '../token-endpoint/dpop-header.ts'
 import { requestCredential } from './credential-request.ts'
-import { fetchDeferred } from './deferred.ts'
+import { fetchDeferred, fetchDeferredDraft15 } from './deferred.ts'
 import { encryptResponse, readRequest } from './encryption.ts'
 import { makeNonce } from './nonce.ts'
 import { notify } from './notification.ts'
@@ -78,20 +78,35 @@ function endpointRoutes(app: App, context: IssuerContext): void {
     schema: schemas.credential,
     onRequest,
     handler: async (request, reply) => {
-      const { request: asked, encryption } = await readRequest(context, request.body as CredentialRequest | string)
-      return answerCredential(reply, await requestCredential(context, openedBy(request), asked), encryption)
+      const asked = await readRequest(context, request.body as CredentialRequest | string)
+      return answerCredential(reply, await requestCredential(context, openedBy(request), asked), asked.encryption)
     },
   })
+  const config = { malformed, endpoint: 'deferred-credential', logged: { 200: 'credential_issued' } } as const
   app.post('/issuance/oid4vci/deferred-credential', {
-    config: { malformed, endpoint: 'deferred-credential', logged: { 200: 'credential_issued' } },
+    config,
     schema: schemas.deferredCredential,
     onRequest,
     handler: async (request, reply) => {
-      const body = request.body as DeferredCredentialRequest | string
-      const { request: asked, encryption } = await readRequest(context, body)
-      return answerCredential(reply, await fetchDeferred(context, openedBy(request), asked), encryption)
+      const { request: asked, encryption } = await readRequest(context, deferredBody(request))
+      const { response } = await fetchDeferred(context, openedBy(request), asked)
+      return answerCredential(reply, response, encryption)
     },
   })
+  app.post('/issuance/oid4vci/draft15/deferred-credential', {
+    config,
+    schema: schemas.draft15DeferredCredential,
+    onRequest,
+    handler: async (request, reply) => {
+      const { request: asked, encryption: latest } = await readRequest(context, deferredBody(request))
+      const { response, encryption = latest } = await fetchDeferredDraft15(context, openedBy(request), asked)
+      return answerCredential(reply, response, encryption)
+    },
+  })
+}
+
+function deferredBody({ body }: FastifyRequest) {
+  return body as DeferredCredentialRequest | string
 }
 
 /** As the wallet wants it; 202 where it has to come again. OpenID4VCI 1.0, Credential Response. */
