@@ -1,12 +1,11 @@
 /**
- * What the services and the wallet are given of the outside world: files, clock, randomness, database, log. Nothing but
+ * What the services and the wallet are given of the outside world: files, clock, randomness, database. Nothing but
  * `bin/` reaches out of the process by itself.
  */
 import { randomFillSync } from 'node:crypto'
-import { openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { type Logger, pino } from 'pino'
 import type { CommonConfig } from '../config/common.ts'
 import type { DatabaseConfig } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
@@ -17,10 +16,6 @@ import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { makeDirectory } from './directory.ts'
 import { createOutbound } from './outbound.ts'
-
-const STDOUT = 1
-/** Of a millisecond each. */
-const MAX_ATTEMPTS = 100
 
 /** Comes back after so many seconds. */
 export const wait = (seconds: number): Promise<void> => setTimeout(seconds * 1000)
@@ -45,32 +40,6 @@ function pooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
     }
     used += bytes
     return pool.subarray(used - bytes, used)
-  }
-}
-
-/** One JSON line per event, on stdout or in a file. What must not be logged is not passed to it; redaction comes second. */
-export function createLog(service: string, file?: string): Logger {
-  const options = {
-    base: { service },
-    messageKey: 'message',
-    timestamp: pino.stdTimeFunctions.isoTime,
-    redact: ['*.authorization', '*.password', '*.token', '*.credential', '*.vp_token', '*.claims'],
-  }
-  const descriptor = file === undefined ? STDOUT : openSync(file, 'a')
-  return pino(options, { write: (line) => writeLine(descriptor, line) })
-}
-
-/** A line that cannot be written is lost, as on a full disk; the service goes on. */
-function writeLine(descriptor: number, line: string): void {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    try {
-      writeSync(descriptor, line)
-      return
-    } catch (error) {
-      // A reader that is slow for a moment: the pipe is full.
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
-    }
   }
 }
 

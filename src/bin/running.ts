@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { App } from '../http/app-type.ts'
 import { placeHint } from './config-file.ts'
+import { logWritten } from './log.ts'
 import { plain } from './terminal.ts'
 import { whoListens } from './who-listens.ts'
 
@@ -58,16 +59,23 @@ export function stopOnSignal(service: Running, closeQuiet: () => void, log: Logg
     service.close().then(
       () => {
         log.info({ event: 'stopped' }, 'stopped')
-        process.exit(0)
+        exitAfterLog(0)
       },
       (err: unknown) => {
         log.fatal({ event: 'stop_failed', err }, 'not stopped cleanly')
-        process.exit(1)
+        exitAfterLog(1)
       },
     )
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+}
+
+/** A log reader that stands still keeps nobody from stopping. */
+function exitAfterLog(status: number): void {
+  const exit = (): never => process.exit(status)
+  setTimeout(exit, LAST_WAIT_MS)
+  void logWritten().then(exit)
 }
 
 /** A connection that never ends its request, or never reads its answer, keeps nobody from stopping. */

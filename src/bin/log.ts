@@ -1,0 +1,79 @@
+/**
+ * The log: one JSON line per event, on stdout or in a file. What must not be logged is not passed to it; redaction comes second.
+ * Where stdout is a pipe or a socket its reader may stand still, and must not stop the service: lines wait in a buffer, and
+ * those that do not fit are counted and dropped.
+ */
+import { fstatSync, openSync, writeSync } from 'node:fs'
+import { isatty } from 'node:tty'
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+const STDOUT = 1
+/** Bytes that wait for the reader. */
+const MAX_WAITING = 1024 * 1024
+
+export function createLog(service: string, file?: string): Logger {
+  const options = {
+    base: { service },
+    messageKey: 'message',
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: ['*.authorization', '*.password', '*.token', '*.credential', '*.vp_token', '*.claims'],
+  }
+  if (file !== undefined) return pino(options, fileLines(openSync(file, 'a')))
+  if (!hasReader(STDOUT)) return pino(options, fileLines(STDOUT))
+  const lines = readerLines(process.stdout)
+  const log = pino(options, lines)
+  lines.onDropped((count) => log.warn({ event: 'log_lines_dropped', count }, 'the reader of the log stood still'))
+  return log
+}
+
+/** Resolves when all lines on stdout have been read, or nobody reads any more. */
+export function logWritten(): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.stdout.writableLength === 0 || process.stdout.destroyed) resolve()
+    else process.stdout.once('drain', resolve).once('error', resolve)
+  })
+}
+
+/** Whether somebody reads it as it is written: through a pipe, a socket, or at a terminal. */
+function hasReader(descriptor: number): boolean {
+  const stat = fstatSync(descriptor)
+  return stat.isFIFO() || stat.isSocket() || isatty(descriptor)
+}
+
+/** A line that cannot be written is lost, as on a full disk; the service goes on. */
+function fileLines(descriptor: number): DestinationStream {
+  return {
+    write: (line) => {
+      try {
+        writeSync(descriptor, line)
+      } catch {
+        // Nobody is left to be told.
+      }
+    },
+  }
+}
+
+interface ReaderLines extends DestinationStream {
+  /** Calls `report` with the number of dropped lines when lines flow again. */
+  readonly onDropped: (report: (count: number) => void) => void
+}
+
+/** Writes at once while there is room in the pipe, as Node does, and never waits. */
+function readerLines(reader: NodeJS.WriteStream): ReaderLines {
+  let dropped = 0
+  // A reader that is gone.
+  reader.on('error', () => undefined)
+  return {
+    write: (line) => {
+      if (reader.writableLength + line.length > MAX_WAITING) dropped += 1
+      else reader.write(line)
+    },
+    onDropped: (report) => {
+      reader.on('drain', () => {
+        const count = dropped
+        dropped = 0
+        if (count > 0) report(count)
+      })
+    },
+  }
+}

@@ -1,0 +1,110 @@
+/** A log that nobody reads: the service goes on, what does not fit is counted, and what was logged is there in the end. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { Agent, get } from 'node:http'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeAll, expect, it } from 'vitest'
+import { buildCommand, COMMAND, temporaryDirectory } from '../support/command.ts'
+import { serviceDirectory } from '../support/service-process.ts'
+
+const children: ChildProcess[] = []
+beforeAll(() => buildCommand(), 60_000)
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+/** More lines than a pipe and the buffer have room for. */
+const REQUESTS = 8000
+
+interface LogLine {
+  readonly event: string
+  readonly count?: number
+}
+
+/** A service that logs into a pipe; `read` takes what is in the pipe now. */
+async function started() {
+  const path = join(temporaryDirectory(), 'log')
+  execFileSync('mkfifo', [path])
+  const ours = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+  const theirs = openSync(path, constants.O_WRONLY)
+  const port = await freePort()
+  const cwd = await serviceDirectory('issuer', { port })
+  const child = spawn(process.execPath, [COMMAND, 'issuer'], { cwd, stdio: ['ignore', theirs, 'ignore'] })
+  closeSync(theirs)
+  children.push(child)
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const url = `http://127.0.0.1:${port}`
+  await expect.poll(() => statusOf(`${url}/health/live`), { timeout: 30_000 }).toBe(200)
+  return { child, ended, url, read: () => readNow(ours) }
+}
+
+it('of which the reader stands still costs no answer, and tells how much was dropped when it is read again', async () => {
+  const { child, ended, url, read } = await started()
+  expect(await refusals(url)).toBe(REQUESTS)
+  let text = ''
+  const lines = () =>
+    text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as LogLine)
+  const dropped = () => lines().find(({ event }) => event === 'log_lines_dropped')?.count
+  await expect
+    .poll(
+      () => {
+        text += read()
+        return dropped()
+      },
+      { timeout: 30_000, interval: 20 },
+    )
+    .toBeGreaterThan(0)
+  expect(lines().filter(({ event }) => event === 'refused').length + (dropped() ?? 0)).toBe(REQUESTS)
+  expect(lines().map(({ event }) => event)).toContain('listening')
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  text += read()
+  expect(lines().at(-1)?.event).toBe('stopped')
+}, 90_000)
+
+it('of which the reader stands still for ever keeps no service from stopping', async () => {
+  const { child, ended, url } = await started()
+  expect(await refusals(url)).toBe(REQUESTS)
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+}, 90_000)
+
+/** How many requests were refused as they should be. */
+async function refusals(url: string): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  const statuses = await Promise.all(Array.from({ length: REQUESTS }, () => statusOf(`${url}/nowhere`, agent)))
+  agent.destroy()
+  return statuses.filter((status) => status === 404).length
+}
+
+function statusOf(url: string, agent?: Agent): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    get(url, agent === undefined ? {} : { agent }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode))
+    }).once('error', () => resolve(undefined))
+  })
+}
+
+function readNow(descriptor: number): string {
+  const [buffer, parts] = [Buffer.alloc(65_536), [] as string[]]
+  for (;;) {
+    try {
+      parts.push(buffer.toString('utf8', 0, readSync(descriptor, buffer)))
+    } catch {
+      return parts.join('')
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { readonly port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
