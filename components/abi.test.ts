@@ -23,11 +23,12 @@ describe('the ABI of components', () => {
 
   it('writes what a library writes', () => {
     const methods = createContract(artifact('KeyManagement').abi)
+    const registration = new Uint8Array(32).fill(3)
     const given = [new Uint8Array(48).fill(1), new Uint8Array(0), new Uint8Array(33).fill(2)]
-    const written = callData('58e5d93f', uint(7), list(given.map(byteString)))
-    expect(written).toEqual(methods.publishShares?.encodeInput({ id: 7n, encrypted: given }))
-    const complaint = keyManagement.complain(8n, someone, 'because')
-    const asked = { id: 8n, accused: `0x${someone.slice(2)}`, reason: 'because' }
+    const written = callData('2d0e32b6', uint(7), registration, list(given.map(byteString)))
+    expect(written).toEqual(methods.publishShares?.encodeInput({ id: 7n, registration, encrypted: given }))
+    const complaint = keyManagement.complain({ id: 8n, registration }, someone, 'because')
+    const asked = { id: 8n, registration, accused: `0x${someone.slice(2)}`, reason: 'because' }
     expect(complaint).toEqual(methods.complain?.encodeInput(asked))
     expect(account(someone)).toEqual(fromHex(someone.slice(2).padStart(64, '0')))
   })

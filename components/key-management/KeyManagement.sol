@@ -10,6 +10,10 @@ import {EngineList} from "../EngineList.sol";
 /// The life of a key: createKey by its owner; publishCommitments, then publishShares, then confirm by each engine;
 /// from then on it signs, as its policy says, until the owner disables it. An engine that finds another at fault
 /// complains instead, and the key has failed for good: all engines are needed to make a key, a threshold to use it.
+///
+/// Where the chain takes back blocks, the same id can belong to somebody else on the chain that stays. So each key has a
+/// registration, a digest of who asked for it and of the block before: engines keep what they have by it, and name it in
+/// all that they say.
 contract KeyManagement is EngineList {
     enum Status {
         Unknown,
@@ -37,6 +41,7 @@ contract KeyManagement is EngineList {
         address owner;
         uint8 threshold;
         Status status;
+        bytes32 registration;
         /// How many engines have done what the status asks of each.
         uint8 done;
         address accuser;
@@ -77,6 +82,9 @@ contract KeyManagement is EngineList {
         require(threshold > 1 && threshold <= engineCount(), "the threshold is not between 2 and the number of engines");
         key_.owner = msg.sender;
         key_.threshold = threshold;
+        key_.registration = keccak256(
+            abi.encode(id, msg.sender, threshold, blockhash(block.number - 1), block.timestamp)
+        );
         key_.status = Status.Commitments;
         key_.commitments = new bytes[](engineCount());
         key_.confirmed = new bool[](engineCount());
@@ -88,9 +96,9 @@ contract KeyManagement is EngineList {
 
     /// Round 1 of an engine: the X25519 key that shares for it are to be encrypted to (32 bytes), the commitments to
     /// its polynomial (32 each) and its proof of knowledge (64). The same again changes nothing.
-    function publishCommitments(uint128 id, bytes calldata package) external {
+    function publishCommitments(uint128 id, bytes32 registration, bytes calldata package) external {
         uint256 index = callingEngine();
-        Key storage key_ = known(id);
+        Key storage key_ = registered(id, registration);
         bytes storage published = key_.commitments[index];
         if (published.length > 0) {
             require(keccak256(published) == keccak256(package), "this engine has published other commitments");
@@ -105,9 +113,9 @@ contract KeyManagement is EngineList {
 
     /// Round 2 of an engine: for each engine its share, encrypted to it (48 bytes); nothing for itself.
     /// The same again changes nothing.
-    function publishShares(uint128 id, bytes[] calldata encrypted) external {
+    function publishShares(uint128 id, bytes32 registration, bytes[] calldata encrypted) external {
         uint256 index = callingEngine();
-        Key storage key_ = known(id);
+        Key storage key_ = registered(id, registration);
         bytes[] storage published = key_.shares[index];
         if (published.length > 0) {
             require(
@@ -128,9 +136,9 @@ contract KeyManagement is EngineList {
 
     /// The sending engine has its share of the key, whose public half is this. The last one makes the key usable; one
     /// that differs from the others makes it fail.
-    function confirm(uint128 id, bytes32 publicKey) external {
+    function confirm(uint128 id, bytes32 registration, bytes32 publicKey) external {
         uint256 index = callingEngine();
-        Key storage key_ = known(id);
+        Key storage key_ = registered(id, registration);
         if (key_.confirmed[index]) {
             require(key_.publicKey == publicKey, "this engine has confirmed another public key");
             return;
@@ -153,9 +161,9 @@ contract KeyManagement is EngineList {
 
     /// The sending engine finds that another, or itself, cannot go on. The key has failed, and who said so is recorded;
     /// nobody judges who is right.
-    function complain(uint128 id, address accused, string calldata reason) external {
+    function complain(uint128 id, bytes32 registration, address accused, string calldata reason) external {
         callingEngine();
-        Status status = known(id).status;
+        Status status = registered(id, registration).status;
         require(
             status == Status.Commitments || status == Status.Shares || status == Status.Confirmation,
             "the key is not being made"
@@ -179,6 +187,7 @@ contract KeyManagement is EngineList {
     }
 
     /// All zero when there is no such key.
+    /// No other key has the same registration, also where the chain takes back blocks and the id is used anew.
     function key(uint128 id)
         external
         view
@@ -189,7 +198,8 @@ contract KeyManagement is EngineList {
             bytes32 publicKey,
             address accuser,
             address accused,
-            string memory reason
+            string memory reason,
+            bytes32 registration
         )
     {
         Key storage key_ = keys[id];
@@ -201,7 +211,8 @@ contract KeyManagement is EngineList {
             usable ? key_.publicKey : bytes32(0),
             key_.accuser,
             key_.accused,
-            key_.reason
+            key_.reason,
+            key_.registration
         );
     }
 
@@ -241,6 +252,11 @@ contract KeyManagement is EngineList {
     function known(uint128 id) private view returns (Key storage key_) {
         key_ = keys[id];
         require(key_.status != Status.Unknown, "there is no such key");
+    }
+
+    function registered(uint128 id, bytes32 registration) private view returns (Key storage key_) {
+        key_ = known(id);
+        require(key_.registration == registration, "the id belongs to another registration");
     }
 
     function owned(uint128 id) private view returns (Key storage key_) {

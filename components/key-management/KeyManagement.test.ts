@@ -15,6 +15,22 @@ const sharesOf = (index: number, byte = 9): Uint8Array[] =>
 const publicKey = filled(32, 5)
 const policy = { signers: [stranger.address], notAfter: 77n, sharesPerDay: 3n, prefix: filled(4, 2) }
 
+const BY_ENGINES = ['publishCommitments', 'publishShares', 'confirm', 'complain']
+
+/** The contract, to which engines name the registration that the key has now. */
+function naming(contract: DeployedContract): DeployedContract {
+  const registrationOf = async (id: bigint) =>
+    ((await contract.ask('key', id)) as { registration: Uint8Array }).registration
+  return {
+    ...contract,
+    send: async (from, method, args) => {
+      if (!BY_ENGINES.includes(method)) return contract.send(from, method, args)
+      const { id } = args as { id: bigint }
+      return contract.send(from, method, { registration: await registrationOf(id), ...(args as object) })
+    },
+  }
+}
+
 describe.each(chains)('the key management contract on $name', ({ start }) => {
   let rpc: JsonRpc
   let stop: () => Promise<void>
@@ -22,7 +38,7 @@ describe.each(chains)('the key management contract on $name', ({ start }) => {
   let last = 0n
   beforeAll(async () => {
     ;({ rpc, stop } = await start())
-    contract = await deploy(rpc, 'KeyManagement', made)
+    contract = naming(await deploy(rpc, 'KeyManagement', made))
   })
   afterAll(() => stop())
 
@@ -66,6 +82,7 @@ describe.each(chains)('the key management contract on $name', ({ start }) => {
       accuser: nobody,
       accused: nobody,
       reason: '',
+      registration: filled(32, 0),
     })
     expect(await contract.ask('commitments', 999n)).toEqual([])
     expect(await contract.ask('confirmations', 999n)).toEqual([])
@@ -132,6 +149,23 @@ describe.each(chains)('the key management contract on $name', ({ start }) => {
       await refuses(owner, method, { id, ...args }, 'the sender is none of the engines')
       await refuses(engines[0], method, { id: 998n, ...args }, 'there is no such key')
     }
+  })
+
+  it('takes no message that was meant for another registration of its id', async () => {
+    const id = await created()
+    for (const [method, args] of [
+      ['publishCommitments', { package: round1 }],
+      ['publishShares', { encrypted: sharesOf(0) }],
+      ['confirm', { publicKey }],
+      ['complain', { accused: nobody, reason: '' }],
+    ] as const) {
+      const other = { id, registration: filled(32, 7), ...args }
+      await refuses(engines[0], method, other, 'the id belongs to another registration')
+    }
+    const [one, two] = (await Promise.all([keyOf(id), keyOf(await created())])) as unknown as {
+      registration: Uint8Array
+    }[]
+    expect(one?.registration).not.toEqual(two?.registration)
   })
 
   it('takes messages in their round alone, and of their length', async () => {

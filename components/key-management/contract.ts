@@ -12,10 +12,10 @@ export const selectors = {
   'sharesFor(uint128,uint256)': '79302ee0',
   'confirmations(uint128)': 'f1a04608',
   'pending()': 'e20ccec3',
-  'publishCommitments(uint128,bytes)': '1514ad8d',
-  'publishShares(uint128,bytes[])': '58e5d93f',
-  'confirm(uint128,bytes32)': '42a11999',
-  'complain(uint128,address,string)': '10a5b31f',
+  'publishCommitments(uint128,bytes32,bytes)': '421792ed',
+  'publishShares(uint128,bytes32,bytes[])': '2d0e32b6',
+  'confirm(uint128,bytes32,bytes32)': '1c071528',
+  'complain(uint128,bytes32,address,string)': 'b276bf41',
 } as const
 
 /** In the order of the contract's `Status`. */
@@ -31,6 +31,8 @@ export interface Key {
   readonly accuser: string
   readonly accused: string
   readonly reason: string
+  /** The 32 bytes by which this key is known from every other that has its id on another fork of the chain. */
+  readonly registration: Uint8Array
 }
 
 export interface Policy {
@@ -54,6 +56,7 @@ export function keyOf(id: bigint, context: Reading): Key {
     accuser: found.address(4),
     accused: found.address(5),
     reason: found.text(6),
+    registration: found.word(7),
   }
 }
 
@@ -92,19 +95,26 @@ export function pending(context: Reading): readonly bigint[] {
   return answer(context.read(callData(selectors['pending()']))).list(0, (items, at) => items.uint(at))
 }
 
-export const publishCommitments = (id: bigint, published: Uint8Array): Uint8Array =>
-  callData(selectors['publishCommitments(uint128,bytes)'], uint(id), byteString(published))
+/** The key that a transaction is about: the contract refuses it where the id belongs to another registration. */
+export interface Registered {
+  readonly id: bigint
+  readonly registration: Uint8Array
+}
 
-export const publishShares = (id: bigint, encrypted: readonly Uint8Array[]): Uint8Array =>
-  callData(selectors['publishShares(uint128,bytes[])'], uint(id), list(encrypted.map(byteString)))
+export const publishCommitments = ({ id, registration }: Registered, published: Uint8Array): Uint8Array =>
+  callData(selectors['publishCommitments(uint128,bytes32,bytes)'], uint(id), registration, byteString(published))
 
-export const confirm = (id: bigint, publicKey: Uint8Array): Uint8Array =>
-  callData(selectors['confirm(uint128,bytes32)'], uint(id), publicKey)
+export const publishShares = ({ id, registration }: Registered, encrypted: readonly Uint8Array[]): Uint8Array =>
+  callData(selectors['publishShares(uint128,bytes32,bytes[])'], uint(id), registration, list(encrypted.map(byteString)))
 
-export const complain = (id: bigint, accused: string, reason: string): Uint8Array =>
+export const confirm = ({ id, registration }: Registered, publicKey: Uint8Array): Uint8Array =>
+  callData(selectors['confirm(uint128,bytes32,bytes32)'], uint(id), registration, publicKey)
+
+export const complain = ({ id, registration }: Registered, accused: string, reason: string): Uint8Array =>
   callData(
-    selectors['complain(uint128,address,string)'],
+    selectors['complain(uint128,bytes32,address,string)'],
     uint(id),
+    registration,
     account(accused),
     byteString(new TextEncoder().encode(reason)),
   )

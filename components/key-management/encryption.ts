@@ -15,6 +15,7 @@ export interface Way {
   readonly chainId: string
   readonly contract: string
   readonly key: bigint
+  readonly registration: Uint8Array
   /** Places of the engines in the contract's list. */
   readonly from: number
   readonly to: number
@@ -34,6 +35,6 @@ export function decrypt(encrypted: Uint8Array, own: Uint8Array, theirs: Uint8Arr
 
 function derive(own: Uint8Array, theirs: Uint8Array, way: Way): Uint8Array {
   const label = new TextEncoder().encode(`vouchsafe key management, share of a key, chain ${way.chainId}`)
-  const place = concat([fromHex(way.contract), uint(way.key), uint(way.from), uint(way.to)])
+  const place = concat([fromHex(way.contract), uint(way.key), way.registration, uint(way.from), uint(way.to)])
   return hkdf(sha256, x25519.getSharedSecret(own, theirs), undefined, concat([place, label]), 32)
 }

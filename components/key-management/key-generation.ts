@@ -6,20 +6,21 @@
  */
 import type { DKG_Round1, DKG_Round2 } from '@noble/curves/abstract/frost.js'
 import { ed25519_FROST as frost, x25519 } from '@noble/curves/ed25519.js'
+import { sha256 } from '@noble/hashes/sha2.js'
 import type { Context } from 'vouchsafe/component'
-import { equal } from '../bytes.ts'
+import { concat, equal } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { decrypt, encrypt, type Way } from './encryption.ts'
 import { type Round1, readRound1, writeRound1 } from './packages.ts'
 import {
+  addKeyShare,
   dkgSecret,
-  forgetGeneration,
   type Generation,
+  groupKey,
   type KeyShare,
   loadGeneration,
-  loadKeyShare,
+  loadKeyShares,
   storeGeneration,
-  storeKeyShare,
 } from './stored.ts'
 
 /** What one engine needs to go on with one key. */
@@ -41,12 +42,13 @@ export function nextStep(place: Place): Uint8Array | undefined {
 
 function commit(place: Place): Uint8Array | undefined {
   const { id, index, context } = place
-  const stored = loadGeneration(id, context)
+  const { registration } = place.key
+  const stored = loadGeneration(registration, context)
   const published = contract.commitments(id, context)[index]?.length !== 0
   if (published) return stored ? undefined : lost(place)
   const generation = stored ?? begin(place)
-  if (!stored) storeGeneration(id, generation, context)
-  return contract.publishCommitments(id, generation.published)
+  if (!stored) storeGeneration(registration, generation, context)
+  return contract.publishCommitments({ id, registration }, generation.published)
 }
 
 function begin({ key, engines, index, context }: Place): Generation {
@@ -66,8 +68,8 @@ function begin({ key, engines, index, context }: Place): Generation {
 }
 
 function share(place: Place): Uint8Array | undefined {
-  const { id, engines, index, context } = place
-  const generation = loadGeneration(id, context)
+  const { id, key, engines, index, context } = place
+  const generation = loadGeneration(key.registration, context)
   const neighbour = (index + 1) % engines.length
   if (contract.sharesFor(id, neighbour, context)[index]?.length !== 0) return generation ? undefined : lost(place)
   if (!generation) return lost(place)
@@ -99,28 +101,29 @@ function encryptAll(
       return accuse(place, to, 'nothing can be encrypted to its key')
     }
   }
-  return contract.publishShares(place.id, encrypted)
+  return contract.publishShares(registered(place), encrypted)
 }
 
 function finish(place: Place): Uint8Array | undefined {
   const { id, index, context } = place
-  const made = loadKeyShare(id, context)
+  const { registration } = place.key
+  const digest = sha256(concat(contract.commitments(id, context)))
+  const made = loadKeyShares(registration, context).find((one) => equal(one.round1, digest))
   if (contract.confirmations(id, context)[index] === true) return made ? undefined : lost(place)
-  if (made) return contract.confirm(id, groupKey(made.public.commitments))
-  const generation = loadGeneration(id, context)
+  if (made) return contract.confirm({ id, registration }, groupKey(made))
+  const generation = loadGeneration(registration, context)
   if (!generation) return lost(place)
   const round1 = readAll(place)
   if (!publishedByMe(generation, place))
     return accuse(place, index, 'the contract has other commitments of this engine')
   const key = sum(generation, round1, place)
   if (key instanceof Uint8Array) return key
-  storeKeyShare(id, key, context)
-  forgetGeneration(id, context)
-  return contract.confirm(id, groupKey(key.public.commitments))
+  addKeyShare(registration, { ...key, round1: digest }, context)
+  return contract.confirm({ id, registration }, groupKey(key))
 }
 
 /** This engine's share of the key, which is the sum of what all made for it; or the complaint about one of them. */
-function sum(generation: Generation, round1: readonly Round1[], place: Place): KeyShare | Uint8Array {
+function sum(generation: Generation, round1: readonly Round1[], place: Place): Omit<KeyShare, 'round1'> | Uint8Array {
   const { id, index, context } = place
   const round2: DKG_Round2[] = []
   for (const [from, encrypted] of contract.sharesFor(id, index, context).entries()) {
@@ -206,17 +209,17 @@ function lost(place: Place): Uint8Array {
   return accuse(place, place.index, 'this engine has lost what it had begun')
 }
 
-function accuse({ id, engines }: Place, index: number, reason: string): Uint8Array {
-  return contract.complain(id, engines[index] ?? '00'.repeat(21), reason)
+function accuse(place: Place, index: number, reason: string): Uint8Array {
+  return contract.complain(registered(place), place.engines[index] ?? '00'.repeat(21), reason)
 }
 
-function wayOf({ id, context }: Place, from: number, to: number): Way {
-  return { chainId: context.chainId, contract: context.contract, key: id, from, to }
+function registered({ id, key: { registration } }: Place): contract.Registered {
+  return { id, registration }
 }
 
-function groupKey([first]: readonly Uint8Array[]): Uint8Array {
-  if (first === undefined) throw new Error('a key has no commitments')
-  return first
+function wayOf({ id, key, context }: Place, from: number, to: number): Way {
+  const { chainId, contract: address } = context
+  return { chainId, contract: address, key: id, registration: key.registration, from, to }
 }
 
 function rngOf(context: Context): (length?: number) => Uint8Array<ArrayBuffer> {

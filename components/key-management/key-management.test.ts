@@ -14,7 +14,7 @@ import { decrypt, encrypt } from './encryption.ts'
 import { readRound1, writeRound1 } from './packages.ts'
 import { http } from './signing.ts'
 import { stateChange } from './state-change.ts'
-import { revive } from './stored.ts'
+import { type KeyShare, revive } from './stored.ts'
 
 const [owner, signer, stranger] = [party(), party(), party()]
 const message = new TextEncoder().encode('pay 10 to somebody')
@@ -24,6 +24,7 @@ const FAILED = 5n
 interface Key {
   status: bigint
   publicKey: Uint8Array
+  registration: Uint8Array
   accuser: string
   accused: string
   reason: string
@@ -87,7 +88,7 @@ describe('key management, without a sandbox', () => {
     }))
   /** The shares in a call of `publishShares`. */
   const list = (payload: Uint8Array): Uint8Array[] =>
-    answerOf(payload.slice(4)).list(1, (items, index) => items.bytes(index))
+    answerOf(payload.slice(4)).list(2, (items, index) => items.bytes(index))
   const holds = (signature: Uint8Array, publicKey: Uint8Array, signed = message): boolean => {
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') }
     return verify(null, signed, createPublicKey({ key: jwk, format: 'jwk' }), signature)
@@ -199,7 +200,9 @@ describe('key management, without a sandbox', () => {
     await second.stateChange()
     const sealed = (await all.contract.ask('sharesFor', { id, engine: 0n })) as Uint8Array[]
     expect(sealed[1]).toHaveLength(48)
-    await all.contract.sendRaw(third.party, publishShares(id, [randomBytes(48), randomBytes(48), new Uint8Array()]))
+    const { registration } = await keyOf(all, id)
+    const nonsense = [randomBytes(48), randomBytes(48), new Uint8Array()]
+    await all.contract.sendRaw(third.party, publishShares({ id, registration }, nonsense))
     await first.stateChange()
     expect(await keyOf(all, id)).toMatchObject({
       status: FAILED,
@@ -226,20 +229,21 @@ describe('key management, without a sandbox', () => {
       const [first, second, third] = all.devices as [Device, Device, Device]
       await first.stateChange()
       await second.stateChange()
-      const name = `GENERATIONS/${Buffer.from(String(id)).toString('hex')}`
+      const { registration } = await keyOf(all, id)
+      const name = `GENERATIONS/${toHex(registration)}`
       const generation = (of: Device) =>
         JSON.parse(Buffer.from(of.storage.get(name) ?? []).toString(), revive) as { readonly encryptionKey: Uint8Array }
       const [own, theirs] = [generation(third).encryptionKey, generation(first).encryptionKey]
       const chainId = String(Number(await rpc('eth_chainId', [])))
       const contract = `00${all.contract.address.slice(2).toLowerCase()}`
-      const way = { chainId, contract, key: id, from: 2, to: 0 }
+      const way = { chainId, contract, key: id, registration, from: 2, to: 0 }
       // What it would publish, of which one share is changed.
       third.offline = true
       await third.stateChange()
       const right = list(third.sent.at(-1) ?? new Uint8Array())
       const share = decrypt(right[0] ?? new Uint8Array(), own, x25519.getPublicKey(theirs), way)
       const changed = encrypt(wrong(share), own, x25519.getPublicKey(theirs), way)
-      await all.contract.sendRaw(third.party, publishShares(id, right.with(0, changed)))
+      await all.contract.sendRaw(third.party, publishShares({ id, registration }, right.with(0, changed)))
       third.offline = false
       await settle(all)
       expect(await keyOf(all, id)).toMatchObject({
@@ -267,8 +271,9 @@ describe('key management, without a sandbox', () => {
     const { commitment, encryptionKey } = readRound1(theirs, 2)
     const proofOfKnowledge = readRound1(theirs, 2).proofOfKnowledge
     // The commitments of another, with the proof that was made for them: it does not fit a second place.
+    const { registration } = await keyOf(all, id)
     const copied = writeRound1({ encryptionKey, commitment, proofOfKnowledge })
-    await all.contract.send(second.party, 'publishCommitments', { id, package: copied })
+    await all.contract.send(second.party, 'publishCommitments', { id, registration, package: copied })
     await first.stateChange()
     expect(await keyOf(all, id)).toMatchObject({
       status: FAILED,
@@ -459,12 +464,13 @@ describe('key management, without a sandbox', () => {
       })
       await settle(made)
       expect(await post(first(), uri)).toMatchObject({ status: 200 })
-      expect(first().storage.has(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`)).toBe(true)
+      const name = `KEY-SHARES/${toHex((await keyOf(made, id)).registration)}`
+      expect(first().storage.has(name)).toBe(true)
       await made.contract.send(owner, 'disable', id)
       expect(await post(first(), uri)).toMatchObject({ status: 409, text: '{"error":"The key cannot sign: disabled"}' })
       await settle(made, 1)
       for (const each of made.devices) {
-        expect(each.storage.has(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`)).toBe(false)
+        expect(each.storage.has(name)).toBe(false)
       }
     })
   })
@@ -472,6 +478,8 @@ describe('key management, without a sandbox', () => {
   it('leaves the disk of one engine, with all that was said, without the key', async () => {
     const bodies: string[] = []
     const { id, devices, key, publicKey, contract } = await active(2)
+    await settle({ devices, contract }, 1)
+    const { registration } = await keyOf({ devices, contract }, id)
     const overheard = asked(devices).map((one) => ({
       ...one,
       post: async (path: string, body: string) => {
@@ -482,12 +490,9 @@ describe('key management, without a sandbox', () => {
     }))
     await signTogether(id, message, key, overheard)
     const shares = devices.map(({ storage }) => {
-      const stored = storage.get(`KEY-SHARES/${Buffer.from(String(id)).toString('hex')}`) ?? new Uint8Array()
-      return (
-        JSON.parse(Buffer.from(stored).toString(), revive) as {
-          secret: { identifier: string; signingShare: Uint8Array<ArrayBuffer> }
-        }
-      ).secret
+      const stored = storage.get(`KEY-SHARES/${toHex(registration)}`) ?? new Uint8Array()
+      const [one] = JSON.parse(Buffer.from(stored).toString(), revive) as KeyShare[]
+      return (one as KeyShare).secret
     })
     const secretKey = frost.combineSecret(shares.slice(0, 2), key.signers)
     expect(holds(frost.sign(message, secretKey), publicKey)).toBe(true)

@@ -1,7 +1,7 @@
-/** Nonces between the two rounds of a signature, by key and by who asked for them; and how many shares were given out in a day. */
+/** Nonces between the two rounds of a signature, by the registration of the key and by who asked for them; and how many shares were given out in a day. */
 import type { GenNonce, NonceCommitments, Nonces } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'
-import { equal } from '../bytes.ts'
+import { equal, toHex } from '../bytes.ts'
 import { replace, revive } from './stored.ts'
 
 /** How long they can be used. */
@@ -18,26 +18,31 @@ interface Waiting extends GenNonce {
 }
 
 /** Keeps them, and says until when. */
-export function addNonces(id: bigint, caller: string, made: GenNonce, context: Context): number {
+export function addNonces(registration: Uint8Array, caller: string, made: GenNonce, context: Context): number {
   const expires = context.now().getTime() + NONCE_LIFE_MS
-  store(id, caller, [...load(id, caller, context), { ...made, expires }].slice(-NONCES_WAITING), context)
+  store(
+    registration,
+    caller,
+    [...load(registration, caller, context), { ...made, expires }].slice(-NONCES_WAITING),
+    context,
+  )
   return expires
 }
 
 /** The nonces of these commitments, once. Undefined when this caller has none such waiting. */
 export function takeNonces(
-  id: bigint,
+  registration: Uint8Array,
   caller: string,
   { hiding, binding }: NonceCommitments,
   context: Context,
 ): Nonces | undefined {
-  const waiting = load(id, caller, context)
+  const waiting = load(registration, caller, context)
   const found = waiting.find(
     ({ commitments }) => equal(commitments.hiding, hiding) && equal(commitments.binding, binding),
   )
   if (!found) return undefined
   store(
-    id,
+    registration,
     caller,
     waiting.filter((one) => one !== found),
     context,
@@ -46,25 +51,28 @@ export function takeNonces(
 }
 
 /** Whether one more may be given out in this day of UTC, and counts it. 0: there is no limit. */
-export function countShare(id: bigint, limit: number, context: Context): boolean {
+export function countShare(registration: Uint8Array, limit: number, context: Context): boolean {
   if (limit === 0) return true
   const today = Math.floor(context.now().getTime() / DAY_MS)
-  const stored = context.storage(COUNTS).get(String(id))
+  const stored = context.storage(COUNTS).get(registration)
   const [day, count] = stored ? new TextDecoder().decode(stored).split(' ').map(Number) : []
   const before = day === today ? (count ?? 0) : 0
   if (before >= limit) return false
-  context.storage(COUNTS).set(String(id), new TextEncoder().encode(`${today} ${before + 1}`))
+  context.storage(COUNTS).set(registration, new TextEncoder().encode(`${today} ${before + 1}`))
   return true
 }
 
-function load(id: bigint, caller: string, context: Context): readonly Waiting[] {
-  const stored = context.storage(NONCES).get(`${id} ${caller}`)
+function load(registration: Uint8Array, caller: string, context: Context): readonly Waiting[] {
+  const stored = context.storage(NONCES).get(`${toHex(registration)} ${caller}`)
   if (!stored) return []
   const all = JSON.parse(new TextDecoder().decode(stored), revive) as Waiting[]
   return all.filter(({ expires }) => expires > context.now().getTime())
 }
 
-function store(id: bigint, caller: string, waiting: readonly Waiting[], context: Context): void {
-  if (waiting.length === 0) context.storage(NONCES).delete(`${id} ${caller}`)
-  else context.storage(NONCES).set(`${id} ${caller}`, new TextEncoder().encode(JSON.stringify(waiting, replace)))
+function store(registration: Uint8Array, caller: string, waiting: readonly Waiting[], context: Context): void {
+  if (waiting.length === 0) context.storage(NONCES).delete(`${toHex(registration)} ${caller}`)
+  else
+    context
+      .storage(NONCES)
+      .set(`${toHex(registration)} ${caller}`, new TextEncoder().encode(JSON.stringify(waiting, replace)))
 }

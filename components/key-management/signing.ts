@@ -10,13 +10,13 @@ import type { Context, Request, Response } from 'vouchsafe/component'
 import { equal, fromHex, toHex } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { addNonces, countShare, takeNonces } from './nonces.ts'
-import { type KeyShare, loadKeyShare } from './stored.ts'
+import { groupKey, type KeyShare, loadKeyShares } from './stored.ts'
 
 /** In bytes. Longer ones are signed by their digest. */
 export const LONGEST_MESSAGE = 16_384
 
 interface Asked {
-  readonly id: bigint
+  readonly registration: Uint8Array
   readonly caller: string
   readonly policy: contract.Policy
   readonly share: KeyShare
@@ -35,7 +35,7 @@ export function http(request: Request, context: Context): Response {
 
 /** Whoever the policy of the contract lets ask at this block; or what to answer the others. */
 function admitted(id: bigint, request: Request, context: Context): Asked | Response {
-  const { status } = contract.keyOf(id, context)
+  const { status, registration, publicKey } = contract.keyOf(id, context)
   if (status === 'unknown') return refuse(404, 'Unknown key')
   const policy = contract.policyOf(id, context)
   const caller = policy.signers.length > 0 ? context.authenticate(policy.signers) : undefined
@@ -47,14 +47,15 @@ function admitted(id: bigint, request: Request, context: Context): Asked | Respo
   if (status !== 'active') return refuse(409, `The key cannot sign: ${status}`)
   const now = Math.max(context.now().getTime(), context.block.time.getTime())
   if (policy.notAfter > 0 && now > policy.notAfter) return refuse(403, 'The policy of the key has ended')
-  const share = loadKeyShare(id, context)
-  return share ? { id, caller, policy, share } : refuse(503, 'This engine has no share of the key')
+  // By its registration and its public key: a share that was made on a fork of the chain that is gone signs for nobody.
+  const share = loadKeyShares(registration, context).find((one) => equal(groupKey(one), publicKey))
+  return share ? { registration, caller, policy, share } : refuse(503, 'This engine has no share of the key')
 }
 
-function commitments({ id, caller, share }: Asked, context: Context): Response {
+function commitments({ registration, caller, share }: Asked, context: Context): Response {
   const rng = (length = 32): Uint8Array<ArrayBuffer> => new Uint8Array(context.random(length))
   const made = frost.commit(share.secret, rng)
-  const expires = addNonces(id, caller, made, context)
+  const expires = addNonces(registration, caller, made, context)
   const { identifier, hiding, binding } = made.commitments
   return json(200, {
     identifier,
@@ -64,15 +65,16 @@ function commitments({ id, caller, share }: Asked, context: Context): Response {
   })
 }
 
-function signatureShare({ id, caller, policy, share }: Asked, request: Request, context: Context): Response {
+function signatureShare({ registration, caller, policy, share }: Asked, request: Request, context: Context): Response {
   const asked = parse(request, share)
   if (asked === undefined) return refuse(400, 'Malformed request')
   if (!equal(asked.message.subarray(0, policy.prefix.length), policy.prefix)) {
     return refuse(403, 'The policy of the key does not allow this message')
   }
-  const nonces = takeNonces(id, caller, asked.own, context)
+  const nonces = takeNonces(registration, caller, asked.own, context)
   if (nonces === undefined) return refuse(409, 'Unknown, used or expired commitments')
-  if (!countShare(id, policy.sharesPerDay, context)) return refuse(429, 'The key has signed as often as it may today')
+  if (!countShare(registration, policy.sharesPerDay, context))
+    return refuse(429, 'The key has signed as often as it may today')
   try {
     const signed = frost.signShare(share.secret, share.public, nonces, [...asked.commitments], asked.message)
     return json(200, { identifier: share.secret.identifier, share: toHex(signed) })

@@ -1,8 +1,9 @@
 /** What an engine does when the contract has changed, or may have: goes on with keys that are being made, forgets those that are no more. */
 import type { Context } from 'vouchsafe/component'
+import { equal, fromHex, toHex } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { nextStep } from './key-generation.ts'
-import { forgetGeneration, forgetKeyShare } from './stored.ts'
+import { forgetGeneration, forgetKeyShares } from './stored.ts'
 
 /** How long a transaction has, before it is sent again. */
 const RESEND_MS = 60_000
@@ -22,44 +23,58 @@ export function stateChange(context: Context): void {
   let sent = 0
   for (const id of pending) {
     if (sent === SENT_AT_ONCE) break
-    hold(id, context)
     const key = contract.keyOf(id, context)
-    if (wasSent(id, key.status, context)) continue
+    hold({ id, registration: key.registration }, context)
+    if (wasSent(key, context)) continue
     const transaction = nextStep({ id, key, engines, index, context })
     if (!transaction) continue
     context.transact(transaction)
-    context.storage(SENT).set(String(id), new TextEncoder().encode(`${key.status} ${context.now().getTime()}`))
+    context.storage(SENT).set(key.registration, new TextEncoder().encode(`${key.status} ${context.now().getTime()}`))
     sent++
   }
   forget(context)
   if (pending.length > 0) context.timers.schedule(RESEND_TIMER, sent === SENT_AT_ONCE ? 0 : RESEND_MS)
 }
 
-function wasSent(id: bigint, status: contract.Status, context: Context): boolean {
-  const [step, time] = textOf(context.storage(SENT).get(String(id))).split(' ')
+function wasSent({ registration, status }: contract.Key, context: Context): boolean {
+  const [step, time] = textOf(context.storage(SENT).get(registration)).split(' ')
   return step === status && context.now().getTime() - Number(time) < RESEND_MS
 }
 
-function hold(id: bigint, context: Context): void {
+function hold({ id, registration }: contract.Registered, context: Context): void {
   const held = heldKeys(context)
-  if (!held.includes(String(id))) setHeld([...held, String(id)], context)
+  const name = `${id}:${toHex(registration)}`
+  if (!held.includes(name)) setHeld([...held, name], context)
 }
 
-/** Keys that have failed or are disabled leave nothing behind. */
+/** Keys that have failed or are disabled leave nothing behind. Those of another fork of the chain are left as they are: it may come back. */
 function forget(context: Context): void {
   const held = heldKeys(context)
   const left = held.filter((name) => {
-    const { status } = contract.keyOf(BigInt(name), context)
-    if (status === 'active' && context.storage(SENT).get(name)) context.storage(SENT).delete(name)
-    return status !== 'failed' && status !== 'disabled'
+    const { id, registration } = heldKey(name)
+    const key = contract.keyOf(id, context)
+    if (!equal(key.registration, registration)) return true
+    if (key.status === 'active' && context.storage(SENT).get(registration)) forgetSteps(registration, context)
+    return key.status !== 'failed' && key.status !== 'disabled'
   })
   for (const name of held) {
     if (left.includes(name)) continue
-    context.storage(SENT).delete(name)
-    forgetGeneration(BigInt(name), context)
-    forgetKeyShare(BigInt(name), context)
+    const { registration } = heldKey(name)
+    forgetSteps(registration, context)
+    forgetKeyShares(registration, context)
   }
   if (left.length < held.length) setHeld(left, context)
+}
+
+/** Of a key that is made, or never will be. */
+function forgetSteps(registration: Uint8Array, context: Context): void {
+  context.storage(SENT).delete(registration)
+  forgetGeneration(registration, context)
+}
+
+function heldKey(name: string): contract.Registered {
+  const [id = '', registration = ''] = name.split(':')
+  return { id: BigInt(id), registration: fromHex(registration) }
 }
 
 function heldKeys(context: Context): readonly string[] {

@@ -1,4 +1,7 @@
-/** What an engine keeps of keys in its storage. It leaves the engine in no other way than encrypted, and most of it never. */
+/**
+ * What an engine keeps of keys in its storage. It leaves the engine in no other way than encrypted, and most of it never. All of it
+ * is kept by the registration of its key: where the chain took back blocks, and an id belongs to somebody else, nothing of it is found.
+ */
 import type { DKG_Secret, FrostPublic, FrostSecret } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'
 import { fromHex, toHex } from '../bytes.ts'
@@ -18,6 +21,8 @@ export interface Generation {
 
 /** This engine's part of a key that is made. */
 export interface KeyShare {
+  /** The SHA-256 of what all engines published in round 1, from which the key was made. */
+  readonly round1: Uint8Array
   readonly secret: FrostSecret
   readonly public: FrostPublic
 }
@@ -25,29 +30,37 @@ export interface KeyShare {
 const GENERATIONS = 'GENERATIONS'
 const SHARES = 'KEY-SHARES'
 
-export function loadGeneration(id: bigint, context: Context): Generation | undefined {
-  return load(GENERATIONS, id, context) as Generation | undefined
+export function loadGeneration(registration: Uint8Array, context: Context): Generation | undefined {
+  return load(GENERATIONS, registration, context) as Generation | undefined
 }
 
-export function storeGeneration(id: bigint, generation: Generation, context: Context): void {
-  store(GENERATIONS, id, generation, context)
+export function storeGeneration(registration: Uint8Array, generation: Generation, context: Context): void {
+  store(GENERATIONS, registration, generation, context)
 }
 
-/** Its secrets are of no use any more, once the share is there. */
-export function forgetGeneration(id: bigint, context: Context): void {
-  context.storage(GENERATIONS).delete(String(id))
+/** Its secrets are of no use any more, once the key is active. */
+export function forgetGeneration(registration: Uint8Array, context: Context): void {
+  context.storage(GENERATIONS).delete(registration)
 }
 
-export function loadKeyShare(id: bigint, context: Context): KeyShare | undefined {
-  return load(SHARES, id, context) as KeyShare | undefined
+/** Several, where the chain took back blocks in the middle, and the key was made again from other commitments. */
+export function loadKeyShares(registration: Uint8Array, context: Context): readonly KeyShare[] {
+  return (load(SHARES, registration, context) ?? []) as readonly KeyShare[]
 }
 
-export function storeKeyShare(id: bigint, share: KeyShare, context: Context): void {
-  store(SHARES, id, share, context)
+export function addKeyShare(registration: Uint8Array, share: KeyShare, context: Context): void {
+  store(SHARES, registration, [...loadKeyShares(registration, context), share], context)
 }
 
-export function forgetKeyShare(id: bigint, context: Context): void {
-  context.storage(SHARES).delete(String(id))
+export function forgetKeyShares(registration: Uint8Array, context: Context): void {
+  context.storage(SHARES).delete(registration)
+}
+
+/** The public key that a share is of. */
+export function groupKey({ public: { commitments } }: Pick<KeyShare, 'public'>): Uint8Array {
+  const [first] = commitments
+  if (first === undefined) throw new Error('a key has no commitments')
+  return first
 }
 
 /** As the library has it before its second round. It is changed by what it is given to. */
@@ -61,13 +74,13 @@ export function dkgSecret({ identifier, coefficients, commitment, threshold, eng
   }
 }
 
-function load(bucket: string, id: bigint, context: Context): unknown {
-  const stored = context.storage(bucket).get(String(id))
+function load(bucket: string, registration: Uint8Array, context: Context): unknown {
+  const stored = context.storage(bucket).get(registration)
   return stored && JSON.parse(new TextDecoder().decode(stored), revive)
 }
 
-function store(bucket: string, id: bigint, value: unknown, context: Context): void {
-  context.storage(bucket).set(String(id), new TextEncoder().encode(JSON.stringify(value, replace)))
+function store(bucket: string, registration: Uint8Array, value: unknown, context: Context): void {
+  context.storage(bucket).set(registration, new TextEncoder().encode(JSON.stringify(value, replace)))
 }
 
 /** Bytes and large numbers have no form of their own in JSON. */

@@ -9,14 +9,16 @@ import {EngineList} from "../EngineList.sol";
 ///
 /// The life of a sharing: registerSharing by the owner; registerShared or registerAllShared by each engine that holds its share;
 /// requestDownload by the owner, as often as needed; deleteSharing by the owner; registerDeleted or registerAllDeleted by each
-/// engine, the last of which removes it. Its id may be used again then: a ticket says which sharing of an id is meant (uint64: how
-/// often the id had been registered; uint128: the id), so that what an engine says late is never taken for the next.
+/// engine, the last of which removes it. Its id may be used again then, and where the chain takes back blocks it may belong to
+/// somebody else on the chain that stays: a ticket says which sharing of an id is meant (uint128: its registration, a digest of
+/// owner, commitments and the block before; uint128: the id), so that what an engine says late, or of another chain, is never
+/// taken for the next.
 contract SecretSharing is EngineList {
     /// For how long after requestDownload the engines give out their shares.
     uint64 public constant DOWNLOAD_WINDOW = 5 minutes;
 
     /// As many as have a bit in `held`.
-    uint256 private constant MOST_ENGINES = 184;
+    uint256 private constant MOST_ENGINES = 120;
 
     enum Stage {
         None,
@@ -28,13 +30,13 @@ contract SecretSharing is EngineList {
         address owner;
         uint8 threshold;
         uint64 downloadDeadline;
-        /// How often the id was registered. From here to `held` is one word: all that a confirmation reads, and what it writes.
-        uint64 registration;
+        /// Never the same twice for an id. From here to `held` is one word: all that a confirmation reads, and what it writes.
+        uint128 registration;
         /// With None, whatever else is here is of a sharing that was removed. That nothing is cleared then makes it no dearer to
         /// be the last engine that has deleted its share: what it takes is known before the others have said so.
         Stage stage;
         /// A bit for each engine that holds its share.
-        uint184 held;
+        uint120 held;
         /// Where it stands in `deletions`.
         uint256 place;
         bytes32[] commitments;
@@ -62,7 +64,7 @@ contract SecretSharing is EngineList {
     constructor(Engine[] memory engines, bytes32 componentSha256, string memory componentUri)
         EngineList(engines, componentSha256, componentUri)
     {
-        require(engines.length <= MOST_ENGINES, "184 engines at most");
+        require(engines.length <= MOST_ENGINES, "120 engines at most");
     }
 
     /// Makes the sender the owner of a new sharing.
@@ -76,7 +78,7 @@ contract SecretSharing is EngineList {
         require(threshold > 0 && threshold <= commitments.length, "the threshold is not between 1 and the number of engines");
         sharing_.owner = msg.sender;
         sharing_.threshold = threshold;
-        sharing_.registration++;
+        sharing_.registration = newRegistration(id, threshold, commitments);
         sharing_.stage = Stage.Registered;
         sharing_.commitments = commitments;
         emit SharingRegistered(id, msg.sender);
@@ -221,6 +223,16 @@ contract SecretSharing is EngineList {
         }
     }
 
+    /// By the registration before it, no id has one twice in a block; by the sender and the commitments, no two blocks of chains
+    /// that went apart have the same one for different sharings.
+    function newRegistration(uint128 id, uint8 threshold, bytes32[] calldata commitments) private view returns (uint128) {
+        bytes32 parent = blockhash(block.number - 1);
+        bytes32 digest = keccak256(
+            abi.encode(id, sharings[id].registration, msg.sender, threshold, commitments, parent, block.timestamp)
+        );
+        return uint128(uint256(digest));
+    }
+
     function ticketOf(Sharing storage sharing_, uint128 id) private view returns (uint256) {
         return (uint256(sharing_.registration) << 128) | id;
     }
@@ -239,12 +251,12 @@ contract SecretSharing is EngineList {
     }
 
     function hold(Sharing storage sharing_, uint128 id, uint256 index) private {
-        sharing_.held |= uint184(1 << index);
+        sharing_.held |= uint120(1 << index);
         emit Shared(id, msg.sender);
     }
 
     function forget(Sharing storage sharing_, uint128 id, uint256 index) private {
-        sharing_.held &= ~uint184(1 << index);
+        sharing_.held &= ~uint120(1 << index);
         if (sharing_.held == 0) sharing_.stage = Stage.None;
         passOver(sharing_.place, index);
         emit Deleted(id, msg.sender);

@@ -6,8 +6,9 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Context, Request, Response } from 'vouchsafe/component'
 import { equal } from '../bytes.ts'
-import { ID, registerDeleted, type Sharing, sharingOf, TICKET, toDelete } from './contract.ts'
-import { announce, announceAgain, SHARES, toBytes } from './unconfirmed.ts'
+import { registerDeleted, type Sharing, sharingOf, TICKET, toDelete } from './contract.ts'
+import { forgetShare, loadShare, storeShare } from './stored.ts'
+import { announce, announceAgain } from './unconfirmed.ts'
 
 /** A share begins with as many random bytes as nobody can guess. */
 const SMALLEST_SHARE = 32
@@ -24,7 +25,7 @@ export function http(request: Request, context: Context): Response {
   const sharing = sharingOf(id, context)
   if (sharing === undefined || sharing.deleting) return error(404, 'Unknown sharing')
   if (context.authenticate([sharing.owner]) === undefined) return error(401, 'Unauthorized')
-  return request.method === 'PUT' ? upload(id, sharing, request.body, context) : download(id, sharing, context)
+  return request.method === 'PUT' ? upload(sharing, request.body, context) : download(sharing, context)
 }
 
 /** Brings the engine to where the contract is, from wherever it was. */
@@ -32,7 +33,7 @@ export function stateChange(context: Context): void {
   announceAgain(context)
   const tickets = toDelete(DELETED_AT_ONCE, context)
   for (let end = TICKET; end <= tickets.length; end += TICKET) {
-    context.storage(SHARES).delete(tickets.subarray(end - ID, end))
+    forgetShare(tickets.subarray(end - TICKET, end), context)
   }
   registerDeleted(tickets, context)
 }
@@ -44,31 +45,27 @@ export function parseId(text: string): bigint | undefined {
   return id < 1n << 128n ? id : undefined
 }
 
-function upload(id: bigint, sharing: Sharing, share: Uint8Array, context: Context): Response {
+function upload(sharing: Sharing, share: Uint8Array, context: Context): Response {
   if (share.length < SMALLEST_SHARE) return error(400, 'Malformed request')
-  const stored = context.storage(SHARES).get(key(id))
+  const stored = loadShare(sharing, context)
   if (stored && !equal(stored, share)) return error(409, 'Already stored')
   if (!equal(sha256(share), sharing.commitment)) {
     return error(401, "User uploaded data doesn't match commitment")
   }
-  if (!stored) context.storage(SHARES).set(key(id), share)
+  if (!stored) storeShare(sharing, share, context)
   if (!sharing.uploaded) announce(sharing.ticket, stored !== undefined, context)
   return { status: 201 }
 }
 
-function download(id: bigint, sharing: Sharing, context: Context): Response {
+function download(sharing: Sharing, context: Context): Response {
   // Whichever clock is ahead closes the window: the engine's, or that of the block which it answers from.
   const now = Math.max(context.now().getTime(), context.block.time.getTime())
   if (now > sharing.downloadDeadline) {
     return error(400, 'Download not requested, or download deadline has been passed')
   }
-  const share = context.storage(SHARES).get(key(id))
+  const share = loadShare(sharing, context)
   if (share === undefined) return error(404, 'Unknown sharing')
   return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: share }
-}
-
-function key(id: bigint): Uint8Array {
-  return toBytes(id, ID)
 }
 
 function error(status: number, sentence: string): Response {

@@ -24,8 +24,6 @@ const LOOKED_AT = 7
 const LOOKED_BACK = 64n
 
 const BUCKET = 'UNCONFIRMED'
-/** Where shares are stored, each under the 16 bytes of its id. */
-export const SHARES = 'SHARES'
 const ENDS = 'ends'
 const COLLECTED = 'new'
 
@@ -139,7 +137,7 @@ function key(at: bigint): Uint8Array {
 }
 
 /** Big-endian. */
-export function toBytes(value: bigint, length: number): Uint8Array {
+function toBytes(value: bigint, length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, at) => Number((value >> BigInt(8 * (length - 1 - at))) & 0xffn))
 }
 

@@ -55,7 +55,7 @@ export interface Chain {
   /** The newest block that is final enough, by what the operator configured. Rejects with a ChainError when the chain cannot be asked. */
   head(): Promise<Head>
   /** Whether this block is still part of the chain. */
-  has(block: Block): Promise<boolean>
+  has(block: Pick<Block, 'number' | 'hash'>): Promise<boolean>
   /** Every contract with an off-chain component, where the chain can list them. */
   contracts?(block: Block): Promise<readonly Address[]>
   /** Undefined when there is no such contract, or it has no off-chain component. */

@@ -45,6 +45,8 @@ export type EngineCollections = EncryptionCollections &
       readonly storageBytes: number
       /** Transactions that it asked for in a day of UTC; days are counted from 1970. */
       readonly asked?: { readonly day: number; readonly transactions: number }
+      /** The block that the last change of it all was computed at. */
+      readonly block?: { readonly number: number; readonly hash: string }
     }
     /** By a MAC of contract, bucket and key. `value` in base64; `bytes` is what it counts, its key included. */
     component_storage: { readonly value: string; readonly bytes: number }

@@ -2,6 +2,7 @@
  * What a call would change, in one batch: storage, transactions, timers, requests that are spent. All of it, and only while
  * nothing else of the contract was changed since the call began; or nothing.
  */
+import type { Block } from '../chain/chain.ts'
 import type { Effects, StorageChange } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Change } from '../store/store.ts'
@@ -31,6 +32,10 @@ export interface Finished {
   readonly fence: Fence
   readonly seen: Seen
   readonly effects: Effects
+  /** The block that the call saw. */
+  readonly block: Pick<Block, 'number' | 'hash'>
+  /** Whether it is remembered that the contract was brought to this block, also where nothing else changed. */
+  readonly reconciles?: boolean
   /** Of its HTTP response. */
   readonly status?: number | undefined
   /** The timer that it was, and what became of it. */
@@ -49,14 +54,18 @@ export type Committed = 'committed' | 'conflict' | Quota
 const DAY_MS = 86_400_000
 
 /** Whether a call changes what other calls may read. */
-export function isWriting({ effects, ended }: Pick<Finished, 'effects' | 'ended'>): boolean {
+export function isWriting({
+  effects,
+  ended,
+  reconciles = false,
+}: Pick<Finished, 'effects' | 'ended' | 'reconciles'>): boolean {
   const { storage, transactions, timers } = effects
-  return storage.length + transactions.length + timers.length > 0 || ended !== undefined
+  return storage.length + transactions.length + timers.length > 0 || ended !== undefined || reconciles
 }
 
 export async function commitCall(context: CommitContext, finished: Finished): Promise<Committed> {
   const { fences, timers, outbox, now } = context
-  const { contract, fence, effects } = finished
+  const { contract, fence, effects, block } = finished
   const spent = spentChanges(finished, now())
   if (!isWriting(finished)) return commitSpent(context, finished, spent)
   const storage = await storageChanges(context, finished)
@@ -68,7 +77,8 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
     storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
     transactionQuota(context, contract, rows.length, asked)
   if (quota !== undefined) return quota
-  const state = { storageBytes, ...(asked === undefined ? {} : { asked }) }
+  const acted = { number: block.number, hash: block.hash }
+  const state = { storageBytes, block: acted, ...(asked === undefined ? {} : { asked }) }
   const batch = [fenceChange(contract, fence, state), ...spent, ...storage.changes, ...plan.changes, ...rows]
   return fences.moving(contract, async () => {
     if (!(await isCommitted(context, contract, batch))) return 'conflict'

@@ -21,6 +21,14 @@ export interface HookState {
   notBefore: number
 }
 
+/** How the contract stands with the fork of the chain that is seen. */
+export interface ForkState {
+  /** Grows whenever the chain took back a block. */
+  number: number
+  /** `unchecked`: the block of the last commit may be gone; `reconciling`: that block is gone, and the hook is to run first. */
+  standing: 'unchecked' | 'reconciling' | 'settled'
+}
+
 /** Changed by the watcher alone; of what changes together, all at once. */
 export interface Entry {
   readonly address: Address
@@ -31,6 +39,7 @@ export interface Entry {
   askedOf?: OffChainContract
   state: ComponentState
   readonly hook: HookState
+  readonly fork: ForkState
   readonly lane: Lane
   /** To look for the component again. */
   retry: { readonly at: number; readonly attempts: number }
@@ -46,8 +55,8 @@ export interface CallTarget {
 
 export type EntryKind = 'served' | 'starting' | 'failed' | 'not-this-engine'
 
-export function kindOf({ isOurs, state }: Entry): EntryKind {
+export function kindOf({ isOurs, state, fork }: Entry): EntryKind {
   if (isOurs === false) return 'not-this-engine'
-  if (state.kind === 'ready') return isOurs === true ? 'served' : 'starting'
+  if (state.kind === 'ready') return isOurs === true && fork.standing !== 'reconciling' ? 'served' : 'starting'
   return state.kind
 }

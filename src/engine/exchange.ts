@@ -71,7 +71,7 @@ function entryOf({ watcher }: EngineContext, { contract }: Target): Entry | Prob
   return state.hooks.includes('off_chain_on_http_request') ? entry : 'no-http-hook'
 }
 
-const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done' | 'quota'>, ProblemCode>> = {
+const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done' | 'quota' | 'reconciling'>, ProblemCode>> = {
   trap: 'component-trap',
   'bad-response': 'bad-component-response',
   deadline: 'deadline',
@@ -80,6 +80,8 @@ const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done' | 'quota'>, 
   unavailable: 'starting',
 }
 
+const RECONCILING = 'the chain took back a block that this contract had been served at; try again in a moment'
+
 function componentAnswer(
   context: EngineContext,
   entry: Entry,
@@ -87,6 +89,7 @@ function componentAnswer(
   performed: Performed,
 ): WireResponse | Problem {
   if (performed.kind === 'quota') return quotaProblem(context, performed)
+  if (performed.kind === 'reconciling') return problem('starting', { detail: RECONCILING })
   if (performed.kind !== 'done') return problem(PROBLEM_OF[performed.kind])
   const { config, signer } = context
   const { response: wire } = performed

@@ -12,6 +12,8 @@ export interface Fence {
   readonly storageBytes: number
   /** Transactions in the last day of UTC in which there was one. Stored, so that a restart begins no other day. */
   readonly asked?: EngineCollections['component_state']['asked'] | undefined
+  /** The block that its last change was computed at. */
+  readonly block?: EngineCollections['component_state']['block'] | undefined
 }
 
 export interface Fences {
@@ -34,7 +36,7 @@ export function createFences(store: EngineStore): Fences {
       const cached = known.get(contract)
       if (cached !== undefined) return cached
       const row = await store.get('component_state', contract)
-      const read: Fence = { version: row?.version, storageBytes: row?.value.storageBytes ?? 0, asked: row?.value.asked }
+      const read: Fence = { storageBytes: 0, ...row?.value, version: row?.version }
       // What was set while this was read is newer.
       const current = known.get(contract) ?? read
       known.set(contract, current)

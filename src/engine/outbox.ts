@@ -18,6 +18,8 @@ export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 's
   rows(contract: Address, transactions: Effects['transactions']): readonly Insert[]
   /** What is on disk may be other than what is known: the next round looks. */
   doubt(): void
+  /** The chain took back blocks: nonces of what was included in them are free again, and are to be used first. */
+  doubtNonces(): void
   /** One round: sends what is to be sent, and sees what became of the rest. `block` is the newest that was looked at. */
   round(block: string | undefined): Promise<void>
 }
@@ -55,6 +57,8 @@ interface Known {
   /** Whether there may be something to do, whatever the chain says. */
   isDirty: boolean
   isBlocked: boolean
+  /** Whether there may be free nonces before those that are on their way. */
+  hasGaps: boolean
   lookedAt: string | undefined
 }
 
@@ -63,7 +67,7 @@ export function createOutbox(context: OutboxContext): Outbox {
   const rows = createOutboxRows(context.store)
   const known: Known = {
     ...{ rows, refused: askedAgain(REFUSED_MS), sent: new Map() },
-    ...{ isDirty: true, isBlocked: false, lookedAt: undefined },
+    ...{ isDirty: true, isBlocked: false, hasGaps: false, lookedAt: undefined },
   }
   const doubt = (): void => {
     known.isDirty = true
@@ -84,6 +88,9 @@ export function createOutbox(context: OutboxContext): Outbox {
       if (inserted.length > 0) doubt()
     },
     doubt,
+    doubtNonces: () => {
+      known.hasGaps = true
+    },
     round: async (block) => {
       const isDue = known.refused.due(now().getTime()).length > 0
       if (!known.isDirty && !isDue && (rows.isEmpty() || block === known.lookedAt)) return
@@ -200,14 +207,17 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], known: K
   const ids = new Set(queued.map(({ id }) => id))
   for (const id of refused.ids()) if (!ids.has(id)) refused.forget(id)
   if (queued.length === 0) return false
-  const signedNonces = rows.filter(isSigned).map(({ value }) => value.signed.nonce)
-  let inFlight = signedNonces.length
-  let nonce = Math.max(await account.nextNonce(), ...signedNonces.map((each) => each + 1))
+  const used = new Set(rows.filter(isSigned).map(({ value }) => value.signed.nonce))
+  let inFlight = used.size
+  if (inFlight === 0) known.hasGaps = false
+  let nonce = await account.nextNonce()
+  if (!known.hasGaps) nonce = Math.max(nonce, ...[...used].map((each) => each + 1))
   const ready: SignedRow[] = []
   const later = new Set<Address>()
   for (const row of inTurn(queued, rows.filter(isSigned))) {
     if (inFlight >= MOST_IN_FLIGHT) break
     if (later.has(row.value.contract)) continue
+    while (used.has(nonce)) nonce++
     const isWaiting = refused.isWaiting(row.id, now().getTime())
     const signed = isWaiting ? 'later' : await signOne(context, row, { nonce, hasOthersBefore: inFlight > 0, refused })
     if (signed === 'later') later.add(row.value.contract)

@@ -11,6 +11,7 @@ import type { CallTarget, Entry } from './contract-entry.ts'
 import type { Fence } from './fence.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
+import { isReconciled } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
 import { whileFull } from './retry.ts'
 import type { Ended } from './timer-book.ts'
@@ -39,9 +40,12 @@ export type Performed =
   | ({ readonly kind: 'quota' } & Quota)
   /** Too many others. */
   | { readonly kind: 'overloaded'; readonly until: Date }
-  | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'unavailable' }
+  /** `reconciling`: the chain took back what the contract had been acted on at, and its hook runs first. */
+  | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'unavailable' | 'reconciling' }
 
 const MOST_RUNS = 10
+/** Hooks that run before a contract is reconciled. */
+const RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-change', 'engines'])
 const NEVER_WRITTEN = -1
 
 /** `target` is asked for when the call begins, since it may wait before. */
@@ -81,17 +85,24 @@ async function runOnce(
 ): Promise<Performed | 'again' | 'overloaded'> {
   const target = targetNow()
   if (target === undefined || asked.isAbandoned?.() === true) return { kind: 'unavailable' }
-  const { contract, block } = target
+  const { contract, block, entry } = target
   const fence = await context.fences.of(contract.address)
+  const isFree = (await isReconciled(context, entry, fence)) || RECONCILING.has(asked.hook.kind)
+  if (!isFree) return { kind: 'reconciling' }
+  const fork = entry.fork.number
   const seen: Seen = new Map()
   const outcome = await run(context, target, { ...asked, fence, seen })
+  // What it was computed from is no more.
+  if (entry.fork.number !== fork) return 'again'
   if (outcome.kind === 'overloaded') return outcome.kind
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
   const response = asked.hook.kind === 'http' ? wireOf(context, target, asked, outcome.response) : undefined
   // What cannot be sent is no good end: nothing of it is kept.
   if (response === 'bad-response') return { kind: response }
-  const finished = { contract: contract.address, fence, seen, effects, status: response?.status, ended: asked.ended }
+  const reconciles = entry.fork.standing === 'reconciling' && asked.hook.kind === 'state-change'
+  const done = { contract: contract.address, fence, seen, effects, block, reconciles }
+  const finished = { ...done, status: response?.status, ended: asked.ended }
   if (asked.mode === 'shared' && isWriting(finished)) return 'again'
   const committed = await commitCall(context, finished)
   if (committed === 'conflict') return 'again'

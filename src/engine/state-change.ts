@@ -3,6 +3,7 @@ import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
 import type { Entry } from './contract-entry.ts'
 import { perform } from './perform.ts'
+import { endReconciling } from './reconcile.ts'
 import { againAt, backOff, MOST_ATTEMPTS } from './retry.ts'
 
 export function mustRunHook({ hook, state, isOurs }: Entry, at: number): boolean {
@@ -22,8 +23,10 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
     const asked = { hook: { kind: 'state-change' }, mode: 'serial' } as const
     const performed = await perform(context, entry, () => targetOf(context, entry), asked)
     const again = againAt(performed)
-    if (performed.kind === 'done') Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
-    else if (performed.kind === 'unavailable') hook.pending = true
+    if (performed.kind === 'done') {
+      Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
+      endReconciling(context, entry)
+    } else if (performed.kind === 'unavailable') hook.pending = true
     else if (again === undefined) retryHook(context, entry)
     else runLater(entry, again)
   } catch (error) {

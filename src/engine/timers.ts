@@ -7,6 +7,9 @@ import { perform } from './perform.ts'
 import { againAt, backOff, MOST_ATTEMPTS } from './retry.ts'
 import { over } from './timer-book.ts'
 
+/** It waits, and that is no attempt. */
+const NOT_RUN: ReadonlySet<string> = new Set(['unavailable', 'reconciling'])
+
 export async function runTimer(context: EngineContext, entry: Entry, id: number): Promise<void> {
   const { timers, now } = context
   try {
@@ -27,7 +30,7 @@ async function runOrPutOff(context: EngineContext, entry: Entry, id: number): Pr
     timers.get(entry.address, id) === row ? targetOf(context, entry) : undefined
   const ended = { id, row: over(row, 'done', now()) }
   const performed = await perform(context, entry, target, { hook, mode: 'serial', ended })
-  if (performed.kind === 'done' || performed.kind === 'unavailable') return
+  if (performed.kind === 'done' || NOT_RUN.has(performed.kind)) return
   const again = againAt(performed)
   const next = again === undefined ? failedOnceMore(row, now()) : { ...row, at: again }
   if (timers.get(entry.address, id) !== row) return

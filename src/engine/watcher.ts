@@ -6,6 +6,7 @@
  */
 import type { Logger } from 'pino'
 import { type Block, type Chain, ChainError, type OffChainContract } from '../chain/chain.ts'
+import { type Lru, lru } from '../memory/lru.ts'
 import type { Address } from '../offchain/address.ts'
 import { type Again, askedAgain } from './again.ts'
 import type { EngineConfig } from './config.ts'
@@ -13,6 +14,7 @@ import type { Entry } from './contract-entry.ts'
 import { type HeadAge, headAge } from './head-age.ts'
 import { lane } from './lane.ts'
 import type { Metrics } from './metrics.ts'
+import { doubtFork } from './reconcile.ts'
 
 export interface Watcher {
   /** One look. Never rejects because the chain cannot be asked. */
@@ -57,6 +59,8 @@ interface Known {
   /** Contracts that could not be read, or were not reached. */
   readonly unread: Again
   readonly age: HeadAge
+  /** Hashes of the blocks that were looked at last, by their numbers. */
+  readonly heads: Lru<number, string>
 }
 
 const READ_AT_ONCE = 16
@@ -64,6 +68,7 @@ const READ_AT_ONCE = 16
 const UNREAD_MS = 15_000
 /** Then no more are begun, and the next look goes on with them: it has to see what the others do. */
 const READING_MS = 5000
+const HEADS_KNOWN = 256
 const STANDS_STILL =
   'the chain has no new block: ask its node why, compare the clocks, or set chain.blocksOnDemand if it makes blocks for transactions alone'
 
@@ -73,6 +78,7 @@ export function createWatcher(context: WatcherContext): Watcher {
   const unread = askedAgain(UNREAD_MS)
   const age = headAge(now)
   const standstill = standstillLog(context, age)
+  const known: Known = { entries, unread, age, heads: lru(HEADS_KNOWN) }
   let last: Block | undefined
   let seenAt = now().getTime()
   let isBlind = false
@@ -84,7 +90,7 @@ export function createWatcher(context: WatcherContext): Watcher {
   return {
     look: async () => {
       try {
-        last = await look(context, { entries, unread, age }, last)
+        last = await look(context, known, last)
         seenAt = now().getTime()
         standstill()
         metrics.looks.inc({ outcome: 'seen' })
@@ -127,16 +133,20 @@ async function look(context: WatcherContext, known: Known, last: Block | undefin
   const { chain, now, log, metrics } = context
   const head = await chain.head()
   const isSame = head.hash === last?.hash
-  const isTakenBack = !isSame && last !== undefined && !(await chain.has(last))
+  // A node that is behind has not taken anything back, though it lacks the newest blocks.
+  const isBehind = last !== undefined && head.number < last.number && known.heads.get(head.number) === head.hash
+  const isTakenBack = !isSame && !isBehind && last !== undefined && !(await chain.has(last))
   known.age.see(head.newest, isTakenBack)
   if (isSame && known.unread.due(now().getTime()).length === 0) return last
   // A node that is behind the one that was asked before.
   if (last !== undefined && !isTakenBack && head.hash !== last.hash && head.number <= last.number) return last
   if (isTakenBack) {
     metrics.reorganisations.inc()
+    doubtFork(known.entries.values())
     log.warn({ event: 'reorganised', block: last.number }, 'the chain took back a block; everything is read again')
   }
   apply(context, known, await findChanges(context, known, head, isTakenBack ? undefined : last))
+  known.heads.set(head.number, head.hash)
   return head
 }
 
@@ -240,6 +250,7 @@ function newEntry({ config: { limits }, engine, log }: WatcherContext, contract:
     isOurs: listsEngine(contract, engine),
     state: { kind: 'starting' },
     hook: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0 },
+    fork: { number: 0, standing: 'unchecked' },
     lane: lane(limits),
     retry: { at: 0, attempts: 0 },
   }

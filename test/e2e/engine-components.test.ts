@@ -12,7 +12,15 @@ import { readArtifact } from '../../src/bin/chain/artifact.ts'
 import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import { buildCommand, vouchsafe } from '../support/command.ts'
-import { deployed, keepComponent, ownerOf, type Place, place, send } from '../support/engine-contracts.ts'
+import {
+  deployed,
+  keepComponent,
+  nextContracts,
+  ownerOf,
+  type Place,
+  place,
+  send,
+} from '../support/engine-contracts.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
@@ -73,21 +81,6 @@ async function started(settings: Record<string, unknown>): Promise<readonly Engi
   const engines = await Promise.all([0, 1, 2].map(() => makeEngine(settings)))
   await Promise.all(engines.map((engine) => engine.start()))
   return engines
-}
-
-/** CREATE: Keccak-256 of the RLP of sender and nonce. */
-async function nextContracts({ chain, key }: Place): Promise<readonly string[]> {
-  const { keccak_256 } = await import('@noble/hashes/sha3.js')
-  const account = chain.account(key())
-  const nonce = await account.nextNonce()
-  return [nonce, nonce + 1].map((number) => {
-    const rlp = Buffer.concat([
-      Buffer.from([0xd6, 0x94]),
-      Buffer.from(account.address.slice(2), 'hex'),
-      Buffer.from([number === 0 ? 0x80 : number]),
-    ])
-    return `0x${Buffer.from(keccak_256(rlp)).subarray(12).toString('hex')}`
-  })
 }
 
 beforeAll(() => buildCommand(), STARTS_MS)

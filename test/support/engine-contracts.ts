@@ -99,3 +99,18 @@ export function keepComponent({ directory }: { readonly directory: string }, byt
   writeFileSync(join(directory, 'components', sha256), bytes)
   return sha256
 }
+
+/** Where the next two contracts of a place will be: the Keccak-256 of the RLP of sender and nonce, as CREATE has it. */
+export async function nextContracts({ chain, key }: Place): Promise<readonly string[]> {
+  const { keccak_256 } = await import('@noble/hashes/sha3.js')
+  const account = chain.account(key())
+  const nonce = await account.nextNonce()
+  return [nonce, nonce + 1].map((number) => {
+    const rlp = Buffer.concat([
+      Buffer.from([0xd6, 0x94]),
+      Buffer.from(account.address.slice(2), 'hex'),
+      Buffer.from([number === 0 ? 0x80 : number]),
+    ])
+    return `0x${Buffer.from(keccak_256(rlp)).subarray(12).toString('hex')}`
+  })
+}

@@ -1,8 +1,9 @@
 // Secret sharing in AssemblyScript: what ../shares.ts is in TypeScript, answer by answer and byte by byte of storage.
-import { equal, ID, Id, registerDeleted, Sharing, sharingOf, TICKET, toDelete } from './contract'
-import { blockTime, input, isSignedBy, loadValue, now, output, Reader, storeValue, Writer } from './host'
+import { equal, Id, registerDeleted, Sharing, sharingOf, TICKET, toDelete } from './contract'
+import { blockTime, input, isSignedBy, now, output, Reader, Writer } from './host'
 import { sha256 } from './sha256'
-import { announce, announceAgain, announceCollected, SHARES } from './unconfirmed'
+import { forgetShare, loadShare, storeShare } from './stored'
+import { announce, announceAgain, announceCollected } from './unconfirmed'
 
 const HTTP_RESPONSE: u8 = 0x22
 const SMALLEST_SHARE: i32 = 32
@@ -23,7 +24,7 @@ export function off_chain_on_state_change(ptr: i32, len: i32): i64 {
   announceAgain(contract, engine)
   const tickets = toDelete(engine, DELETED_AT_ONCE)
   for (let end = TICKET; end <= tickets.length; end += TICKET) {
-    storeValue(SHARES, tickets.subarray(end - ID, end), null)
+    forgetShare(tickets.subarray(end - TICKET, end))
   }
   registerDeleted(tickets, contract)
   return output(0, null)
@@ -51,26 +52,26 @@ function http(from: Reader, contract: Uint8Array, engine: Uint8Array): Uint8Arra
   const sharing = sharingOf(id, engine)
   if (!sharing || sharing.deleting) return error(404, 'Unknown sharing')
   if (!isSignedBy(sharing.owner)) return error(401, 'Unauthorized')
-  return method == 'PUT' ? upload(id, sharing, body, contract) : download(id, sharing)
+  return method == 'PUT' ? upload(sharing, body, contract) : download(sharing)
 }
 
-function upload(id: Id, sharing: Sharing, share: Uint8Array, contract: Uint8Array): Uint8Array {
+function upload(sharing: Sharing, share: Uint8Array, contract: Uint8Array): Uint8Array {
   if (share.length < SMALLEST_SHARE) return error(400, 'Malformed request')
-  const stored = loadValue(SHARES, id)
+  const stored = loadShare(sharing)
   if (stored && !equal(stored, share)) return error(409, 'Already stored')
   if (!equal(sha256(share), sharing.commitment)) {
     return error(401, "User uploaded data doesn't match commitment")
   }
-  if (!stored) storeValue(SHARES, id, share)
+  if (!stored) storeShare(sharing, share)
   if (!sharing.uploaded) announce(sharing.ticket, stored != null, contract)
   return response(201, null, new Uint8Array(0))
 }
 
-function download(id: Id, sharing: Sharing): Uint8Array {
+function download(sharing: Sharing): Uint8Array {
   if (max(now(), blockTime()) > sharing.downloadDeadline) {
     return error(400, 'Download not requested, or download deadline has been passed')
   }
-  const share = loadValue(SHARES, id)
+  const share = loadShare(sharing)
   if (!share) return error(404, 'Unknown sharing')
   return response(200, 'application/octet-stream', share)
 }

@@ -12,8 +12,6 @@ const LOOKED_AT: i32 = 7
 const LOOKED_BACK: i32 = 64
 
 const BUCKET = 'UNCONFIRMED'
-/** Where shares are stored. */
-export const SHARES: string = 'SHARES'
 
 let head: u64 = 0
 let tail: u64 = 0

@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
+
+const open: TestEngine[] = []
+afterEach(async () => {
+  for (const { engine } of open.splice(0)) await engine.app.close()
+})
+const kept = async (made: Promise<TestEngine>): Promise<TestEngine> => {
+  const engine = await made
+  open.push(engine)
+  return engine
+}
+const ask = async ({ engine, url }: TestEngine, method: 'GET' | 'POST' = 'GET') => {
+  const { statusCode, body, headers } = await engine.app.inject({ method, url })
+  return statusCode === 200 ? body : [statusCode, headers['x-engine-error']]
+}
+const events = ({ logLines }: TestEngine, name: string) => logLines.filter((line) => line.includes(`"${name}"`))
+const stateOf = async ({ engine }: TestEngine) =>
+  (await engine.app.inject('/engine')).json<{ contracts: { state: string }[] }>().contracts[0]?.state
+const STARTING = [503, 'starting']
+
+/** Counts its posts. Its hook fails while the test says so. */
+const counting = () => {
+  const world = { fails: false, runs: 0, timers: 0, during: () => Promise.resolve() }
+  const script: Script = {
+    http: async (hands) => {
+      const { call } = hands
+      const before = (await hands.get('count')) ?? '0'
+      if (call.hook.kind === 'http' && call.hook.request.method === 'POST') {
+        hands.set('count', String(Number(before) + 1))
+        hands.timer(1, 1000)
+        await world.during()
+      }
+      return text(before)
+    },
+    stateChange: () => {
+      world.runs++
+      return world.fails ? Promise.reject(new Error('not now')) : Promise.resolve()
+    },
+    timer: () => {
+      world.timers++
+      return Promise.resolve()
+    },
+  }
+  return { world, script }
+}
+const lookOnly = (engine: TestEngine) => engine.task('chain')
+
+describe('a chain that takes back a block which a contract had been acted on at', () => {
+  it('has the contract answer 503 until its hook has run, and the log say so', async () => {
+    const { world, script } = counting()
+    const engine = await kept(serving(script))
+    engine.chain.mine()
+    await engine.rounds()
+    expect(await ask(engine, 'POST')).toBe('0')
+    engine.chain.reorganise(1)
+    await lookOnly(engine)
+    expect(await ask(engine)).toEqual(STARTING)
+    expect(await stateOf(engine)).toBe('starting')
+    expect(JSON.parse(events(engine, 'acted_on_lost_block')[0] ?? '{}')).toMatchObject({ block: 2, level: 40 })
+    const before = world.runs
+    await engine.rounds()
+    expect([await ask(engine), await stateOf(engine), world.runs]).toEqual(['1', 'served', before + 1])
+    expect(events(engine, 'reconciled')).toHaveLength(1)
+  })
+
+  it('has it wait for as long as the hook fails, and its timers too', async () => {
+    const { world, script } = counting()
+    const engine = await kept(serving(script))
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    world.fails = true
+    engine.chain.reorganise(1)
+    engine.clock.now = new Date(engine.clock.now.getTime() + 2000)
+    await engine.rounds()
+    expect([await ask(engine), world.timers]).toEqual([STARTING, 0])
+    world.fails = false
+    engine.clock.now = new Date(engine.clock.now.getTime() + 5000)
+    await engine.rounds()
+    expect([await ask(engine), world.timers]).toEqual(['1', 1])
+  })
+
+  it('is noticed by an engine that was restarted in between, and once', async () => {
+    const { script } = counting()
+    const engine = await kept(serving(script))
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    engine.chain.reorganise(1)
+    const restarted = await kept(engine.restart())
+    await restarted.rounds()
+    expect([await ask(restarted), events(restarted, 'reconciled').length]).toEqual(['1', 1])
+    const again = await kept(restarted.restart())
+    await again.rounds()
+    expect([await ask(again), events(again, 'acted_on_lost_block').length]).toEqual(['1', 0])
+  })
+
+  it('keeps nothing of a call that ran meanwhile', async () => {
+    const { world, script } = counting()
+    const engine = await kept(serving(script))
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    world.during = async () => {
+      world.during = () => Promise.resolve()
+      engine.chain.reorganise(1)
+      await lookOnly(engine)
+    }
+    expect(await ask(engine, 'POST')).toEqual(STARTING)
+    await engine.rounds()
+    expect(await ask(engine)).toBe('1')
+  })
+
+  it('is told of where there is no hook, and keeps nobody waiting', async () => {
+    const { script } = counting()
+    const engine = await kept(serving({ http: script.http as NonNullable<Script['http']> }))
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    engine.chain.reorganise(1)
+    await lookOnly(engine)
+    expect([await ask(engine), events(engine, 'acted_on_lost_block').length]).toEqual(['1', 1])
+  })
+
+  it('lets new transactions have the nonces that are free again, so that those on their way go on', async () => {
+    const script: Script = {
+      http: (hands) => {
+        hands.transact('aa')
+        return Promise.resolve(text('sent'))
+      },
+    }
+    const engine = await kept(serving(script))
+    engine.chain.mine()
+    await engine.rounds()
+    for (let times = 0; times < 3; times++) {
+      await ask(engine, 'POST')
+      await engine.rounds()
+      const [last] = engine.chain.submitted.slice(-1)
+      if (times < 2) engine.chain.outcomes.set(last?.hash ?? '', 'included')
+      engine.chain.mine()
+      await engine.rounds()
+    }
+    engine.chain.reorganise(4)
+    engine.chain.nonce = 0
+    await engine.rounds()
+    for (let times = 0; times < 3; times++) {
+      await ask(engine, 'POST')
+      await engine.rounds()
+    }
+    expect(engine.chain.submitted.map(({ nonce }) => nonce)).toEqual([0, 1, 2, 0, 1, 3])
+  })
+})
+
+describe('a contract that nothing was taken back of', () => {
+  it('is served at once after a reorganisation that does not reach to what was done for it', async () => {
+    const { script } = counting()
+    const engine = await kept(serving(script))
+    await ask(engine, 'POST')
+    for (let blocks = 0; blocks < 3; blocks++) engine.chain.mine()
+    await engine.rounds()
+    engine.chain.reorganise(2)
+    await lookOnly(engine)
+    expect([await ask(engine), events(engine, 'acted_on_lost_block')]).toEqual(['1', []])
+  })
+
+  it('waits while the chain cannot be asked for its block', async () => {
+    const { script } = counting()
+    const engine = await kept(serving(script))
+    await ask(engine, 'POST')
+    engine.chain.mine()
+    await engine.rounds()
+    engine.chain.reorganise(1)
+    await lookOnly(engine)
+    engine.chain.isDown = true
+    expect(await ask(engine)).toEqual(STARTING)
+    engine.chain.isDown = false
+    expect(await ask(engine)).toBe('1')
+  })
+
+  it('is served as before by a node of several that lacks the newest blocks', async () => {
+    const { script } = counting()
+    const engine = await kept(serving(script))
+    const old = await engine.chain.head()
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    engine.chain.head = () => Promise.resolve(old)
+    engine.chain.has = ({ number }) => Promise.resolve(number <= old.number)
+    await lookOnly(engine)
+    expect([await ask(engine), events(engine, 'reorganised')]).toEqual(['1', []])
+  })
+})

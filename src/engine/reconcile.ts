@@ -1,0 +1,68 @@
+/**
+ * What an engine does when the chain took back a block that it had acted on: what it stored for a contract may be of a chain that is no
+ * more. It says so, and until the state change hook of the contract has run on the chain that stays, nothing else of the contract does.
+ */
+import { ChainError } from '../chain/chain.ts'
+import type { EngineContext } from './context.ts'
+import type { Entry } from './contract-entry.ts'
+import type { Fence } from './fence.ts'
+
+/** The chain took back a block: each contract is looked at before it is called again. */
+export function doubtFork(entries: Iterable<Entry>): void {
+  for (const { fork } of entries) {
+    fork.number++
+    fork.standing = 'unchecked'
+  }
+}
+
+/** Whether the contract may be called, by the block of its last commit. False as long as the chain cannot be asked for that block. */
+export async function isReconciled(context: EngineContext, entry: Entry, { block }: Fence): Promise<boolean> {
+  if (entry.fork.standing === 'unchecked') {
+    const { number } = entry.fork
+    const isThere = block === undefined || (await hasBlock(context, block))
+    if (isThere === undefined) return false
+    // Another call may have been quicker, or the chain may have changed again.
+    if (isUnchecked(entry, number)) {
+      if (isThere) entry.fork.standing = 'settled'
+      else beginReconciling(context, entry, block)
+    }
+  }
+  return isSettled(entry)
+}
+
+function isUnchecked({ fork }: Entry, number: number): boolean {
+  return fork.number === number && fork.standing === 'unchecked'
+}
+
+function isSettled({ fork }: Entry): boolean {
+  return fork.standing === 'settled'
+}
+
+/** Undefined when the chain cannot be asked. */
+async function hasBlock({ chain }: EngineContext, block: NonNullable<Fence['block']>): Promise<boolean | undefined> {
+  try {
+    return await chain.has(block)
+  } catch (error) {
+    if (error instanceof ChainError) return undefined
+    throw error
+  }
+}
+
+function beginReconciling({ log, outbox }: EngineContext, entry: Entry, block: Fence['block']): void {
+  const { fork, hook, state, address } = entry
+  const hasHook = state.kind === 'ready' && state.hooks.includes('off_chain_on_state_change')
+  fork.standing = hasHook ? 'reconciling' : 'settled'
+  outbox.doubtNonces()
+  if (hasHook) Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0 })
+  log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST)
+}
+
+const LOST =
+  'the chain took back a block that this engine had acted on; the contract is served again when its hook has run'
+
+/** To be called when the hook has run to its end. */
+export function endReconciling({ log }: EngineContext, { fork, address }: Entry): void {
+  if (fork.standing !== 'reconciling') return
+  fork.standing = 'settled'
+  log.info({ event: 'reconciled', contract: address }, 'the hook has run on the chain that stayed')
+}
