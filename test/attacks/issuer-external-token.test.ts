@@ -495,21 +495,25 @@ describe('introspection', () => {
     await expectRefused(good, token, { ...INVALID, why: /not active/ })
   })
 
-  it('is asked about so many tokens at once and no more', async () => {
+  it('is asked about ten tokens of one network at once and no more, and tokens that were good before come first', async () => {
+    await expectIssued(good)
+    later(5)
     let release: () => void = () => undefined
     const slow = new Promise<void>((resolve) => {
       release = resolve
     })
-    server.answers.set(INTROSPECTION_URL, async () => {
-      await slow
-      return said
+    server.answers.set(INTROSPECTION_URL, async ({ body }: { readonly body: string }) => {
+      if (body.includes('random')) await slow
+      return body.includes('random') ? { active: false } : said
     })
-    const responses = Array.from({ length: 60 }, (_, count) => request({ ...good, token: `opaque-${count}` }))
+    const responses = Array.from({ length: 60 }, (_, count) => request({ ...good, token: `random-${count}` }))
     const statuses = Promise.all(responses.map(async (response) => (await response).status))
-    while (asked().length < 50) await new Promise((resolve) => setTimeout(resolve, 5))
-    await expectRefused(good, TOKEN, UNAVAILABLE)
+    while (asked().length < 11) await new Promise((resolve) => setTimeout(resolve, 5))
+    await expectRefused(good, 'new', UNAVAILABLE)
+    await expectIssued({ ...good, nonce: await fetchNonce(services, good.sessionId) })
     release()
-    expect((await statuses).filter((status) => status === 503)).toHaveLength(10)
+    expect((await statuses).filter((status) => status === 503)).toHaveLength(50)
+    expect((await statuses).filter((status) => status === 401)).toHaveLength(10)
   })
 })
 

@@ -47,7 +47,7 @@ function byToken(context: IssuerContext) {
     const { authorization } = request.headers
     // Before it is known to be good, so that the refusal of a token that has expired is told of its session.
     request.sessionId = sessionNamedBy(context, authorization)
-    const open = await sessionOfToken(context, { ...provedRequest(request), authorization })
+    const open = await sessionOfToken(context, { ...provedRequest(request), authorization, address: request.ip })
     request.sessionId = open.sessionId
     return open
   })

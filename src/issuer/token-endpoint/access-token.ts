@@ -7,6 +7,7 @@ import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { ownString } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { orUndefined } from '../../codec/malformed.ts'
+import { networkOf } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections } from '../collections.ts'
@@ -33,6 +34,8 @@ export const TOKEN_SECONDS = 300
 export interface AuthorizedRequest extends ProvedRequest {
   /** The header of that name, as it came. */
   readonly authorization: string | undefined
+  /** The address of the caller. */
+  readonly address: string
 }
 
 /** The session that an access token opened, as it was read. */
@@ -72,7 +75,7 @@ export async function sessionOfToken(context: IssuerContext, request: Authorized
   const found =
     context.authorizationServer === undefined
       ? sessionOfOwnToken(context, token)
-      : sessionOfExternalToken(context, context.authorizationServer, token)
+      : sessionOfExternalToken(context, context.authorizationServer, { token, network: networkOf(request.address) })
   const { sessionId, row, jkt } = await (isDpop ? found.catch(challengedByDpop) : found)
   const proof = proofFor(context, request, { digest: digestOf(token), jkt, isDpop })
   // The batch decides; this only saves a replay the work of what it asks for.

@@ -2,7 +2,6 @@
  * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token. It is
  * asked seldom: keys are kept, and so is what it said of a token, for seconds. RFC 8414, RFC 7517, RFC 7662.
  */
-import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -10,25 +9,26 @@ import type { AuthorizationServerConfig } from '../../config/authorization-serve
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError, type OutboundRequest } from '../../http/outbound.ts'
 import { keysOf, type PublishedKey, readKeySet, signedByOneOf } from '../../keys/key-set.ts'
-import { lru } from '../../memory/lru.ts'
 import { published } from '../../memory/published.ts'
 import { refuse } from '../../protocol/error.ts'
 import { isSecure } from '../../protocol/private-host.ts'
+import { limitIntrospections } from './introspection-places.ts'
 
 export interface AuthorizationServer {
   readonly config: AuthorizationServerConfig
   /** Whether one of its keys signed the JWS. Refuses with `temporarily_unavailable` when there are no keys to be had. */
   hasSigned(jws: Jws): Promise<boolean>
-  /** Its answer about the token. Refuses with `temporarily_unavailable` when there is none. */
-  introspect(token: string): Promise<JsonObject>
+  /**
+   * Its answer about the token that came from the network. Refuses with `temporarily_unavailable` when there is none, and
+   * when too many tokens are asked about already.
+   */
+  introspect(token: string, network: string): Promise<JsonObject>
 }
 
 const MINUTE = 60_000
 /** A key that is taken out of its JWKS counts for ten minutes at most, or for an hour when nobody can look. */
 const KEEPING = { fresh: 10 * MINUTE, usable: 60 * MINUTE, pause: 10_000 }
 const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
-const INTROSPECTION_KEPT_MS = 5000
-const MAX_INTROSPECTIONS = { kept: 1000, atOnce: 50 }
 /** RFC 8414 section 3 and OpenID Connect Discovery 1.0 section 4.1, in which order. */
 const DOCUMENTS = [
   (origin: string, path: string) => `${origin}/.well-known/oauth-authorization-server${path}`,
@@ -61,7 +61,7 @@ export function authorizationServer(
   return {
     config,
     hasSigned: async (jws) => signedByOneOf(await keys.get((known) => isEnough(known, jws)), jws),
-    introspect: briefly(now, async (token) => {
+    introspect: limitIntrospections(now, async (token) => {
       const address = await addressOf(introspection?.endpoint, 'introspection_endpoint')
       return ask(outbound, { ...address, ...LIMITS, ...introspectionRequest(config, token) })
     }),
@@ -124,27 +124,6 @@ function introspectionRequest({ introspection }: AuthorizationServerConfig, toke
 
 function formEncoded(text: string): string {
   return new URLSearchParams({ text }).toString().slice('text='.length)
-}
-
-/** What was said of a token counts for a few seconds, and only so many tokens are asked about at once. */
-function briefly(
-  now: () => Date,
-  introspect: (token: string) => Promise<JsonObject>,
-): (token: string) => Promise<JsonObject> {
-  const known = lru<string, { readonly answer: Promise<JsonObject>; readonly until: number }>(MAX_INTROSPECTIONS.kept)
-  let running = 0
-  return async (token) => {
-    const digest = digestOf(token)
-    const before = known.get(digest)
-    if (before !== undefined && now().getTime() < before.until) return before.answer
-    if (running >= MAX_INTROSPECTIONS.atOnce) refuseUnavailable('too many introspections run already')
-    running += 1
-    const answer = introspect(token).finally(() => {
-      running -= 1
-    })
-    known.set(digest, { answer, until: now().getTime() + INTROSPECTION_KEPT_MS })
-    return answer
-  }
 }
 
 async function ask(outbound: Outbound, request: OutboundRequest): Promise<JsonObject> {

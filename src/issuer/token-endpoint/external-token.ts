@@ -20,6 +20,12 @@ export interface TokenSession {
   readonly jkt: string | undefined
 }
 
+/** An access token, and the network that its request came from. */
+export interface PresentedToken {
+  readonly token: string
+  readonly network: string
+}
+
 /**
  * The session that the token opens: that whose pre-authorized code is in its claim, until the session expires. Refuses with
  * `invalid_token`, with `insufficient_scope` a good token that is for no session, and with `temporarily_unavailable` when the
@@ -28,9 +34,11 @@ export interface TokenSession {
 export async function sessionOfExternalToken(
   context: IssuerContext,
   server: AuthorizationServer,
-  token: string,
+  { token, network }: PresentedToken,
 ): Promise<TokenSession> {
-  const claims = await (server.config.introspection ? introspected(server, token) : signed(context, server, token))
+  const claims = await (server.config.introspection
+    ? introspected(server, await server.introspect(token, network))
+    : signed(context, server, token))
   refuseUnlessTimely(context, claims)
   const jkt = boundTo(claims)
   const code = ownString(claims, server.config.sessionClaim)
@@ -64,8 +72,7 @@ async function signed(context: IssuerContext, server: AuthorizationServer, token
   return (await server.hasSigned(jws)) ? payload : invalid('it is not signed by a key of its issuer')
 }
 
-async function introspected(server: AuthorizationServer, token: string): Promise<JsonObject> {
-  const claims = await server.introspect(token)
+function introspected(server: AuthorizationServer, claims: JsonObject): JsonObject {
   if (own(claims, 'active') !== true) invalid('its issuer says that it is not active')
   const issuer = own(claims, 'iss')
   if (issuer !== undefined && issuer !== server.config.issuer) invalid('it is of another issuer')

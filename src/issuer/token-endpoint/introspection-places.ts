@@ -1,0 +1,76 @@
+/**
+ * Introspection within limits (RFC 7662): an answer counts for some seconds, and only so many tokens are asked about at once.
+ * Tokens that were good before have places that no others take, and of the others each network has some.
+ */
+import { digestOf } from '../../codec/digest.ts'
+import { type JsonObject, own } from '../../codec/json.ts'
+import { lru } from '../../memory/lru.ts'
+import { refuse } from '../../protocol/error.ts'
+
+const KEPT_MS = 5000
+/** Of each kind of token. */
+const KEPT_ANSWERS = 1000
+/** Questions that may run at once: all, those about tokens that were not good before, and those of one network among them. */
+const PLACES = { all: 50, unknown: 40, network: 10 }
+
+interface KeptAnswer {
+  readonly answer: Promise<JsonObject>
+  readonly until: number
+}
+
+/**
+ * Asks as `introspect` does about a token that came from a network. Refuses with `temporarily_unavailable` when there is no
+ * place for the question.
+ */
+export function limitIntrospections(
+  now: () => Date,
+  introspect: (token: string) => Promise<JsonObject>,
+): (token: string, network: string) => Promise<JsonObject> {
+  // Apart, so that random tokens do not push out good ones.
+  const good = lru<string, KeptAnswer>(KEPT_ANSWERS)
+  const unknown = lru<string, KeptAnswer>(KEPT_ANSWERS)
+  const places = questionPlaces()
+  return async (token, network) => {
+    const digest = digestOf(token)
+    const wasGood = good.get(digest)
+    const before = wasGood ?? unknown.get(digest)
+    if (before !== undefined && now().getTime() < before.until) return before.answer
+    const leave = places.take(wasGood === undefined ? network : undefined)
+    if (leave === undefined) return refuseForNow()
+    const answer = introspect(token).finally(leave)
+    const kept = { answer, until: now().getTime() + KEPT_MS }
+    const answers = wasGood === undefined ? unknown : good
+    answers.set(digest, kept)
+    const claims = await answer
+    if (own(claims, 'active') === true) good.set(digest, kept)
+    return claims
+  }
+}
+
+/** Takes a place for a question, of a network unless its token was good before; gives what leaves it, or undefined. */
+function questionPlaces() {
+  const networks = new Map<string, number>()
+  let [all, unknown] = [0, 0]
+  return {
+    take: (network: string | undefined): (() => void) | undefined => {
+      const ofNetwork = network === undefined ? 0 : (networks.get(network) ?? 0)
+      if (all >= PLACES.all || (network !== undefined && (unknown >= PLACES.unknown || ofNetwork >= PLACES.network)))
+        return undefined
+      const add = (count: 1 | -1): void => {
+        all += count
+        if (network === undefined) return
+        unknown += count
+        const left = (networks.get(network) ?? 0) + count
+        if (left === 0) networks.delete(network)
+        else networks.set(network, left)
+      }
+      add(1)
+      return () => add(-1)
+    },
+  }
+}
+
+function refuseForNow(): never {
+  const why = new Error('too many introspections run already')
+  return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', why)
+}
