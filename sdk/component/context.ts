@@ -1,5 +1,5 @@
 /** What a component may ask of its engine during a call, as functions over the operations of `src/offchain/hosted.ts`. */
-import { type Address, addressBytes, addressOf } from '../../src/offchain/address.ts'
+import { type Address, addressBytes, addressOf, parseAddress } from '../../src/offchain/address.ts'
 import { operation } from '../../src/offchain/hosted.ts'
 import { type Header, headerValue, readResponse, writeRequest } from '../../src/offchain/http-data.ts'
 import { reader, writer } from '../../src/offchain/rpc.ts'
@@ -29,7 +29,11 @@ export interface Context {
   /** What the operator has configured under that name. */
   config(key: string): string | undefined
   readonly timers: Timers
-  /** The one of `addresses` that signed this HTTP request; undefined when none of them did, or the request was used before. */
+  /**
+   * The one of `addresses` that signed this HTTP request, spelled as it was given; undefined when none of them did, or the request was
+   * used before. Takes 20 bytes in hexadecimal with or without `0x`, or 21 bytes, in either case. Throws an Error that names an address
+   * that is none.
+   */
   authenticate(addresses: readonly Address[]): Address | undefined
   /** For the operator's log. No secrets: others may read it. */
   log(text: string): void
@@ -45,7 +49,10 @@ export interface Storage {
 export type TimerStatus = 'done' | 'running' | 'cancelled' | 'never-started' | 'failed' | 'scheduled'
 
 export interface Timers {
-  /** Has `timers[id]` run in so many milliseconds; the same id takes the place of what was scheduled. */
+  /**
+   * Has `timers[id]` run in so many milliseconds; the same id takes the place of what was scheduled. Throws an Error where the
+   * component has no such function.
+   */
   schedule(id: number, delayMs: number, payload?: Uint8Array): void
   cancel(id: number): void
   status(id: number): TimerStatus
@@ -77,7 +84,8 @@ const STATUSES: readonly (TimerStatus | undefined)[] = [
   ...(['done', 'running', 'cancelled', 'never-started', 'failed', 'scheduled'] as const),
 ]
 
-export function contextOf(contract: Address, engine: Address): Context {
+/** The context of one call. `timerIds` are those that the component has a function for. */
+export function contextOf(contract: Address, engine: Address, timerIds: readonly number[]): Context {
   let block: CurrentBlock | undefined
   const current = (): CurrentBlock => {
     block ??= readBlock()
@@ -104,16 +112,19 @@ export function contextOf(contract: Address, engine: Address): Context {
       const value = hosted(operation.configuration, writer().text(key).done())
       return value && new TextDecoder().decode(value)
     },
-    timers,
-    authenticate: (addresses) => {
-      const operand = writer().list(addresses, (address, to) => to.raw(addressBytes(address)))
-      const found = hosted(operation.authenticate, operand.done())
-      return found && addressOf(found)
-    },
+    timers: timersOf(timerIds),
+    authenticate,
     log: (text) => {
       hosted(operation.log, writer().text(text).done())
     },
   }
+}
+
+function authenticate(addresses: readonly Address[]): Address | undefined {
+  const parsed = addresses.map((address) => parseAddress(String(address)))
+  const operand = writer().list(parsed, (address, to) => to.raw(addressBytes(address)))
+  const signer = hosted(operation.authenticate, operand.done())
+  return signer && addresses[parsed.indexOf(addressOf(signer))]
 }
 
 type CurrentBlock = Context['block'] & { readonly chainId: string }
@@ -140,6 +151,19 @@ function storageOf(bucket: Uint8Array): Storage {
     },
     delete: (key) => {
       store(key, undefined)
+    },
+  }
+}
+
+function timersOf(ids: readonly number[]): Timers {
+  return {
+    ...timers,
+    schedule: (id, delayMs, payload) => {
+      if (!ids.includes(id)) {
+        const own = ids.length === 0 ? 'has no timers' : `has timers ${ids.join(', ')}`
+        throw new Error(`no function runs when timer ${id} is due: component({ timers }) ${own}`)
+      }
+      timers.schedule(id, delayMs, payload)
     },
   }
 }

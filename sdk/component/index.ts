@@ -39,8 +39,15 @@ export interface Component {
 
 type Hook = (input: Uint8Array, stateLength: number) => Uint8Array
 
-/** Says what the component does. To be called once, when the script is loaded; there the engine cannot be asked anything yet. */
-export function component({ http, stateChange, timers = {}, engines }: Component): void {
+/**
+ * Says what the component does. To be called once, when the script is loaded; there the engine cannot be asked anything yet. Throws a
+ * TypeError that names a hook that there is not, or that is no function, so that a component with one cannot be built.
+ */
+export function component(hooksByName: Component): void {
+  refuseOtherHooks(hooksByName)
+  const { http, stateChange, timers = {}, engines } = hooksByName
+  const timerIds = Object.keys(timers).map(timerId)
+  const entered = (run: Entered): Hook => enteredWith(timerIds, run)
   const hooks: Record<string, Hook> = {}
   if (http !== undefined) {
     hooks[hook.httpRequest] = entered((context, from) => {
@@ -60,19 +67,48 @@ export function component({ http, stateChange, timers = {}, engines }: Component
     )
   }
   for (const [id, run] of Object.entries(timers)) {
-    hooks[`${hook.timer}${(Number(id) >>> 0).toString(16)}`] = entered((context, from) =>
+    hooks[`${hook.timer}${(timerId(id) >>> 0).toString(16)}`] = entered((context, from) =>
       nothing(run, from.rest().slice(), context),
     )
   }
   Object.assign(globalThis, { offChain: hooks })
 }
 
-function entered(run: (context: Context, from: Reader, state: Uint8Array) => Uint8Array): Hook {
+const HOOKS = ['http', 'stateChange', 'timers', 'engines']
+
+function refuseOtherHooks(hooks: Component): void {
+  const { timers = {}, ...others } = hooks
+  for (const name of Object.keys(others)) {
+    if (!HOOKS.includes(name))
+      throw new TypeError(`component() has no hook '${name}'; its hooks are ${HOOKS.join(', ')}`)
+  }
+  const functions: [string, unknown][] = Object.entries({ ...others, ...prefixed(timers) })
+  for (const [name, run] of functions) {
+    if (run !== undefined && typeof run !== 'function') throw new TypeError(`the hook ${name} is no function`)
+  }
+}
+
+function prefixed(timers: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(timers).map(([id, run]) => [`timers[${timerId(id)}]`, run]))
+}
+
+/** The id of a timer as a number of 32 bits. Throws a TypeError when `text` is none. */
+function timerId(text: string): number {
+  const id = Number(text)
+  if (!Number.isInteger(id) || id < -(2 ** 31) || id >= 2 ** 32) {
+    throw new TypeError(`timers['${text}']: the id of a timer is an integer of 32 bits`)
+  }
+  return id | 0
+}
+
+type Entered = (context: Context, from: Reader, state: Uint8Array) => Uint8Array
+
+function enteredWith(timerIds: readonly number[], run: Entered): Hook {
   return (input, stateLength) => {
     const from = reader(input)
     const [contract, engine] = [addressOf(from.raw(21)), addressOf(from.raw(21))]
     const state = from.raw(stateLength)
-    return run(contextOf(contract, engine), from, state)
+    return run(contextOf(contract, engine, timerIds), from, state)
   }
 }
 

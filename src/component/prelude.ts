@@ -72,7 +72,16 @@ export const PRELUDE = `(() => {
   define('hosted', hosted)
   delete globalThis.encode
   delete globalThis.decode
-  const shown = (error) => error instanceof Error ? error.name + ': ' + error.message + '\\n' + error.stack : 'thrown: ' + String(error)
+  const described = (value) => {
+    try {
+      return String(typeof value === 'object' ? JSON.stringify(value) : String(value)).slice(0, 200)
+    } catch {
+      return 'a value that has no text'
+    }
+  }
+  const shown = (hook, error) => error instanceof Error
+    ? error.name + ': ' + error.message + '\\n' + error.stack
+    : 'the hook ' + hook + ' threw ' + described(error) + ', which is no Error; throw new Error(...) says where it was thrown'
   define('engineHooks', () => Object.keys(globalThis.offChain ?? {}).filter((name) => typeof offChain[name] === 'function').join(' '))
   define('engineRun', (hook, input, stateLength) => {
     running = true
@@ -80,7 +89,7 @@ export const PRELUDE = `(() => {
       const result = globalThis.offChain[hook](input, stateLength)
       return result instanceof Uint8Array ? result : 'the hook ' + hook + ' gave back no Uint8Array; hooks are not asynchronous'
     } catch (error) {
-      return shown(error)
+      return shown(hook, error)
     }
   })
 })()`

@@ -79,6 +79,8 @@ async function bundle(file: string, options: Record<string, unknown>): Promise<U
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'silent',
+    // No tsconfig.json nearby changes what comes out.
+    tsconfigRaw: {},
     ...options,
   })
   const { outputFiles } = await built.catch((error: unknown) => {

@@ -29,7 +29,7 @@ describe('a script that', () => {
     ['calls itself without end', 'const f = () => f() + 1; f()', /stack/],
     ['nests JSON without end', 'JSON.parse("[".repeat(1e6))', /stack|overflow/],
     ['throws', 'throw new TypeError("this is why")', /TypeError: this is why/],
-    ['throws nothing at all', 'throw undefined', /thrown: undefined/],
+    ['throws nothing at all', 'throw undefined', /threw undefined, which is no Error/],
     ['throws what cannot be shown', 'throw { toString() { throw 1 } }', /./],
     ['gives back a text', 'return "yes"', /./],
     ['gives back a promise', 'return Promise.resolve(1)', /not asynchronous/],

@@ -2,6 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { accountOfKey } from '../../src/offchain/authentication/recover.ts'
+import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
 import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -22,6 +24,10 @@ component({
     if (path === '/promise') return Promise.resolve(text(200, '')) as never
     if (path === '/string') return 'text' as never
     if (path === '/who') return text(200, String(context.authenticate([context.engine])))
+    if (path === '/whoever') return text(200, String(context.authenticate(request.json() as string[])))
+    if (path === '/thrown') throw { code: 7 }
+    if (path === '/textless') throw Object.create(null)
+    if (path === '/timer') context.timers.schedule(67, 1)
     return text(404, query.x ?? request.header('X-Y') ?? '')
   },
   stateChange(context) {
@@ -31,6 +37,21 @@ component({
   timers: { 68: (payload, context) => context.transact(payload, { gas: 9n }) },
   engines: () => [{ address: '0'.repeat(42), endpoint: 'https://engine' }],
 })`
+
+const SIGNED_AT = 1_700_000_000_000
+const KEY = new Uint8Array(32).fill(9)
+const [CONTRACT, ENGINE] = [`00${'11'.repeat(20)}`, `00${'22'.repeat(20)}`]
+const SIGNER = accountOfKey(KEY, 'evm')
+
+/** A body that names the signer in one spelling, that spelling, and the signature of a request with the body. */
+const spellings = [SIGNER, SIGNER.slice(2), `0x${SIGNER.slice(2)}`, `0x${SIGNER.slice(2).toUpperCase()}`].map(
+  (spelled) => {
+    const body = JSON.stringify([CONTRACT, spelled])
+    const request = { method: 'PUT', uri: '/whoever', body: Buffer.from(body) }
+    const signer = { key: KEY, now: new Date(SIGNED_AT) }
+    return [body, spelled, signSecp256k1(request, { engine: ENGINE, contract: CONTRACT }, signer)]
+  },
+)
 
 const TEST = `import { test } from 'node:test'
 import assert from 'node:assert/strict'
@@ -48,6 +69,9 @@ test('counts', async () => {
   assert.equal((await c.http({ uri: '/who' })).text(), 'undefined')
   await assert.rejects(c.http({ uri: '/throw' }), /on purpose/)
   await assert.rejects(c.http({ uri: '/promise' }), /asynchronous/)
+  await assert.rejects(c.http({ uri: '/thrown' }), /off_chain_on_http_request threw \\{"code":7\\}, which is no Error/)
+  await assert.rejects(c.http({ uri: '/textless' }), /threw \\{\\}, which is no Error/)
+  await assert.rejects(c.http({ uri: '/timer' }), /no function runs when timer 67 is due: component\\(\\{ timers \\}\\) has timers 68/)
   await assert.rejects(c.http({ uri: '/string' }), /gave back no response/)
   await c.stateChange()
   assert.deepEqual(c.log, ['68 scheduled 4'])
@@ -55,6 +79,14 @@ test('counts', async () => {
   assert.equal(c.transactions.length, 0)
   await c.advance(1)
   assert.deepEqual(c.transactions.map(({ payload, gas }) => [...payload, gas]), [[1, 2, 9n]])
+})
+test('authenticates', async () => {
+  const now = new Date(${SIGNED_AT})
+  const c = await loadComponent(file, { now })
+  const who = async (addresses, headers = {}) => (await c.http({ method: 'PUT', uri: '/whoever', body: addresses, headers })).text()
+  await assert.rejects(who('["0x12"]'), /0x12 is no address/)
+  await assert.rejects(who('[null]'), /null is no address/)
+  for (const [body, spelled, authorization] of ${JSON.stringify(spellings)}) assert.equal(await who(body, { authorization }), spelled)
 })
 test('fails', { skip: process.env.FAIL !== '1' }, () => assert.equal(1, 2))`
 
@@ -97,11 +129,39 @@ describe('vouchsafe component', () => {
     expect(filesBelow(directory)).toEqual(['bad.ts'])
   })
 
+  it('builds the same bytes beside any tsconfig.json', async () => {
+    const digests = await Promise.all(
+      ['{}', '{"compilerOptions":{"target":"es5","useDefineForClassFields":false,"experimentalDecorators":true}}'].map(
+        async (tsconfig) => {
+          const cwd = place()
+          writeFileSync(join(cwd, 'tsconfig.json'), tsconfig)
+          writeFileSync(join(cwd, 'counter.ts'), `class A { a = 1 }\nconsole.log(new A())\n${COMPONENT}`)
+          const { stdout, stderr } = await vouchsafe(['component', 'build', 'counter.ts'], { cwd })
+          return /^sha256 {2}(\w+)$/m.exec(stdout)?.[1] ?? stderr
+        },
+      ),
+    )
+    expect(digests[0]).toMatch(/^[0-9a-f]{64}$/)
+    expect(digests[1]).toBe(digests[0])
+  })
+
+  it.each([
+    ['{ htpp: () => undefined }', "component() has no hook 'htpp'; its hooks are http, stateChange, timers, engines"],
+    ['{ http: 5 }', 'the hook http is no function'],
+    ['{ timers: { 5: true } }', 'the hook timers[5] is no function'],
+    ['{ timers: { soon: () => undefined } }', "timers['soon']: the id of a timer is an integer of 32 bits"],
+  ])('builds nothing of a component whose hooks are none: %s', async (hooks, message) => {
+    const cwd = temporaryDirectory()
+    writeFileSync(join(cwd, 'bad.js'), `import { component } from 'vouchsafe/component'\ncomponent(${hooks})`)
+    const { status, stderr } = await vouchsafe(['component', 'build', 'bad.js'], { cwd })
+    expect([status, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+
   it('runs the tests of a component in the sandbox, and exits as they do', async () => {
     const cwd = place()
     const { status, stdout, stderr } = await vouchsafe(['component', 'test', 'counter.test.ts'], { cwd })
     expect(stderr).toBe('')
-    expect(stdout).toMatch(/counts.*pass 1.*fail 0/s)
+    expect(stdout).toMatch(/counts.*pass 2.*fail 0/s)
     expect(status).toBe(0)
     expect((await vouchsafe(['component', 'test', 'counter.test.ts'], { cwd, env: { FAIL: '1' } })).status).toBe(1)
   })
