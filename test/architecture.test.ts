@@ -72,7 +72,7 @@ const OUTSIDE_ALLOWED = /^(bin|toolchain)\//
 
 /** Packages, and the only folders that may know them. */
 const PACKAGES: Record<string, readonly string[]> = {
-  fastify: ['http', 'issuer', 'engine'],
+  fastify: ['http', 'issuer', 'verifier', 'engine'],
   '@fastify/swagger': ['http'],
   '@fastify/type-provider-typebox': ['http'],
   ajv: ['http', 'config', 'protocol'],

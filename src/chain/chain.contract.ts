@@ -1,6 +1,7 @@
 /** What a chain is to an engine: run for each implementation that can hold contracts of our own. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Transaction } from 'micro-eth-signer'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../codec/json.ts'
 import { type Address, evmAddress } from '../offchain/address.ts'
@@ -170,6 +171,22 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       const transaction = await account.sign(contract, post(1), 2n ** 63n, await account.nextNonce())
       await account.submit(transaction)
       expect(await account.outcome(transaction)).toBe('included')
+    })
+
+    it('gives no transaction more gas than the account may, and signs none that needs more', async () => {
+      const post = call('post(bytes)', '0x08')
+      const careful = chain.account(under.key, 100_000n)
+      const transaction = await careful.sign(contract, post, 2n ** 23n, await careful.nextNonce())
+      expect(Transaction.fromHex(transaction.raw).raw.gasLimit).toBe(100_000n)
+      await careful.submit(transaction)
+      expect(await careful.outcome(transaction)).toBe('included')
+      await expect(chain.account(under.key, 22_000n).sign(contract, post, 0n, 0)).rejects.toMatchObject({
+        name: 'ChainError',
+        reverted: true,
+        message: expect.stringMatching(
+          /^it takes \d+ gas, and this account gives a transaction 22000 at most$/,
+        ) as string,
+      })
     })
 
     it('says that a transaction failed when the contract refused it in its block', async () => {

@@ -64,8 +64,11 @@ export interface Chain {
   read(address: Address, input: Uint8Array, block: Block): Promise<Uint8Array>
   /** Those of `addresses` that may have changed in the blocks after `from`, up to and with `to`. */
   changed(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
-  /** The account of a key: `key` is its secp256k1 private key, 32 bytes. */
-  account(key: Uint8Array): Account
+  /**
+   * The account of a key: `key` is its secp256k1 private key, 32 bytes. None of its transactions has more gas than `mostGas`, and one that
+   * needs more is refused by `sign`; without it, the chain's own limit holds.
+   */
+  account(key: Uint8Array, mostGas?: bigint): Account
 }
 
 export interface Account {

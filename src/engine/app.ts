@@ -6,6 +6,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { App } from '../http/app-type.ts'
 import { answerInTurn } from '../http/connections.ts'
 import { publicDocument, sendDocument } from '../http/document.ts'
+import { hasSeveralHosts } from '../http/host-header.ts'
 import { refilled } from '../http/rate-limit.ts'
 import type { EngineContext } from './context.ts'
 import { preflightHeaders } from './cors.ts'
@@ -78,7 +79,10 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
       reply.hijack()
       return
     }
-    const refused = sizeProblem(request.raw, targets.get(request.raw), config.limits) ?? paceProblem(request)
+    const refused =
+      hostProblem(request.raw) ??
+      sizeProblem(request.raw, targets.get(request.raw), config.limits) ??
+      paceProblem(request)
     if (refused !== undefined) {
       metrics.answers.inc({ status: String(refused.status), error: refused.code })
       ownProblem(context, request, reply, refused)
@@ -104,6 +108,10 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     context.log.error({ event: 'request_failed', request: request.id, err }, 'request failed')
     ownProblem(context, request, reply, problem('server-error'))
   })
+}
+
+function hostProblem(request: IncomingMessage): Problem | undefined {
+  return hasSeveralHosts(request) ? problem('bad-request', { detail: 'send one Host header, not several' }) : undefined
 }
 
 function sizeProblem(

@@ -3,6 +3,7 @@ import type { Block, OffChainContract } from '../chain/chain.ts'
 import type { Component } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Lane } from './lane.ts'
+import type { ProblemCode } from './problem.ts'
 
 export type ComponentState =
   | { readonly kind: 'starting' }
@@ -19,6 +20,8 @@ export interface HookState {
   dead: boolean
   /** Milliseconds since the epoch: not before. */
   notBefore: number
+  /** Why the last run changed nothing; undefined after a run that did what it should. */
+  problem: ProblemCode | undefined
 }
 
 /** How the contract stands with the fork of the chain that is seen. */

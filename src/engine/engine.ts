@@ -72,7 +72,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
 async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<EngineContext> {
   const { store, chain, now } = effects
   const { identity, limits } = config
-  const account = chain.account(identity.privateKey)
+  const account = chain.account(identity.privateKey, BigInt(limits.transactionGas))
   const engine = account.address
   const metrics = createMetrics(limits)
   return {

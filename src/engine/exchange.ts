@@ -2,11 +2,10 @@
 import { hash } from 'node:crypto'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import { targetOf } from './call-target.ts'
-import type { Quota } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { Entry } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
-import { type Performed, perform } from './perform.ts'
+import { type Performed, perform, problemCode } from './perform.ts'
 import { type Problem, type ProblemCode, problem } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type Header, send, sendProblem, type Unanswered } from './send.ts'
@@ -71,15 +70,6 @@ function entryOf({ watcher }: EngineContext, { contract }: Target): Entry | Prob
   return state.hooks.includes('off_chain_on_http_request') ? entry : 'no-http-hook'
 }
 
-const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done' | 'quota' | 'reconciling'>, ProblemCode>> = {
-  trap: 'component-trap',
-  'bad-response': 'bad-component-response',
-  deadline: 'deadline',
-  overloaded: 'overloaded',
-  // It was stopped, or changed its component, while this waited.
-  unavailable: 'starting',
-}
-
 const RECONCILING = 'the chain took back a block that this contract had been served at; try again in a moment'
 
 function componentAnswer(
@@ -89,8 +79,8 @@ function componentAnswer(
   performed: Performed,
 ): WireResponse | Problem {
   if (performed.kind === 'quota') return quotaProblem(context, performed)
-  if (performed.kind === 'reconciling') return problem('starting', { detail: RECONCILING })
-  if (performed.kind !== 'done') return problem(PROBLEM_OF[performed.kind])
+  if (performed.kind === 'reconciling') return problem(problemCode(performed), { detail: RECONCILING })
+  if (performed.kind !== 'done') return problem(problemCode(performed))
   const { config, signer } = context
   const { response: wire } = performed
   if (wire === undefined) return problem('bad-component-response')
@@ -115,15 +105,9 @@ function componentAnswer(
   return { ...wire, headers: [...wire.headers, ...own, ...corsHeaders(config.cors)] }
 }
 
-const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {
-  storageBytes: 'storage-quota',
-  timers: 'storage-quota',
-  outboxTransactions: 'transaction-quota',
-  transactionsPerDay: 'transaction-quota',
-}
-
-function quotaProblem({ now }: EngineContext, { limit, until }: Quota): Problem {
-  return problem(QUOTA_PROBLEM[limit], {
+function quotaProblem({ now }: EngineContext, performed: Extract<Performed, { kind: 'quota' }>): Problem {
+  const { limit, until } = performed
+  return problem(problemCode(performed), {
     retryAfter: until && Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)),
     detail: `the contract is at limits.${limit} of this engine, and nothing of the call was kept`,
   })

@@ -40,6 +40,12 @@ const table = {
     0,
     1_000_000_000,
   ),
+  transactionGas: limit(
+    5_000_000,
+    'Gas of a transaction of a component: more is lowered to it, and what needs more is given up',
+    21_000,
+    1_000_000_000,
+  ),
   randomBytes: limit(DEFAULT_LIMITS.randomBytes, 'Random bytes of a call', 0),
   storageKeyBytes: limit(DEFAULT_LIMITS.storageKeyBytes, 'Bucket and key of a stored value'),
   storageValueBytes: limit(DEFAULT_LIMITS.storageValueBytes, 'A stored value'),

@@ -11,6 +11,7 @@ import type { CallTarget, Entry } from './contract-entry.ts'
 import type { Fence } from './fence.ts'
 import { hostOf } from './host.ts'
 import type { LaneMode } from './lane.ts'
+import type { ProblemCode } from './problem.ts'
 import { isReconciled } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
 import { whileFull } from './retry.ts'
@@ -42,6 +43,28 @@ export type Performed =
   | { readonly kind: 'overloaded'; readonly until: Date }
   /** `reconciling`: the chain took back what the contract had been acted on at, and its hook runs first. */
   | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'unavailable' | 'reconciling' }
+
+const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done' | 'quota'>, ProblemCode>> = {
+  trap: 'component-trap',
+  'bad-response': 'bad-component-response',
+  deadline: 'deadline',
+  overloaded: 'overloaded',
+  // The contract was stopped, or changed its component, while the call waited.
+  unavailable: 'starting',
+  reconciling: 'starting',
+}
+
+const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {
+  storageBytes: 'storage-quota',
+  timers: 'storage-quota',
+  outboxTransactions: 'transaction-quota',
+  transactionsPerDay: 'transaction-quota',
+}
+
+/** The code that stands for a call of which nothing was kept. */
+export function problemCode(performed: Exclude<Performed, { kind: 'done' }>): ProblemCode {
+  return performed.kind === 'quota' ? QUOTA_PROBLEM[performed.limit] : PROBLEM_OF[performed.kind]
+}
 
 const MOST_RUNS = 10
 /** Hooks that run before a contract is reconciled. */

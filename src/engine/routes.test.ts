@@ -260,6 +260,14 @@ describe('the answers of the engine itself', () => {
     },
   )
 
+  it('400 for a request with several Host headers', async () => {
+    const port = await listening(await echo())
+    for (const target of [`/offchain/${CONTRACT}/`, '/engine']) {
+      const answer = await raw(port, `GET ${target} HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n`)
+      expect(answer).toMatch(/^HTTP\/1.1 400 .*x-engine-error: bad-request.*send one Host header/is)
+    }
+  })
+
   it('404 for a contract that is not served, and where a component takes no requests', async () => {
     expect(await problemOf(await echo(), `/offchain/${'ab'.repeat(20)}/x`)).toEqual([404, 'unknown-contract'])
     const silent = await kept(serving({ stateChange: () => Promise.resolve() }))

@@ -2,7 +2,7 @@
 import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
 import type { Entry } from './contract-entry.ts'
-import { perform } from './perform.ts'
+import { perform, problemCode } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
 import { againAt, backOff, MOST_ATTEMPTS } from './retry.ts'
 
@@ -23,6 +23,7 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
     const asked = { hook: { kind: 'state-change' }, mode: 'serial' } as const
     const performed = await perform(context, entry, () => targetOf(context, entry), asked)
     const again = againAt(performed)
+    hook.problem = performed.kind === 'done' ? undefined : problemCode(performed)
     if (performed.kind === 'done') {
       Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
       endReconciling(context, entry)
@@ -30,6 +31,7 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
     else if (again === undefined) retryHook(context, entry)
     else runLater(entry, again)
   } catch (error) {
+    hook.problem = 'server-error'
     retryHook(context, entry)
     throw error
   }

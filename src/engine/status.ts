@@ -1,7 +1,7 @@
 /** `GET /engine`: who this is, what it serves, and the key of its answers. Nothing that is not on the chain or for everybody. */
 import { type Address, evmAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
-import { type Entry, kindOf } from './contract-entry.ts'
+import { type Entry, type HookState, kindOf } from './contract-entry.ts'
 
 export function engineStatus({ chain, engine, watcher, signer }: EngineContext) {
   const block = watcher.block()
@@ -29,5 +29,16 @@ function contractStatus(entry: Entry) {
     hooks: state.kind === 'ready' ? state.hooks : [],
     ...(state.kind === 'failed' ? { why: state.why } : {}),
     state_change: hook.dead ? 'dead' : hook.pending || hook.running ? 'pending' : 'done',
+    ...(hook.problem === undefined ? {} : { state_change_problem: hookProblem(hook) }),
+  }
+}
+
+/** Why the state change hook fails, without a word of the component: its message may tell of secrets, and is in the log alone. */
+function hookProblem({ problem, attempts, dead, notBefore }: HookState) {
+  return {
+    why: problem,
+    attempts,
+    again: dead ? null : new Date(notBefore).toISOString(),
+    detail: 'the log of this engine has the reason, in lines of this contract with the hook state-change',
   }
 }

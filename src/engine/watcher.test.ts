@@ -184,12 +184,16 @@ describe('the state change hook', () => {
     }
     expect(seen).toHaveLength(8)
     expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_dead_hooks 1')
-    expect((await contractsOf(engine))[0]?.state_change).toBe('dead')
+    expect((await contractsOf(engine))[0]).toMatchObject({
+      state_change: 'dead',
+      state_change_problem: { why: 'component-trap', attempts: 8, again: null },
+    })
     fail(false)
     engine.chain.mine([CONTRACT])
     await engine.rounds()
     expect(seen).toHaveLength(9)
-    expect((await contractsOf(engine))[0]?.state_change).toBe('done')
+    expect((await contractsOf(engine))[0]).toMatchObject({ state_change: 'done' })
+    expect((await contractsOf(engine))[0]).not.toHaveProperty('state_change_problem')
   })
 
   it('runs again, and everything is read anew, when the chain takes back a block', async () => {

@@ -249,7 +249,7 @@ function newEntry({ config: { limits }, engine, log }: WatcherContext, contract:
     contract,
     isOurs: listsEngine(contract, engine),
     state: { kind: 'starting' },
-    hook: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0 },
+    hook: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0, problem: undefined },
     fork: { number: 0, standing: 'unchecked' },
     lane: lane(limits),
     retry: { at: 0, attempts: 0 },

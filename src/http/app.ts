@@ -19,6 +19,7 @@ import { limitBodyMemory } from './body-memory.ts'
 import { answerInTurn } from './connections.ts'
 import { publicDocument, sendDocument } from './document.ts'
 import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
+import { hasSeveralHosts } from './host-header.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
@@ -137,6 +138,7 @@ function addHooks(
     }
     addHeaders(request, reply)
     request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
+    if (hasSeveralHosts(request.raw)) refuse('invalid_request', 'the request has several Host headers; send one')
     // Here and not in a handler for it, which would come after the body was read and refused.
     if (request.is404) {
       answerUnrouted(routes, authenticate, request, reply)

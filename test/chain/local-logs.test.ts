@@ -6,8 +6,13 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
+import type { Log as LogInBlock } from '../../src/chain/local/execute.ts'
+import { keepLogs } from '../../src/chain/local/kept-logs.ts'
+import type { Entry } from '../../src/chain/local/ledger.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { parseAddress } from '../../src/offchain/address.ts'
+
+const LOG = { address: '0x', topics: [], data: 'x'.repeat(200) }
 
 interface Log {
   readonly address: string
@@ -144,5 +149,35 @@ describe('more logs than are given at once', () => {
     await send(large, { gas: 30_000_000n })
     await expect(logs({})).rejects.toMatchObject(refused)
     expect(await logs({ fromBlock: 'latest' })).toHaveLength(3)
+  })
+})
+
+describe('logs that are not in memory any more', () => {
+  it('are found by running their blocks again, also in receipts', async () => {
+    const { rpc, send, deploy, logs } = await localChain()
+    const [small, large] = [await deploy(LOG2), await deploy(LARGE)]
+    const hash = ((await rpc('eth_getBlockByNumber', [(await send(small)).blockNumber, false])) as { hash: string })
+      .hash
+    const before = await logs({ fromBlock: undefined, blockHash: hash })
+    for (let times = 0; times < 6; times++) await send(large, { gas: 29_000_000n })
+    expect(before).toHaveLength(1)
+    expect(await logs({ fromBlock: undefined, blockHash: hash })).toEqual(before)
+    const [{ transactionHash }] = before as unknown as [{ transactionHash: string }]
+    expect(await rpc('eth_getTransactionReceipt', [transactionHash])).toMatchObject({ logs: before, status: '0x1' })
+  })
+
+  it('are few for each block, and as many as were there', async () => {
+    const logsOf = (entry: Entry): readonly LogInBlock[] => Array(entry.done?.logCount ?? 0).fill(LOG) as LogInBlock[]
+    const entryWith = (logCount: number): Entry => ({ block: {}, done: { logCount } }) as unknown as Entry
+    const ran: Entry[] = []
+    const kept = keepLogs((entry) => {
+      ran.push(entry)
+      return Promise.resolve(logsOf(entry))
+    }, 2000)
+    const [first, second, third] = [entryWith(2), entryWith(0), entryWith(3)]
+    for (const entry of [first, second, third]) kept.add(entry, logsOf(entry))
+    expect([first, second, third].map(kept.has)).toEqual([false, true, true])
+    expect((await Promise.all([first, second, third].map(kept.of))).map(({ length }) => length)).toEqual([2, 0, 3])
+    expect(ran).toEqual([first])
   })
 })

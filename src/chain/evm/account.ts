@@ -12,6 +12,8 @@ export interface AccountOptions {
   readonly head: () => Promise<number>
   /** Resolves once the node was seen to be of the chain. */
   readonly ready: () => Promise<void>
+  /** Undefined: as much as the chain allows. */
+  readonly mostGas?: bigint | undefined
 }
 
 export interface EvmAccount extends Account {
@@ -27,7 +29,7 @@ const MOST_GAS = 2n ** 24n
 /** Of a transaction on its way from node to node: what is larger no node takes (go-ethereum, `txMaxSize`). */
 const MOST_BYTES = 128 * 1024
 
-export function evmAccount(key: Uint8Array, { node, chainId, head, ready }: AccountOptions): EvmAccount {
+export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGas }: AccountOptions): EvmAccount {
   const address = parseAddress(addr.fromPrivateKey(key))
   return {
     address,
@@ -40,6 +42,9 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready }: Acco
       // It tells whether the contract would refuse, also when we were told how much to give.
       const needed = await node.estimateGas({ from: address, to, input: payload })
       if (gas !== 0n) mustBeEnough(gas, payload, needed)
+      if (mostGas !== undefined && needed > mostGas) {
+        throw new ChainError(`it takes ${needed} gas, and this account gives a transaction ${mostGas} at most`, true)
+      }
       const latest = await node.block('latest')
       if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
       const wanted = gas === 0n ? withMargin(needed) : gas
@@ -48,7 +53,7 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready }: Acco
       const common = {
         chainId,
         nonce: BigInt(nonce),
-        gasLimit: least(limit, latest.gasLimit),
+        gasLimit: least(least(limit, mostGas ?? limit), latest.gasLimit),
         to: to === undefined ? '0x' : evmAddress(to),
         value: 0n,
         data: data(payload),

@@ -25,7 +25,7 @@ export interface EvmOptions {
 }
 
 export interface EvmChain extends Chain {
-  account(key: Uint8Array): EvmAccount
+  account(key: Uint8Array, mostGas?: bigint): EvmAccount
 }
 
 /** Blocks in one question for logs; fewer, where the node finds them too many. */
@@ -71,7 +71,8 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
       const logged = await loggedIn(node, addresses, { from: from.number + 1, to: to.number })
       return addresses.filter((address) => logged.has(address))
     },
-    account: (key) => evmAccount(key, { node, chainId: BigInt(id), head: headNumber, ready: ready.check }),
+    account: (key, mostGas) =>
+      evmAccount(key, { node, chainId: BigInt(id), head: headNumber, ready: ready.check, mostGas }),
   }
 }
 

@@ -1,6 +1,6 @@
 /** Blocks, transactions and receipts of a local chain, as the Ethereum JSON-RPC specification writes them. */
 import { data, quantity } from '../evm/values.ts'
-import { BLOCK_GAS } from './execute.ts'
+import { BLOCK_GAS, type Log } from './execute.ts'
 import type { Entry } from './ledger.ts'
 import { logObject } from './logs.ts'
 import { readTransaction } from './transaction.ts'
@@ -65,7 +65,7 @@ export function transactionObject(entry: Entry | undefined, chainId: bigint): un
   }
 }
 
-export function receiptObject(entry: Entry | undefined): unknown {
+export function receiptObject(entry: Entry | undefined, logs: readonly Log[]): unknown {
   if (entry?.done === undefined) return null
   const { hash, type, from, to, result } = entry.done
   return {
@@ -79,7 +79,7 @@ export function receiptObject(entry: Entry | undefined): unknown {
     cumulativeGasUsed: quantity(result.gasUsed),
     effectiveGasPrice: '0x0',
     type: type === 'legacy' ? '0x0' : '0x2',
-    logs: result.logs.map((log, index) => logObject(entry, log, index)),
+    logs: logs.map((log, index) => logObject(entry, log, index)),
     logsBloom: NO_BLOOM,
   }
 }

@@ -7,8 +7,17 @@ import { randomBytes } from '@noble/hashes/utils.js'
 import { MalformedError } from '../../codec/malformed.ts'
 import { data } from '../evm/values.ts'
 import { type HashedBlock, hashed, readBlock, type StoredBlock, writeBlock } from './block.ts'
-import { createMachine, createMachines, type Machine, type Message, type Result, type Surroundings } from './execute.ts'
+import {
+  createMachine,
+  createMachines,
+  type Log,
+  type Machine,
+  type Message,
+  type Result,
+  type Surroundings,
+} from './execute.ts'
 import type { BlockFiles } from './files.ts'
+import { type KeptLogs, keepLogs } from './kept-logs.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { emptyState, type State, type View, viewOf } from './state.ts'
 import { type ReadTransaction, readTransaction, refused } from './transaction.ts'
@@ -22,7 +31,8 @@ export interface Entry {
 export interface Done extends Pick<ReadTransaction, 'hash' | 'type'> {
   readonly from: string
   readonly to: string | undefined
-  readonly result: Pick<Result, 'gasUsed' | 'failure' | 'created' | 'logs'>
+  readonly result: Pick<Result, 'gasUsed' | 'failure' | 'created'>
+  readonly logCount: number
 }
 
 /** A message that was run for an estimate. */
@@ -49,6 +59,7 @@ export interface Ledger {
    * time. The last one is remembered.
    */
   remember(tried: Tried, enough: bigint): void
+  readonly logs: KeptLogs
   readonly state: State
   /** Of what changes the chain. */
   readonly machine: Machine
@@ -105,6 +116,7 @@ interface Chained {
   readonly machine: Machine
   readonly entries: Entry[]
   readonly byHash: Map<string, Entry>
+  readonly logs: KeptLogs
   readonly state: State
   readonly surroundings: (number: number, time: number, parent: string) => Surroundings
   tried?: Remembered
@@ -126,14 +138,15 @@ function makeLedger(
   const chainId = BigInt(first.chainId)
   const entries: Entry[] = [{ block: first }]
   const hashOf = (number: number): string | undefined => entries[number]?.block.hash
-  const chained: Chained = {
-    entries,
-    byHash: new Map(),
-    state: emptyState(),
-    machine,
-    chainId,
-    surroundings: (number, time, parent) => ({ number, time, parent, hashOf }),
-  }
+  const state = emptyState()
+  const surroundings = (number: number, time: number, parent: string): Surroundings => ({
+    number,
+    time,
+    parent,
+    hashOf,
+  })
+  const logs = keepLogs((entry) => runForLogs({ state, machine, surroundings }, entry))
+  const chained: Chained = { entries, byHash: new Map(), logs, state, machine, chainId, surroundings }
   const inTurn = oneAtATime()
   const next = ({ number, time, hash }: HashedBlock): Surroundings =>
     chained.surroundings(number + 1, Math.max(time, secondsOf(now())), hash)
@@ -146,7 +159,7 @@ function makeLedger(
     remember: (tried, enough) => {
       chained.tried = { ...tried, enough }
     },
-    state: chained.state,
+    ...{ state, logs },
     ...{ machine, calls, next },
     around: ({ number, time, parent }) => chained.surroundings(number, time, parent),
   }
@@ -201,12 +214,13 @@ async function run(
   signed: Signed | undefined,
 ): Promise<Ran> {
   const { state, entries, byHash, surroundings } = chained
-  const ran = (view: View, done?: Done): Ran => ({
+  const ran = (view: View, done?: Done, logs: readonly Log[] = []): Ran => ({
     entry: (block) => (done === undefined ? { block } : { block, done }),
     keep: (entry) => {
       view.keep(number)
       entries.push(entry)
       if (done !== undefined) byHash.set(done.hash, entry)
+      chained.logs.add(entry, logs)
       return entry
     },
   })
@@ -215,7 +229,24 @@ async function run(
   const { hash, type, message } = transaction
   const { view, result } = await resultOf(chained, { ...message, from }, surroundings(number, time, parent))
   const { gasUsed, failure, created, logs } = result
-  return ran(view, { hash, type, from, to: message.to, result: { gasUsed, failure, created, logs } })
+  const done = { hash, type, from, to: message.to, result: { gasUsed, failure, created }, logCount: logs.length }
+  return ran(view, done, logs)
+}
+
+/** Runs the transaction of a block once more, on the state before it, and changes nothing. */
+async function runForLogs(
+  { state, machine, surroundings }: Pick<Chained, 'state' | 'machine' | 'surroundings'>,
+  { block: { number, time, parent, transaction } }: Entry,
+): Promise<readonly Log[]> {
+  if (transaction === undefined) return []
+  const { message } = readTransaction(transaction.raw)
+  const view = viewOf(state, number - 1)
+  const { logs } = await machine.execute(
+    view,
+    { ...message, from: transaction.from },
+    surroundings(number, time, parent),
+  )
+  return logs
 }
 
 async function resultOf(

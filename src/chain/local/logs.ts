@@ -15,14 +15,19 @@ const MAX_TOPICS = 4
 const MAX_ALTERNATIVES = 1000
 const LIMIT_EXCEEDED = -32005
 
-/** Throws a MalformedError when the filter is none, and a JsonRpcError when there are more than are given at once. */
-export function logsOf(ledger: Ledger, filter: unknown): unknown[] {
+/** Blocks whose transactions are run again for one answer, as their logs are not in memory any more. */
+const MOST_RUN_AGAIN = 100
+
+/** Rejects with a MalformedError when the filter is none, and with a JsonRpcError when there are more than are given at once. */
+export async function logsOf(ledger: Ledger, filter: unknown): Promise<unknown[]> {
   if (!isObject(filter)) return malformed('the filter is no object')
   const fits = fitting(filter)
   const found: unknown[] = []
   let size = 0
-  for (const entry of entriesOf(ledger, filter)) {
-    for (const [index, log] of (entry.done?.result.logs ?? []).entries()) {
+  const entries = entriesOf(ledger, filter)
+  if (entries.filter((entry) => !ledger.logs.has(entry)).length > MOST_RUN_AGAIN) return refuseSoOld()
+  for (const entry of entries) {
+    for (const [index, log] of (await ledger.logs.of(entry)).entries()) {
       if (!fits(log)) continue
       size += log.data.length
       if (found.length === MAX_LOGS || size > MAX_DATA) return refuseSoMany()
@@ -35,6 +40,13 @@ export function logsOf(ledger: Ledger, filter: unknown): unknown[] {
 function refuseSoMany(): never {
   const most = `${MAX_LOGS} logs, or ${MAX_DATA / 2} bytes of data`
   throw new JsonRpcError(LIMIT_EXCEEDED, `the answer is larger than ${most}: ask for fewer blocks, addresses or topics`)
+}
+
+function refuseSoOld(): never {
+  throw new JsonRpcError(
+    LIMIT_EXCEEDED,
+    `the logs of old blocks are not in memory, and no more than ${MOST_RUN_AGAIN} are run again at once: ask for fewer blocks`,
+  )
 }
 
 function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly Entry[] {

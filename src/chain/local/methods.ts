@@ -50,7 +50,10 @@ const methods: Readonly<Record<string, Method>> = {
     return transaction.hash
   },
   eth_getTransactionByHash: (ledger, [hash]) => transactionObject(ledger.find(hashText(hash)), ledger.chainId),
-  eth_getTransactionReceipt: (ledger, [hash]) => receiptObject(ledger.find(hashText(hash))),
+  eth_getTransactionReceipt: async (ledger, [hash]) => {
+    const entry = ledger.find(hashText(hash))
+    return receiptObject(entry, entry === undefined ? [] : await ledger.logs.of(entry))
+  },
   eth_getLogs: (ledger, [filter]) => logsOf(ledger, filter),
   evm_mine: async (ledger) => {
     await ledger.append()

@@ -39,7 +39,7 @@ export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOption
     },
     read: (address, input) => treeValue(reader, address, input),
     changed: (addresses, from, to) => Promise.resolve(to.number > from.number ? addresses : []),
-    account: (key) => accountOf({ reader, id, defaultGas, head }, key),
+    account: (key, mostGas) => accountOf({ reader, id, defaultGas, head, mostGas }, key),
   }
 }
 
@@ -82,9 +82,11 @@ interface AccountOptions {
   readonly id: string
   readonly defaultGas: bigint
   readonly head: () => Promise<Head>
+  /** Undefined: as much as the component asks for. */
+  readonly mostGas: bigint | undefined
 }
 
-function accountOf({ reader, id, defaultGas, head }: AccountOptions, key: Uint8Array): Account {
+function accountOf({ reader, id, defaultGas, head, mostGas }: AccountOptions, key: Uint8Array): Account {
   const address = accountAddress(key)
   const known = async () => {
     const account = await reader.account(address)
@@ -96,7 +98,9 @@ function accountOf({ reader, id, defaultGas, head }: AccountOptions, key: Uint8A
     nextNonce: async () => (await known()).nonce,
     sign: async (to, payload, gas, nonce) => {
       const { time } = await head()
-      const unsigned = { nonce, validTo: time.getTime() + VALID_MS, gas: gas === 0n ? defaultGas : gas, to, payload }
+      const wanted = gas === 0n ? defaultGas : gas
+      const allowed = mostGas === undefined || wanted < mostGas ? wanted : mostGas
+      const unsigned = { nonce, validTo: time.getTime() + VALID_MS, gas: allowed, to, payload }
       return signTransaction(unsigned, id, key)
     },
     submit: ({ raw }) => reader.put(Buffer.from(raw, 'hex').toString('base64')),

@@ -1,0 +1,36 @@
+/** The logs of a local chain's blocks: those of the newest blocks stay in memory, and older ones come from running a block again. */
+import type { Log } from './execute.ts'
+import type { Entry } from './ledger.ts'
+
+export interface KeptLogs {
+  add(entry: Entry, logs: readonly Log[]): void
+  /** The logs of a block in their order; runs its transaction again where they are not in memory any more. */
+  of(entry: Entry): Promise<readonly Log[]>
+  has(entry: Entry): boolean
+}
+
+/** Characters of data, with something for each log beside its data. */
+const MOST_SIZE = 32 * 1024 * 1024
+const LOG_SIZE = 400
+
+/** `runAgain` gives the logs of a block's transaction. `mostSize` bounds the characters that are kept in memory. */
+export function keepLogs(runAgain: (entry: Entry) => Promise<readonly Log[]>, mostSize = MOST_SIZE): KeptLogs {
+  const kept = new Map<Entry, { readonly logs: readonly Log[]; readonly size: number }>()
+  let total = 0
+  const has = (entry: Entry): boolean => (entry.done?.logCount ?? 0) === 0 || kept.has(entry)
+  return {
+    add: (entry, logs) => {
+      if (logs.length === 0) return
+      const size = logs.reduce((sum, { data }) => sum + data.length + LOG_SIZE, 0)
+      kept.set(entry, { logs, size })
+      total += size
+      for (const [oldest, { size: freed }] of kept) {
+        if (total <= mostSize) break
+        kept.delete(oldest)
+        total -= freed
+      }
+    },
+    of: async (entry) => kept.get(entry)?.logs ?? (has(entry) ? [] : runAgain(entry)),
+    has,
+  }
+}
