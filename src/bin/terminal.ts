@@ -45,6 +45,11 @@ export function plain(text: string): string {
   return text.replace(/[\p{Cc}\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u206f]/gu, '\ufffd')
 }
 
+/** `text` line by line, each {@link plain}. */
+export function plainLines(text: string): string {
+  return text.split('\n').map(plain).join('\n')
+}
+
 /** Two columns, the first as wide as its widest text within reason. */
 export function columns(rows: readonly (readonly [string, string])[], indent = ''): string[] {
   const width = Math.min(WIDEST_COLUMN, Math.max(0, ...rows.map(([left]) => left.length)))

@@ -1,6 +1,7 @@
 /** The command `vouchsafe`: one word, one service or tool. Each is loaded only when it is asked for. */
 import { type CommandName, type EngineWord, readWords, USAGE, usageOf, VERSION } from './command-line.ts'
 import type { ServiceName } from './services.ts'
+import { plainLines } from './terminal.ts'
 
 /** What each command does with the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
@@ -51,6 +52,7 @@ function asksForHelp(words: readonly string[]): boolean {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${(error as Error).message}\n`)
+  // What a contract, a node or an issuer said may be part of it.
+  process.stderr.write(`${plainLines((error as Error).message)}\n`)
   process.exitCode = 2
 })

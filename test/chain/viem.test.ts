@@ -138,6 +138,7 @@ describe('the ABI, as viem writes and reads it', () => {
       return bytes(viem.encodeFunctionData({ abi, functionName: signature.replace(/\(.*/, ''), args }))
     }
     expect(revertReason(revert('Error(string)', ['not yet']))).toBe('not yet')
+    expect(revertReason(revert('Error(string)', ['not\nyet\r\n ok']))).toBe('not yet ok')
     expect(revertReason(revert('Panic(uint256)', [0x11n]))).toBe('a number overflows')
     expect(revertReason(revert('Mine(uint256)', [1n]))).toMatch(/^error 0x[0-9a-f]{8}$/)
     expect(revertReason(bytes('0x08c379a0ff'))).toBe('error 0x08c379a0')

@@ -183,6 +183,12 @@ describe('vouchsafe component', () => {
     expect(built.stderr).toBe(`There is no ${join(cwd, 'none.ts')}: none.ts is relative to the working directory.\n`)
   })
 
+  it('says nothing that steers a terminal, whatever a message quotes', async () => {
+    const { stderr } = await vouchsafe(['component', 'build', '\u001b[31mred.ts'])
+    expect(stderr).toContain('\ufffd[31mred.ts')
+    expect(stderr).not.toContain('\u001b')
+  })
+
   it('says its usage', async () => {
     expect((await vouchsafe(['component', 'build'])).stderr).toContain('vouchsafe component build FILE')
   })

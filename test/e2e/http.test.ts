@@ -534,6 +534,7 @@ describe('every endpoint', () => {
         'GET / HTTP/9.9\r\n\r\n',
         `GET / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
         'POST /auth/token-endpoint HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+        'GET /openapi HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n',
       ]) {
         const answer = await rawRequest(port, text)
         expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)

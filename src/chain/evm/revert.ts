@@ -29,13 +29,13 @@ export function revertData(value: unknown): Uint8Array | undefined {
   return typeof text === 'string' ? orUndefined(() => readData(text)) : undefined
 }
 
-/** Undefined when it was reverted with nothing. */
+/** The reason in one line, as text of the contract's author; undefined when the contract refused without one. */
 export function revertReason(thrown: Uint8Array | undefined): string | undefined {
   if (thrown === undefined || thrown.length < SELECTOR_BYTES) return undefined
   const selector = bytesToHex(thrown.subarray(0, SELECTOR_BYTES))
   const said = orUndefined(() => {
     const from = abiReader(thrown.subarray(SELECTOR_BYTES))
-    if (selector === ERROR) return from.text(0, MAX_REASON)
+    if (selector === ERROR) return from.text(0, MAX_REASON).replace(/\s+/g, ' ')
     if (selector === PANIC) return PANICS[from.number(0)] ?? `panic ${from.number(0)}`
     return undefined
   })
