@@ -176,8 +176,10 @@ describe('logs that are not in memory any more', () => {
     }, 2000)
     const [first, second, third] = [entryWith(2), entryWith(0), entryWith(3)]
     for (const entry of [first, second, third]) kept.add(entry, logsOf(entry))
-    expect([first, second, third].map(kept.has)).toEqual([false, true, true])
-    expect((await Promise.all([first, second, third].map(kept.of))).map(({ length }) => length)).toEqual([2, 0, 3])
+    expect([first, second, third].map((entry) => kept.has(entry))).toEqual([false, true, true])
+    expect(
+      (await Promise.all([first, second, third].map((entry) => kept.of(entry)))).map(({ length }) => length),
+    ).toEqual([2, 0, 3])
     expect(ran).toEqual([first])
   })
 })

@@ -41,19 +41,13 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
       await ready()
       // It tells whether the contract would refuse, also when we were told how much to give.
       const needed = await node.estimateGas({ from: address, to, input: payload })
-      if (gas !== 0n) mustBeEnough(gas, payload, needed)
-      if (mostGas !== undefined && needed > mostGas) {
-        throw new ChainError(`it takes ${needed} gas, and this account gives a transaction ${mostGas} at most`, true)
-      }
       const latest = await node.block('latest')
       if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
-      const wanted = gas === 0n ? withMargin(needed) : gas
-      // A chain whose node finds that more is needed does not have this limit.
-      const limit = needed > MOST_GAS ? wanted : least(wanted, MOST_GAS)
+      const gasLimit = least(gasOf(payload, { gas, needed, mostGas }), latest.gasLimit)
       const common = {
         chainId,
         nonce: BigInt(nonce),
-        gasLimit: least(least(limit, mostGas ?? limit), latest.gasLimit),
+        gasLimit,
         to: to === undefined ? '0x' : evmAddress(to),
         value: 0n,
         data: data(payload),
@@ -74,6 +68,25 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
       return outcomeOf({ node, address, head: await head() }, transaction)
     },
   }
+}
+
+interface Gas {
+  /** As the component asks for; 0 for as much as it needs. */
+  readonly gas: bigint
+  readonly needed: bigint
+  readonly mostGas: bigint | undefined
+}
+
+/** The gas of a transaction. Throws a ChainError where that would not be enough. */
+function gasOf(payload: Uint8Array, { gas, needed, mostGas }: Gas): bigint {
+  if (gas !== 0n) mustBeEnough(gas, payload, needed)
+  if (mostGas !== undefined && needed > mostGas) {
+    throw new ChainError(`it takes ${needed} gas, and this account gives a transaction ${mostGas} at most`, true)
+  }
+  const wanted = gas === 0n ? withMargin(needed) : gas
+  // A chain whose node finds that more is needed does not have this limit.
+  const limit = needed > MOST_GAS ? wanted : least(wanted, MOST_GAS)
+  return mostGas === undefined ? limit : least(limit, mostGas)
 }
 
 /** The state may be another when it is included: others may have come first, and two words that were empty cost 40,000. What is not used costs nothing. */

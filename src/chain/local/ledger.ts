@@ -3,10 +3,7 @@
  * processes may append, in one order for all, and none of them is a server. Each has the state in memory, and comes up with the
  * files whenever it is asked.
  */
-import { randomBytes } from '@noble/hashes/utils.js'
-import { MalformedError } from '../../codec/malformed.ts'
-import { data } from '../evm/values.ts'
-import { type HashedBlock, hashed, readBlock, type StoredBlock, writeBlock } from './block.ts'
+import { type HashedBlock, hashed, type StoredBlock, writeBlock } from './block.ts'
 import {
   createMachine,
   createMachines,
@@ -20,6 +17,7 @@ import type { BlockFiles } from './files.ts'
 import { type KeptLogs, keepLogs } from './kept-logs.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { emptyState, type State, type View, viewOf } from './state.ts'
+import { genesis, readFirstBlock, readStoredBlock } from './stored-blocks.ts'
 import { type ReadTransaction, readTransaction, refused } from './transaction.ts'
 
 export interface Entry {
@@ -77,38 +75,16 @@ const CALL_MS = 2000
 /** Opens a chain, and begins one where there is none. Rejects, in words for an operator, when what is there is none. */
 export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
   const numbers = new Set(files.numbers())
-  if (numbers.size === 0) await files.create(0, writeBlock(genesis(now())))
+  if (numbers.size === 0) await files.create(0, writeBlock(genesis(secondsOf(now()))))
   for (let number = 0; number < numbers.size; number++) {
     if (!numbers.has(number)) throw new Error(`${files.name}: block ${number} is missing, and there are later ones`)
   }
-  const first = begin(files)
+  const first = readFirstBlock(files)
   const chainId = BigInt(first.chainId)
   const machine = await createMachine(chainId)
   const ledger = makeLedger({ files, now, machine, calls: createMachines(chainId, CALL_MS) }, first)
   await ledger.catchUp()
   return ledger
-}
-
-/** Two chains are never the same, so that what was signed for one is worth nothing on another. Wallets take up to 52 bits. */
-function genesis(now: Date): HashedBlock {
-  const chainId = Buffer.from(randomBytes(6)).readUIntBE(0, 6).toString()
-  const parent = data(randomBytes(32))
-  return hashed({ number: 0, parent, time: secondsOf(now), chainId })
-}
-
-function begin(files: BlockFiles): HashedBlock & { readonly chainId: string } {
-  const block = parse(files, 0, files.read(0) ?? '')
-  if (block.chainId === undefined) throw new Error(`${files.name}: block 0 is no first block of a local chain`)
-  return { ...block, chainId: block.chainId }
-}
-
-function parse(files: BlockFiles, number: number, text: string): HashedBlock {
-  try {
-    return readBlock(text)
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    throw new Error(`${files.name}: block ${number} cannot be read: ${error.message}`)
-  }
 }
 
 interface Chained {
@@ -179,7 +155,7 @@ async function catchUp(files: BlockFiles, chained: Chained): Promise<void> {
     const number = parent.number + 1
     const text = files.read(number)
     if (text === undefined) return
-    const block = parse(files, number, text)
+    const block = readStoredBlock(files, number, text)
     if (block.number !== number || block.parent !== parent.hash || block.time < parent.time) {
       throw new Error(
         `${files.name}: block ${number} does not follow on block ${parent.number}: it is of another chain`,
