@@ -81,7 +81,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   pino: ['bin', 'http', 'issuer', 'verifier', 'event', 'callback', 'engine'],
   qr: ['bin'],
   '@scure/base': ['keys'],
-  '@noble/curves': ['offchain', 'chain', 'sdk/client', 'components/key-management'],
+  '@noble/curves': ['keys', 'offchain', 'chain', 'sdk/client', 'components/key-management'],
   '@noble/hashes': ['offchain', 'chain', 'sdk/client', 'components/key-management', 'components/secret-sharing'],
   '@noble/ciphers': ['components/key-management'],
   'shamir-secret-sharing': ['sdk/client'],

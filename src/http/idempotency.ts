@@ -16,7 +16,7 @@ export interface IdempotentAnswer {
 }
 
 export type IdempotencyCollections = {
-  /** By a digest of route, caller and key. */
+  /** By a digest of route, API key and Idempotency-Key. */
   idempotent_answer: IdempotentAnswer
 }
 
@@ -24,8 +24,8 @@ export interface IdempotentRequest {
   /** The header; undefined when it was not sent. */
   readonly key: string | undefined
   readonly route: string
-  /** The label of the API key: what one application repeats is nobody else's. */
-  readonly caller: string
+  /** By {@link apiKeyDigest}: what one application repeats is nobody else's. */
+  readonly apiKey: string
   readonly body: unknown
   readonly now: Date
 }
@@ -47,10 +47,10 @@ export async function answerOnce<Answer extends JsonObject>(
   request: IdempotentRequest,
   run: (remember: Remember) => Promise<Answer | undefined>,
 ): Promise<Answer> {
-  const { key, route, caller, body, now } = request
+  const { key, route, apiKey, body, now } = request
   if (key === undefined) return (await run(() => [])) ?? impossible()
   if (!KEY.test(key)) refuse('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
-  const id = digestOf(JSON.stringify([route, caller, key]))
+  const id = digestOf(JSON.stringify([route, apiKey, key]))
   const bodyMac = createHmac('sha256', key).update(JSON.stringify(body)).digest('base64url')
   for (;;) {
     const answer = await firstAnswer(store, { id, bodyMac, now }, run)

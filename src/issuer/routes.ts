@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { preferredType } from '../http/accept.ts'
 import { JSON_TYPE, JWT_TYPE, SessionParams } from '../http/answers.ts'
+import { apiKeyDigest } from '../http/api-key.ts'
 import { bodylessRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
@@ -85,7 +86,8 @@ function configurationRoutes(app: App, context: IssuerContext): void {
 function sessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
     const { body, headers, apiKeyLabel } = request
-    const asked = { key: headers['idempotency-key'], route: 'issuance', caller: apiKeyLabel, body, now: context.now() }
+    const apiKey = apiKeyDigest(request.raw.headers.authorization)
+    const asked = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
     const answer = await answerOnce(context.store, asked, (remember) =>
       startSession(context, body, { caller: apiKeyLabel, remember }),
     )

@@ -65,6 +65,18 @@ export function importPublicKey(jwk: PublicJwk): KeyObject {
   }
 }
 
+/** Whether the base64url of 32 bytes is a point, which `node:crypto` does not look at. RFC 8032 section 5.1.3. */
+export async function isEd25519Point(x: string): Promise<boolean> {
+  // Few ever need it, and to load it takes as long as some hundred requests.
+  const { ed25519 } = await import('@noble/curves/ed25519.js')
+  try {
+    ed25519.Point.fromBytes(fromBase64url(x))
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** RFC 7638, base64url of SHA-256. */
 export function thumbprint(jwk: PublicJwk): string {
   const y = jwk.kty === 'EC' ? `,"y":"${jwk.y}"` : ''

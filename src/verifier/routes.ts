@@ -1,7 +1,9 @@
 /** Every path of the verification service, who may call it, and the function that answers. */
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
+import { digestOf } from '../codec/digest.ts'
 import type { SessionParams } from '../http/answers.ts'
+import { apiKeyDigest } from '../http/api-key.ts'
 import { formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerOnce } from '../http/idempotency.ts'
@@ -61,7 +63,7 @@ function sessionRoutes(app: App, context: VerifierContext): void {
     const asked = {
       key: headers['idempotency-key'],
       route: 'verification',
-      caller: apiKeyLabel,
+      apiKey: apiKeyDigest(request.raw.headers.authorization),
       body,
       now: context.now(),
     }
@@ -76,9 +78,13 @@ function sessionRoutes(app: App, context: VerifierContext): void {
     { ...admin, schema: schemas.staticPresentation },
     ({ body, apiKeyLabel }) => verifyStatic(context, body, apiKeyLabel),
   )
-  app.get('/presentation/oid4vp/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params, query }) =>
-    getStatus(context, params.session_id, query.response_code),
-  )
+  const path = '/presentation/oid4vp/status/:session_id'
+  app.get(path, { ...admin, schema: schemas.sessionStatus }, async ({ id, params, query, apiKeyLabel }) => {
+    const status = await getStatus(context, params.session_id, query.response_code)
+    const line = { event: 'result_read', request: id, session: digestOf(params.session_id), caller: apiKeyLabel }
+    if (status.result !== undefined) context.log.info(line, 'result read')
+    return status
+  })
 }
 
 function walletRoutes(app: App, context: VerifierContext): void {

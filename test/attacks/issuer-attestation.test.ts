@@ -32,6 +32,8 @@ import {
 import { ISSUER_URL, makeKey, type Services, startServices } from '../support/services.ts'
 import { call, configuration, declare, fetchNonce, holderSigner } from '../support/wire.ts'
 
+/** No x belongs to this y. */
+const NO_POINT = { kty: 'OKP', crv: 'Ed25519', x: toBase64url(Buffer.of(2, ...new Uint8Array(31))) }
 const SUITE = 'oid4vci-1_0-issuer-fail-invalid-key-attestation-signature'
 const VCI = 'OpenID4VCI 1.0, Key Attestation'
 const required = { key_storage: ['iso_18045_high', 'iso_18045_moderate'], user_authentication: ['iso_18045_moderate'] }
@@ -194,6 +196,14 @@ const attacks: readonly Attack[] = [
   },
   { attack: 'a key that is a text', module: VCI, change: payload({ attested_keys: ['key'] }), why: /JSON object/ },
   { attack: 'a symmetric key', module: VCI, change: payload({ attested_keys: [{ kty: 'oct' }] }), why: /none of EC/ },
+  {
+    attack: 'a key that is no point on P-256',
+    module: VCI,
+    change: ({ holder }) => ({
+      payload: { attested_keys: [{ ...holder.jwk, y: toBase64url(Buffer.alloc(32, 7)) }, holder.jwk] },
+    }),
+    why: /not a point on the curve P-256/,
+  },
   { attack: 'a level that is no list', module: VCI, change: payload({ key_storage: 'iso_18045_high' }), why: /array/ },
   {
     attack: 'levels that are numbers',
@@ -259,6 +269,12 @@ const whenRequired: readonly Attack[] = [
       return { header: { x5c: [der.toString('base64')] }, sign: (data) => signer.sign(data) }
     },
     why: /names itself as its issuer/,
+  },
+  {
+    attack: 'a key that is no point on Ed25519',
+    module: 'RFC 8032 5.1.3',
+    change: ({ holder }) => ({ payload: { attested_keys: [NO_POINT, holder.jwk] } }),
+    why: /not a point on the curve Ed25519/,
   },
   { attack: 'no key_storage', module: VCI, change: payload({ key_storage: undefined }), why: /key_storage .* one of/ },
   {

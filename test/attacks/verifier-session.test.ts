@@ -3,6 +3,7 @@
  * curious strangers. What is refused leaves the session as it was.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { digestOf } from '../../src/codec/digest.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { mdocQuery } from '../support/mdoc.ts'
@@ -434,6 +435,19 @@ describe('attacks on the session of a verification', () => {
       ])
       const report = JSON.stringify(await session.status())
       for (const value of ['Ada', 'Lovelace', 'BSc', world.holder.jwk.x]) expect(report).not.toContain(value)
+    })
+
+    it('to the log, who read a result: the label of the key, the request and the session', async () => {
+      const session = await started()
+      await session.status()
+      await session.post()
+      const url = `${VERIFIER_URL}/presentation/oid4vp/status/${session.sessionId}`
+      const response = await world.services.fetch(url, { headers: { authorization: `Bearer ${API_KEY}` } })
+      const digest = digestOf(session.sessionId)
+      const lines = world.services.logLines.map((line) => JSON.parse(line) as Record<string, unknown>)
+      const read = lines.filter((line) => line.event === 'result_read' && line.session === digest)
+      expect(read).toMatchObject([{ request: response.headers.get('x-request-id') }])
+      expect(read[0]?.caller).toBe('test')
     })
 
     it('anything of a presentation in the log, whether it was good, bad or garbage', async () => {

@@ -13,7 +13,8 @@ describe.each([
   let services: Services
   let body: Record<string, unknown>
   beforeAll(async () => {
-    const integrations = { authentication: { [API_KEY]: 'test', [OTHER_KEY]: 'other' } }
+    // Two applications, and one label for both.
+    const integrations = { authentication: { [API_KEY]: 'test', [OTHER_KEY]: 'test' } }
     services = await startServices({ issuer: { integrations }, verifier: { integrations } })
     body =
       kind === 'issuance'

@@ -26,7 +26,7 @@ describe('vouchsafe init', () => {
     const read = readIssuerConfig(settingsIn(cwd), filesIn(cwd), new Date())
     expect(read).toMatchObject({
       warnings: [expect.stringMatching(/self-signed/)],
-      config: { port: 8079, baseUrl: 'http://localhost:8079' },
+      config: { port: 8079, host: '127.0.0.1', baseUrl: 'http://localhost:8079' },
     })
     if (!('config' in read)) return
     const [apiKey = ''] = Object.keys(read.config.apiKeys)
@@ -61,6 +61,25 @@ describe('vouchsafe init', () => {
     expect(read()).toEqual({ mistakes: [expect.stringMatching(/^issuerTrustAnchors: there is no certificate in/)] })
     copyFileSync(join(cwd, 'v/conf/verifier.pem'), join(cwd, 'v/conf/trust-anchors/issuer.pem'))
     expect(read()).toMatchObject({ config: { port: 9999 }, warnings: [expect.stringMatching(/self-signed/)] })
+  })
+
+  it.each([
+    ['http://localhost:8079', '127.0.0.1'],
+    ['http://issuer.localhost:8079', '127.0.0.1'],
+    ['http://127.0.0.2:8079', '127.0.0.2'],
+    ['http://[::1]:8079', '::1'],
+    ['https://localhost', '127.0.0.1'],
+    ['http://192.168.1.7:8079', undefined],
+    ['https://issuer.example', undefined],
+  ])('listens for %s on %s, and on every interface where that is undefined', async (baseUrl, host) => {
+    const cwd = temporaryDirectory()
+    for (const service of ['issuer', 'verifier', 'engine']) {
+      const args = ['init', service, '--dir', service, '--base-url', baseUrl]
+      const { status, stdout } = await vouchsafe(args, { cwd })
+      expect([status, (settingsIn(join(cwd, service)) as { host?: string }).host]).toEqual([0, host])
+      if (host !== undefined) expect(stdout).toContain(`  host                  ${host}: this machine alone`)
+      else if (service !== 'engine') expect(stdout).toContain('host (every interface)')
+    }
   })
 
   it('makes another key each time', async () => {

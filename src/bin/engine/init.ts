@@ -7,7 +7,7 @@ import { engineDefaults } from '../../engine/config.ts'
 import type { Address } from '../../offchain/address.ts'
 import { accountOf } from '../../offchain/authentication/recover.ts'
 import { commandName, shellWord } from '../command-line.ts'
-import { CONFIG_FILE, existingFiles, type NewFiles, PRIVATE, pemOf, writeFiles } from '../init/files.ts'
+import { CONFIG_FILE, existingFiles, loopbackHost, type NewFiles, PRIVATE, pemOf, writeFiles } from '../init/files.ts'
 
 const KEY_FILE = 'conf/engine.key'
 const CHAIN_DIRECTORY = 'data/chain'
@@ -56,6 +56,7 @@ function settingsOf(baseUrl: string, chainDirectory: string): object {
   const { protocol, port } = new URL(baseUrl)
   return {
     port: protocol === 'http:' && port !== '' ? Number(port) : engineDefaults.port,
+    ...loopbackHost(baseUrl),
     baseUrl,
     identity: { keyFile: KEY_FILE },
     chain: { type: 'local', directory: chainDirectory },
@@ -70,6 +71,7 @@ function pointOf(publicKey: KeyObject): Uint8Array {
 
 function explain(directory: string, baseUrl: string, publicKey: KeyObject): string {
   const address = accountOf(pointOf(publicKey), 'evm')
+  const { host } = loopbackHost(baseUrl)
   const partisia = accountOf(pointOf(publicKey), 'partisia')
   return `Written into ${directory}:
 
@@ -86,14 +88,14 @@ The address of this engine, which contracts list with ${baseUrl}:
 The settings; paths are relative to the directory that the engine starts in:
 
   port, baseUrl         where it listens, and where it is reached
-  identity              keyFile: its key
+${host === undefined ? '' : `  host                  ${host}: this machine alone; without it, all may ask\n`}  identity              keyFile: its key
   chain                 {"type": "local", "directory": DIR}: a chain in a directory, for
                         trying out; {"type": "evm", "rpcUrl": URL, "confirmations": 12}:
                         a chain that others share
   contractFilter        "all" contracts of a local chain; of another, a list of addresses,
                         or the address of a contract that lists them
 
-Not there, and good without: host, tls, database, componentDirectory, components,
+Not there, and good without: ${host === undefined ? 'host, ' : ''}tls, database, componentDirectory, components,
 configuration, limits, outbound.allow (hosts that components may ask; none),
 staleSeconds (60), cors (true), management.port (metrics). docs/reference.md has them all.
 

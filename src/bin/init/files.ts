@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
-import { withoutBrackets } from '../../protocol/private-host.ts'
+import { isLoopback, withoutBrackets } from '../../protocol/private-host.ts'
 import { makeDirectory } from '../directory.ts'
 import { now, random } from '../effects.ts'
 import type { ServiceName } from '../services.ts'
@@ -83,6 +83,7 @@ export function writeFiles(directory: string, { files, directories }: Pick<NewFi
 function settingsOf({ service, baseUrl, port, displayName }: NewService, apiKey: string): object {
   return {
     port,
+    ...loopbackHost(baseUrl),
     baseUrl,
     ...(service === 'issuer'
       ? { issuer: { id: baseUrl, display: { name: displayName } } }
@@ -90,6 +91,13 @@ function settingsOf({ service, baseUrl, port, displayName }: NewService, apiKey:
     signing: { keyFile: keyFile(service), certificateFiles: [certificateFile(service)] },
     integrations: { authentication: { [apiKey]: 'first application' } },
   }
+}
+
+/** The setting `host` for an address of this machine: what nobody else can reach by its address listens to nobody else. */
+export function loopbackHost(baseUrl: string): { readonly host?: string } {
+  const host = withoutBrackets(new URL(baseUrl).hostname)
+  if (!isLoopback(host)) return {}
+  return { host: isIP(host) === 0 ? '127.0.0.1' : host }
 }
 
 /** The names by which verifiers compare a certificate with `issuer.id`, and wallets with the host of a verifier. */

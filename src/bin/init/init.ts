@@ -13,6 +13,7 @@ import {
   certificateFile,
   existingFiles,
   keyFile,
+  loopbackHost,
   makeFiles,
   type NewFiles,
   TRUST_ANCHORS,
@@ -101,6 +102,7 @@ ${service === 'verifier' ? `  ${`${TRUST_ANCHORS}/`.padEnd(20)}  empty: the cert
 }
 
 function settingsText({ service, baseUrl, port }: Written): string {
+  const { host } = loopbackHost(baseUrl)
   const own =
     service === 'issuer'
       ? `  issuer.id             who issues: iss and issuer of every credential; it is
@@ -113,13 +115,13 @@ function settingsText({ service, baseUrl, port }: Written): string {
   return `The settings; paths are relative to the directory that the service starts in:
 
   port                  where the service listens: ${port}
-  baseUrl               where wallets reach it: ${baseUrl}
+${host === undefined ? '' : `  host                  ${host}: this machine alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
 ${own}  signing               the key file, and the files of its certificate chain
   integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 
-Not there, and good without: host (every interface), database (an embedded one
-in ${services[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60),
+Not there, and good without: ${host === undefined ? 'host (every interface), ' : ''}database (embedded, in
+${services[service].defaults.databaseFile}), tls (or leave it to a proxy), clockSkewSeconds (60),
 ${OTHERS[service]}
 `
 }
@@ -128,7 +130,7 @@ function addressText({ service, baseUrl, port }: Written): string {
   if (!isLoopback(new URL(baseUrl).hostname)) return ''
   const address = lanAddress() ?? 'ADDRESS'
   return `A phone cannot reach ${baseUrl}. For one on the same network, put
-this machine's address there, or make files that have it:
+this machine's address there and take out host, or make files that have it:
 
   ${commandName()} init ${service} --dir DIR --base-url http://${address}:${port}
 `

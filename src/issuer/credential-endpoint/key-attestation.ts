@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { type PublicJwk, readPublicJwk } from '../../keys/jwk.ts'
+import { importPublicKey, type PublicJwk, readPublicJwk } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { readX5c } from '../../keys/x5c.ts'
@@ -80,8 +80,15 @@ function readAttestedKeys(payload: JsonObject): KeyAttestation['attestedKeys'] {
   const keys = own(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
   if (keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
-  const [first, ...others] = keys.map((key) => readPublicJwk(key))
+  const [first, ...others] = keys.map((key) => readPoint(key))
   return first === undefined ? malformed('attested_keys is empty') : [first, ...others]
+}
+
+/** Nobody has signed anything with these keys: without a look, one that is no point would get a credential. */
+function readPoint(value: unknown): PublicJwk {
+  const jwk = readPublicJwk(value)
+  importPublicKey(jwk)
+  return jwk
 }
 
 /** One level that fits is enough: several are said of one key where it reaches all of them. */

@@ -1,6 +1,6 @@
 /** The proofs of a credential request: picked out of it, and verified by their type. OpenID4VCI 1.0, Credential Request. */
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
-import { type PublicJwk, thumbprint } from '../../keys/jwk.ts'
+import { isEd25519Point, type PublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
 import type { IssuerContext } from '../context.ts'
@@ -39,7 +39,11 @@ export async function provedKeys(
   const keyAttestations = { ...clock, anchors, required: attestationRequirement(asked.configuration) }
   const { type, jwts } = proofsOf(request)
   const most = batchSizeOf(asked.configuration)
-  if (type === 'attestation') return firstKeys(attestedKeys(jwts, keyAttestations), most)
+  if (type === 'attestation') {
+    const attested = attestedKeys(jwts, keyAttestations)
+    await refuseNoPoints(attested.holderKeys)
+    return firstKeys(attested, most)
+  }
   if (jwts.length > most) await refuseTooMany(context, asked.session, jwts.length)
   const identifiers = [undefined, asked.sessionId].map((id) => identifierOf(context, id))
   const audiences = identifiers.flatMap((id) => [id, `${id}/`])
@@ -48,7 +52,18 @@ export async function provedKeys(
   const [nonce = '', ...others] = new Set(proved.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
   refuseRepeated(holderKeys)
-  return firstKeys({ holderKeys: [...holderKeys, ...proved.flatMap((each) => each.attestedKeys)], nonce }, most)
+  const attested = proved.flatMap((each) => each.attestedKeys)
+  await refuseNoPoints(attested)
+  return firstKeys({ holderKeys: [...holderKeys, ...attested], nonce }, most)
+}
+
+/** Of Ed25519: whether a key of another curve is a point was seen when it was read. */
+async function refuseNoPoints(keys: readonly PublicJwk[]): Promise<void> {
+  for (const key of keys) {
+    if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {
+      refuse('invalid_proof', 'the key attestation: the key is not a point on the curve Ed25519')
+    }
+  }
 }
 
 /** More than the metadata says. OpenID4VCI 1.0, Credential Issuer Metadata Parameters: `batch_size`. */
