@@ -51,6 +51,12 @@ describe('a self-signed certificate', () => {
     expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1')
   })
 
+  test('says that it is a CA where it is one, and nothing of that otherwise', () => {
+    const basicConstraints = Buffer.from('0603551d13', 'hex')
+    expect(selfSigned().includes(basicConstraints)).toBe(false)
+    expect(selfSigned({ isCa: true }).includes(basicConstraints)).toBe(true)
+  })
+
   test('may sign credentials, and nothing else', () => {
     const certificate = parseCertificate(selfSigned())
     expect(isSignedBy(certificate, certificate)).toBe(true)

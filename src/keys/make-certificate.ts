@@ -121,7 +121,8 @@ export function usualExtensions(options: {
 }): Buffer[] {
   const { publicKey, issuerPublicKey, isCa, pathLength, names = {} } = options
   return [
-    basicConstraints(isCa, pathLength),
+    // RFC 5280 section 4.2.1.9 asks it of CAs alone, and wallets are known that cannot read the empty sequence of others.
+    ...(isCa ? [basicConstraints(isCa, pathLength)] : []),
     keyUsage(isCa ? ['digitalSignature', 'keyCertSign', 'cRLSign'] : ['digitalSignature']),
     subjectKeyIdentifier(publicKey),
     authorityKeyIdentifier(issuerPublicKey),

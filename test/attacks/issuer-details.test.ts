@@ -77,6 +77,20 @@ describe('a token that authorization details narrow', () => {
     })
   })
 
+  it.each<[string, () => object]>([
+    ['the configuration', () => ({ credential_configuration_id: named })],
+    [
+      'the kind of credential, which the session has twice and the token once',
+      () => ({ format: 'jwt_vc_json-ld', credential_definition: { type: ['VerifiableCredential', 'StudentCard'] } }),
+    ],
+  ])('issues to who names %s', async (_, members) => {
+    const session = await narrowed()
+    expect((await request(session, asking(members()))).status).toBe(200)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({
+      credentials: [{ credential_configuration_id: named }],
+    })
+  })
+
   it.each([
     ['another identifier', () => asking({ credential_identifier: 'x' }), 'unknown_credential_identifier'],
     [
@@ -91,14 +105,12 @@ describe('a token that authorization details narrow', () => {
     ],
     ['null', () => asking({ credential_identifier: null }), 'unknown_credential_identifier'],
     ['both names', ({ identifier }: Narrowed) => ({ credential_identifier: identifier }), 'invalid_credential_request'],
-    ['the configuration', () => ({}), 'invalid_credential_request'],
     ['the other configuration', () => ({ credential_configuration_id: other }), 'invalid_credential_request'],
     ['an unknown configuration', () => ({ credential_configuration_id: 'x' }), 'unknown_credential_configuration'],
     [
-      'the kind of credential',
-      () =>
-        asking({ format: 'jwt_vc_json-ld', credential_definition: { type: ['VerifiableCredential', 'StudentCard'] } }),
-      'invalid_credential_request',
+      'another kind of credential',
+      () => asking({ format: 'jwt_vc_json-ld', credential_definition: { type: ['VerifiableCredential', 'Ticket'] } }),
+      'unknown_credential_configuration',
     ],
   ] as const)('refuses %s, and stays good', async (_, members, error) => {
     const session = await narrowed()

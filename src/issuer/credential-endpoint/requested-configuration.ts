@@ -22,8 +22,10 @@ export function asksByFormat(request: CredentialRequest): boolean {
 }
 
 /**
- * Refuses with `unknown_credential_configuration`, `unknown_credential_identifier`, `insufficient_scope`, or
- * `invalid_credential_request` when the request says neither, or not in the way that the token response asked for.
+ * The configuration that a request is for. A token that authorization details narrowed has one credential for each configuration,
+ * so that a wallet may name the configuration in the place of its identifier. Refuses with `unknown_credential_configuration`,
+ * `unknown_credential_identifier`, `insufficient_scope`, or `invalid_credential_request` when the request says neither, or names
+ * a credential that the token is not for.
  */
 export async function requestedConfiguration(
   context: IssuerContext,
@@ -35,10 +37,10 @@ export async function requestedConfiguration(
   const requested = asksByFormat(request)
     ? await byFormat(context, session, request)
     : await byConfiguration(context, session, request)
-  if (authorized !== undefined) {
+  if (authorized !== undefined && !authorized.includes(requested.configurationId)) {
     refuse(
       'invalid_credential_request',
-      'the token response has credential_identifiers; send one of them as credential_identifier, and nothing else',
+      'the access token is for other credentials; send one of the credential_identifiers of the token response',
     )
   }
   return requested
@@ -93,7 +95,9 @@ async function byFormat(
       'send credential_configuration_id; a format, as drafts up to 14 have it, needs credential_definition, vct or doctype',
     )
   }
-  const offered = await Promise.all(session.configurationIds.map((id) => known(context, id)))
+  const offered = await Promise.all(
+    (session.token?.authorized ?? session.configurationIds).map((id) => known(context, id)),
+  )
   const [first, ...more] = offered.filter(({ configuration }) => isMeant(configuration, request))
   if (more.length > 0) {
     refuse(
