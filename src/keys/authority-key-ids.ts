@@ -1,17 +1,26 @@
-/** Which authorities certificates name as their issuers, by key identifiers. RFC 5280 section 4.2.1.1. */
+/** Under which authorities certificates are, by key identifiers. RFC 5280 sections 4.2.1.1 and 4.2.1.2. */
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 import { MAX_CHAIN } from './x5c.ts'
 
-/** Base64url. They are worth what the certificates are: anybody can write any identifier into one. */
-export function authorityKeyIds(certificates: readonly Certificate[]): ReadonlySet<string> {
-  return new Set(certificates.flatMap(({ authorityKeyIdentifier: id }) => (id === undefined ? [] : toBase64url(id))))
+/**
+ * The key identifiers (base64url) of authorities on a path whose signatures were verified, the issuer's certificate first.
+ * An identifier counts where a certificate names it and the next one of the path has it: an issuer can have any identifier
+ * written into a certificate of its own, and so it names nobody by itself.
+ */
+export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlySet<string> {
+  const above = path.slice(1)
+  return keyIds(path.filter(({ authorityKeyIdentifier: id }, at) => id && above[at]?.subjectKeyIdentifier?.equals(id)))
 }
 
-/** The same of a chain (DER) that nobody has verified; what is no certificate names nobody. */
+/** Which authorities a chain (DER) says that it is under, base64url. Nobody has verified it; what is no certificate names nobody. */
 export function claimedAuthorityKeyIds(chain: readonly Uint8Array[]): ReadonlySet<string> {
-  return authorityKeyIds(chain.slice(0, MAX_CHAIN).flatMap(parsed))
+  return keyIds(chain.slice(0, MAX_CHAIN).flatMap(parsed))
+}
+
+function keyIds(certificates: readonly Certificate[]): ReadonlySet<string> {
+  return new Set(certificates.flatMap(({ authorityKeyIdentifier: id }) => (id === undefined ? [] : toBase64url(id))))
 }
 
 function parsed(der: Uint8Array): readonly Certificate[] {

@@ -27,13 +27,16 @@ describe('a credential that was issued under an authority', () => {
   let root: Authority
   let sub: Authority
   beforeAll(async () => {
-    root = await makeAuthority('Example CA')
+    root = await makeAuthority('Example CA', { subjectKeyId: ROOT })
     sub = await makeAuthority('Example Sub CA')
   })
 
   /** The certificate of the subordinate CA, by the root. */
   const subDer = () =>
-    certify(root, sub.key, { name: sub.name, isCa: true, usages: ['keyCertSign'], authorityKeyId: ROOT })
+    certify(root, sub.key, {
+      ...{ name: sub.name, isCa: true, usages: ['keyCertSign'] },
+      ...{ authorityKeyId: ROOT, subjectKeyId: SUB },
+    })
 
   /** The credential with other certificates, signed again by the issuer. */
   async function withChain(credential: string, chain: readonly Uint8Array[], { issuerKey }: Services): Promise<string> {
@@ -86,23 +89,36 @@ describe('a credential that was issued under an authority', () => {
     expect(await checked(belowSub, [root.der], authorities)).toMatchObject({ outcome: 'passed' })
   })
 
-  it('answers a query for the authority above the anchor, which the anchor names', async () => {
-    expect(await checked((key) => belowSub(key).slice(0, 1), [subDer()], [aki(ROOT)])).toMatchObject({
-      outcome: 'passed',
-    })
-  })
-
-  it('answers for what its pinned certificate says', async () => {
-    const itself = (key: Services['issuerKey']) => [
-      certify({ name: certificateName, key }, key, { authorityKeyId: SELF }),
-    ]
-    expect(await checked(itself, 'pinned', [aki(SELF)])).toMatchObject({ outcome: 'passed' })
+  it.each<
+    [string, (key: Services['issuerKey']) => readonly Uint8Array[], () => readonly Uint8Array[] | 'pinned', string]
+  >([
+    ['above the anchor, which the anchor alone names', (key) => belowSub(key).slice(0, 1), () => [subDer()], ROOT],
+    [
+      'that its pinned certificate names',
+      (key) => [certify({ name: certificateName, key }, key, { authorityKeyId: SELF, subjectKeyId: SELF })],
+      () => 'pinned',
+      SELF,
+    ],
+    [
+      'that the certificate of the issuer names, and the next one of the path is not',
+      (key) => [certify(sub, key, { authorityKeyId: 'b3RoZXI' }), subDer()],
+      () => [root.der],
+      'b3RoZXI',
+    ],
+    [
+      'that the certificate of the issuer names, and a certificate is that has nothing to do with it',
+      (key) => [certify(sub, key, { authorityKeyId: 'b3RoZXI' }), subDer()],
+      () => [root.der, certify(root, sub.key, { name: root.name, isCa: true, subjectKeyId: 'b3RoZXI' })],
+      'b3RoZXI',
+    ],
+  ])('does not answer for an authority %s', async (_, chain, anchors, wanted) => {
+    expect(await checked(chain, anchors(), [aki(wanted)])).toMatchObject({ outcome: 'failed' })
   })
 
   it('does not answer for an authority that the path does not reach', async () => {
     expect(await checked(belowSub, [subDer()], [aki('AAAA')])).toMatchObject({
       outcome: 'failed',
-      detail: 'no certificate by which the issuer is known names an authority of trusted_authorities',
+      detail: 'no certificate above that of the issuer is one of trusted_authorities',
     })
   })
 
@@ -133,18 +149,17 @@ describe('a credential that was issued under an authority', () => {
   })
 
   describe('where no anchors are configured', () => {
-    it('is judged by what its certificates say, as far as each signed the one before', async () => {
-      for (const wanted of [SUB, ROOT]) {
-        const check = await checked(belowSub, [], [aki(wanted)])
-        expect(check).toMatchObject({ outcome: 'passed', detail: expect.stringContaining('nobody vouches') as string })
-      }
+    it('is judged by its certificates, as far as each signed the one before', async () => {
+      const check = await checked(belowSub, [], [aki(SUB)])
+      expect(check).toMatchObject({ outcome: 'passed', detail: expect.stringContaining('nobody vouches') as string })
+      expect(await checked(belowSub, [], [aki(ROOT)])).toMatchObject({ outcome: 'failed' })
     })
 
     it('is not judged by a certificate that did not sign for the one before', async () => {
       const other = await makeAuthority('Example Sub CA')
-      const chain = (key: Services['issuerKey']) => [certify(other, key), subDer()]
-      expect(await checked(belowSub, [], [aki(ROOT)], chain)).toMatchObject({ outcome: 'failed' })
-      expect(await checked(belowSub, [], [aki(ROOT)], (key) => belowSub(key))).toMatchObject({ outcome: 'passed' })
+      const chain = (key: Services['issuerKey']) => [certify(other, key, { authorityKeyId: SUB }), subDer()]
+      expect(await checked(belowSub, [], [aki(SUB)], chain)).toMatchObject({ outcome: 'failed' })
+      expect(await checked(belowSub, [], [aki(SUB)], (key) => belowSub(key))).toMatchObject({ outcome: 'passed' })
     })
   })
 })

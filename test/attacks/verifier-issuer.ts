@@ -279,6 +279,13 @@ export const issuerAttacks: readonly Attack[] = [
     },
   },
   {
+    attack: 'The issuer had the authority that was asked for written into its certificate, which another signed.',
+    ...otherAuthority,
+    change({ header }, { ca, issuerKey }) {
+      header.x5c = sent(certify(ca, issuerKey, { authorityKeyId: AUTHORITY }), ca.der)
+    },
+  },
+  {
     attack: 'The issuer names no authority at all.',
     ...otherAuthority,
     change({ header }, { ca, issuerKey }) {

@@ -147,7 +147,7 @@ describe('certificates below a CA', () => {
   const names = { dnsNames: ['issuer.localhost'], uris: [ISSUER_URL] }
 
   async function chained(algorithm: Algorithm, purposes?: readonly string[]) {
-    const root = await makeAuthority('Root', algorithm)
+    const root = await makeAuthority('Root', { algorithm })
     const middleKey = await makeKey(algorithm)
     const between = makeCertificate({
       subject: middle,

@@ -19,7 +19,7 @@ export interface Attester {
 }
 
 export async function makeAttester(commonName = 'Wallet Maker', algorithm: Algorithm = 'ES256'): Promise<Attester> {
-  const authority = await makeAuthority(`${commonName} CA`, algorithm)
+  const authority = await makeAuthority(`${commonName} CA`, { algorithm })
   const key = await makeKey(algorithm)
   const attester = { authority, key, signer: keySigner(key, []) }
   return { ...attester, x5c: [attesterCertificate(attester, { name: writeName([['CN', commonName]]) })] }

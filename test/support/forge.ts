@@ -3,8 +3,8 @@
  * that nothing is wrong but what was changed.
  */
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
-import { toBase64url } from '../../src/codec/base64url.ts'
-import { contextTag, writeDer, writeSequence } from '../../src/codec/der.ts'
+import { fromBase64url, toBase64url } from '../../src/codec/base64url.ts'
+import { contextTag, writeDer, writeOctetString, writeSequence } from '../../src/codec/der.ts'
 import { type Json, type JsonObject, parseJson } from '../../src/codec/json.ts'
 import { type Jws, readJws, writeJws } from '../../src/codec/jws.ts'
 import { digestOf, readSdJwt } from '../../src/codec/sd-jwt.ts'
@@ -68,7 +68,7 @@ export async function startWorld({
   moreAnchors = [],
   ...more
 }: ServiceOptions & { readonly moreAnchors?: readonly string[] } = {}): Promise<World> {
-  const ca = await makeAuthority('Example CA')
+  const ca = await makeAuthority('Example CA', { subjectKeyId: CA_KEY_ID })
   const services = await startServices({
     anchors: [toPem(ca.der), ...moreAnchors],
     issuerCertificates: (key) => Promise.resolve(toPem(certify(ca, key)) + toPem(ca.der)),
@@ -86,10 +86,14 @@ export async function inProfile(world: World, profile: Profile): Promise<World> 
 }
 
 /** A certification authority that nobody trusts until it is made an anchor. */
-export async function makeAuthority(commonName: string, algorithm: Algorithm = 'ES256'): Promise<Authority> {
+export async function makeAuthority(
+  commonName: string,
+  { algorithm, subjectKeyId }: { readonly algorithm?: Algorithm; readonly subjectKeyId?: string } = {},
+): Promise<Authority> {
   const key = await makeKey(algorithm)
   const name = writeName([['CN', commonName]])
-  return { name, key, der: certify({ name, key }, key, { name, isCa: true, usages: ['keyCertSign'] }) }
+  const options = { name, isCa: true, usages: ['keyCertSign'], ...(subjectKeyId && { subjectKeyId }) } as const
+  return { name, key, der: certify({ name, key }, key, options) }
 }
 
 export interface CertificateOptions extends SubjectAltNames {
@@ -103,7 +107,12 @@ export interface CertificateOptions extends SubjectAltNames {
   readonly until?: number
   /** The key identifier of the authority, in base64url; the certificate names none when it is absent. */
   readonly authorityKeyId?: string
+  /** Its own key identifier, in base64url; the certificate has none when it is absent. */
+  readonly subjectKeyId?: string
 }
+
+/** The key identifier of the CA of a world. */
+export const CA_KEY_ID = 'cm9vdA'
 
 /** The subject of the issuer's certificate. */
 export const certificateName = writeName([['CN', 'issuer.localhost']])
@@ -124,16 +133,21 @@ export function certify(authority: Omit<Authority, 'der'>, key: KeyObject, optio
       basicConstraints(isCa),
       keyUsage(usages),
       ...subjectAltName(names),
-      ...authorityOf(options),
+      ...keyIdsOf(options),
       ...(options.purposes ? [extendedKeyUsage(options.purposes, true)] : []),
     ],
   })
 }
 
-function authorityOf({ authorityKeyId }: CertificateOptions): Buffer[] {
-  if (authorityKeyId === undefined) return []
-  const keyId = writeDer(contextTag(0, 'primitive'), Buffer.from(authorityKeyId, 'base64url'))
-  return [extension(EXTENSION.authorityKeyIdentifier, false, writeSequence(keyId))]
+function keyIdsOf({ authorityKeyId, subjectKeyId }: CertificateOptions): Buffer[] {
+  const { authorityKeyIdentifier, subjectKeyIdentifier } = EXTENSION
+  const [issuer, own] = [authorityKeyId, subjectKeyId].map((id) => (id === undefined ? undefined : fromBase64url(id)))
+  return [
+    ...(issuer
+      ? [extension(authorityKeyIdentifier, false, writeSequence(writeDer(contextTag(0, 'primitive'), issuer)))]
+      : []),
+    ...(own ? [extension(subjectKeyIdentifier, false, writeOctetString(own))] : []),
+  ]
 }
 
 /** A presentation for the request that shows both names and the degrees of the subject, in parts. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  CA_KEY_ID,
   certificateName,
   certify,
   makeForgery,
@@ -336,9 +337,9 @@ function leafOf(good: Evidence) {
   return parseCertificate(good.issuer.chain[0] ?? new Uint8Array())
 }
 
-const AUTHORITIES = { trusted_authorities: [{ type: 'aki', values: ['cm9vdA'] }] }
+const AUTHORITIES = { trusted_authorities: [{ type: 'aki', values: [CA_KEY_ID] }] }
 const underAuthority = issuedBy(({ ca, issuerKey }) => ({
-  chain: [certify(ca, issuerKey, { authorityKeyId: 'cm9vdA' })],
+  chain: [certify(ca, issuerKey, { authorityKeyId: CA_KEY_ID }), ca.der],
 }))
 
 const others: readonly Row[] = [
@@ -428,14 +429,21 @@ const others: readonly Row[] = [
     'query.trusted_authorities',
     /^passed: its certificates say so/,
     issuedBy(({ ca, issuerKey }) => ({
-      chain: [certify(ca, issuerKey, { authorityKeyId: 'cm9vdA' }), strangers[1] ?? new Uint8Array()],
+      chain: [certify(ca, issuerKey, { authorityKeyId: CA_KEY_ID }), ca.der, strangers[1] ?? new Uint8Array()],
     })),
+    (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: undefined }),
+  ],
+  [
+    'the authority without its certificate, and nobody trusted',
+    'query.trusted_authorities',
+    /^failed: no certificate above that of the issuer/,
+    issuedBy(({ ca, issuerKey }) => ({ chain: [certify(ca, issuerKey, { authorityKeyId: CA_KEY_ID })] })),
     (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: undefined }),
   ],
   [
     'another authority',
     'query.trusted_authorities',
-    'failed: no certificate by which the issuer is known names an authority of trusted_authorities',
+    'failed: no certificate above that of the issuer is one of trusted_authorities',
     same,
     asked(AUTHORITIES),
   ],

@@ -1,6 +1,6 @@
 /** Whether the credential is what was asked for. The wallet is not relied on: OpenID4VP 1.0, DCQL evaluated again. */
 import type { Evidence } from '../../credential/format.ts'
-import { authorityKeyIds } from '../../keys/authority-key-ids.ts'
+import { verifiedAuthorityKeyIds } from '../../keys/authority-key-ids.ts'
 import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
@@ -41,9 +41,9 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     run({ issuer: { chain } }, context) {
       const sent = chainOf(chain, context.parseCertificate)
       if ('problem' in sent) return fail(sent.problem)
-      const keyIds = authorityKeyIds(verifiedOf(sent.certificates, context))
+      const keyIds = verifiedAuthorityKeyIds(verifiedOf(sent.certificates, context))
       if (!answersAuthorities(context.query, keyIds))
-        return fail('no certificate by which the issuer is known names an authority of trusted_authorities')
+        return fail('no certificate above that of the issuer is one of trusted_authorities')
       return context.trustAnchors !== undefined
         ? pass()
         : pass('its certificates say so; without trust anchors (issuerTrustAnchors) nobody vouches for them')
