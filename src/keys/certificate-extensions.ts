@@ -52,6 +52,8 @@ export interface CertificateExtensions {
   readonly keyUsage: ReadonlySet<KeyUsage> | undefined
   readonly dnsNames: readonly string[]
   readonly uris: readonly string[]
+  /** As URLs have them: `192.0.2.1`, `[2001:db8::1]`. */
+  readonly ipAddresses: readonly string[]
   readonly hasSubjectAltName: boolean
   /** Extensions without which the certificate must not be used, and which we do not process. Dotted OIDs. */
   readonly unknownCritical: readonly string[]
@@ -79,6 +81,7 @@ const PROCESSED: readonly string[] = [
 ]
 const DNS_NAME = contextTag(2, 'primitive')
 const URI = contextTag(6, 'primitive')
+const IP_ADDRESS = contextTag(7, 'primitive')
 /** The most subject alternative names: each is compared, whoever sent the certificate. */
 const MAX_NAMES = 100
 /** The most characters of a host. RFC 1035 section 3.1. */
@@ -93,6 +96,7 @@ export function readExtensions(extensions: DerValue | undefined): CertificateExt
     keyUsage: inside(found, EXTENSION.keyUsage, keyUsage),
     dnsNames: names.filter(({ tag }) => tag === DNS_NAME).map(({ content }) => content.toString('latin1')),
     uris: names.filter(({ tag }) => tag === URI).map(({ content }) => content.toString('latin1')),
+    ipAddresses: names.filter(({ tag }) => tag === IP_ADDRESS).map(({ content }) => addressText(content)),
     hasSubjectAltName: found.has(EXTENSION.subjectAltName),
     unknownCritical: [...found].filter(([oid, { critical }]) => mustBeKnown(oid, critical)).map(([oid]) => oid),
     extendedKeyUsage: inside(found, EXTENSION.extendedKeyUsage, extendedKeyUsage),
@@ -162,6 +166,14 @@ function generalNames(value: DerValue): readonly DerValue[] {
     if (isText && !/^[\x21-\x7e]+$/.test(content.toString('latin1'))) malformed('a name in it is not printable ASCII')
   }
   return names
+}
+
+/** RFC 5280 section 4.2.1.6: 4 bytes, or 16. */
+function addressText(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.')
+  if (bytes.length !== 16) return malformed('an IP address in it has neither 4 nor 16 bytes')
+  const groups = Buffer.from(bytes).toString('hex').match(/.{4}/g) ?? []
+  return new URL(`http://[${groups.join(':')}]`).hostname
 }
 
 function keyIdentifier(value: DerValue): Buffer | undefined {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Certificate } from './certificate.ts'
-import { identifierProblem } from './identifier.ts'
+import { identifierProblem, isCanonicalIdentifier } from './identifier.ts'
 
-type Names = Partial<Pick<Certificate, 'uris' | 'dnsNames'>>
+type Names = Partial<Pick<Certificate, 'uris' | 'dnsNames' | 'ipAddresses'>>
 
 const certificate = (names: Names) =>
-  ({ uris: [], dnsNames: [], subjectText: 'CN=Example', ...names }) as unknown as Certificate
+  ({ uris: [], dnsNames: [], ipAddresses: [], subjectText: 'CN=Example', ...names }) as unknown as Certificate
 
 describe('an issuer identifier', () => {
   it.each<[string, Names, string]>([
@@ -14,7 +14,9 @@ describe('an issuer identifier', () => {
     ['a DID among the URIs', { uris: ['did:web:a.example'] }, 'did:web:a.example'],
     ['a host among the DNS names', { dnsNames: ['a.example'] }, 'https://a.example'],
     ['a host with port and path', { dnsNames: ['a.example'] }, 'https://a.example:8443/tenant/1'],
-    ['a host in capital letters', { dnsNames: ['A.Example'] }, 'https://a.EXAMPLE/'],
+    ['a host among DNS names in capital letters', { dnsNames: ['A.Example'] }, 'https://a.example/'],
+    ['an address among the IP addresses', { ipAddresses: ['192.0.2.1'] }, 'https://192.0.2.1:8443/a'],
+    ['an address of version 6', { ipAddresses: ['[2001:db8::1]'] }, 'https://[2001:db8::1]/'],
     ['a host under a star', { dnsNames: ['*.example.org'] }, 'https://issuer.example.org'],
   ])('belongs to a certificate when it is %s', (_, names, identifier) => {
     expect(identifierProblem(certificate(names), identifier)).toBe(undefined)
@@ -39,6 +41,21 @@ describe('an issuer identifier', () => {
     ['it is empty', { dnsNames: ['a.example'], uris: ['https://a.example'] }, ''],
     ['it is no URL', { dnsNames: ['a.example'] }, 'https://'],
     ['it is a DID of the host', { dnsNames: ['a.example'] }, 'did:web:a.example'],
+    ['its host is in capital letters', { dnsNames: ['a.example'] }, 'https://a.EXAMPLE/'],
+    ['its host is in full-width letters', { dnsNames: ['a.example'] }, 'https://\uff41.example'],
+    ['it begins with a blank', { dnsNames: ['a.example'] }, ' https://a.example'],
+    ['it has a tab within', { dnsNames: ['a.example'] }, 'https://a.exa\tmple'],
+    ['it is a script', { dnsNames: ['a.example'] }, 'javascript://a.example/%0aalert(1)'],
+    ['it is of another protocol', { dnsNames: ['a.example'] }, 'ftp://a.example/'],
+    ['it names a user', { dnsNames: ['a.example'] }, 'https://government.example@a.example/'],
+    ['it has a fragment', { dnsNames: ['a.example'] }, 'https://a.example/#b'],
+    ['it has backslashes', { dnsNames: ['a.example'] }, 'https:\\\\a.example'],
+    ['it has too many slashes', { dnsNames: ['a.example'] }, 'https:///a.example/'],
+    ['it names the port that it would have anyhow', { dnsNames: ['a.example'] }, 'https://a.example:443/'],
+    ['an address is a DNS name', { dnsNames: ['192.0.2.1'] }, 'https://192.0.2.1'],
+    ['an address is below a star', { dnsNames: ['*.0.2.1'] }, 'https://192.0.2.1'],
+    ['an address is written in another way', { ipAddresses: ['192.0.2.1'] }, 'https://0xc0000201/'],
+    ['the star stands alone', { dnsNames: ['*.'] }, 'https://localhost'],
     ['its last label ends in a dot', { dnsNames: ['a.example'] }, 'https://a.example./'],
   ])('does not when %s', (_, names, identifier) => {
     expect(identifierProblem(certificate(names), identifier)).toMatch(
@@ -51,7 +68,7 @@ describe('an issuer identifier', () => {
     expect(identifierProblem(certificate(names), 'https://c.example')).toBe(
       'the issuer is https://c.example, and the certificate CN=Example is for https://a.example, b.example',
     )
-    expect(identifierProblem(certificate({}), 'x')).toMatch(/is for names of other kinds$/)
+    expect(identifierProblem(certificate({}), 'x')).toMatch(/is for no URI and no host$/)
   })
 
   it('is told in one line and in short, whatever a stranger calls himself', () => {
@@ -61,5 +78,61 @@ describe('an issuer identifier', () => {
     )
     expect(problem).toMatch(/^the issuer is a\\0a\\e2\\80\\aex+…, and the certificate CN=Example is for urn:u+…$/)
     expect(problem?.length).toBeLessThan(500)
+  })
+})
+
+describe('an identifier that is shown', () => {
+  it.each([
+    'https://issuer.example',
+    'https://issuer.example/',
+    'https://issuer.example:8443/tenants/1?of=2',
+    'https://xn--mnchen-3ya.example',
+    'https://192.0.2.1/a',
+    'did:web:issuer.example%3A8443:tenant',
+    'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH',
+    'urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+    'urn:example:a/b',
+  ])('is canonical: %s', (text) => {
+    expect(isCanonicalIdentifier(text)).toBe(true)
+  })
+
+  it.each([
+    ...['', 'x', 'issuer.example', 'https://', 'http://issuer.example', 'http://localhost:8079'],
+    ...[
+      'javascript://issuer.example/%0aalert(1)',
+      'data:text/html,x',
+      'HTTPS://issuer.example',
+      'https://Issuer.example',
+    ],
+    ...['https://government.example@issuer.example', 'https://a:b@issuer.example', ' https://issuer.example'],
+    ...[
+      'https://issuer.example ',
+      'https://issuer.example/a b',
+      'https://\uff49ssuer.example',
+      'https://m\u00fcnchen.example',
+    ],
+    ...[
+      'https://issuer.example/../a',
+      'https://issuer.example/#a',
+      'https:issuer.example',
+      'https://issuer.example\\a',
+    ],
+    ...['did:web:', 'did:WEB:issuer.example', 'did:web:issuer.example#key', 'did:web:issuer.example/a', 'did:web:a%zz'],
+    ...[
+      'urn:a',
+      'urn:example',
+      'urn:example:',
+      'URN:example:a',
+      'urn:example:a#b',
+      'urn:example:a?+b',
+      'urn:example:\u202ea',
+    ],
+    ...[
+      `https://issuer.example/${'a'.repeat(2048)}`,
+      `did:web:${'a'.repeat(2048)}`,
+      `urn:example:${'a'.repeat(100_000)}`,
+    ],
+  ])('is none of these: %j', (text) => {
+    expect(isCanonicalIdentifier(text)).toBe(false)
   })
 })

@@ -1,21 +1,50 @@
-/** Whether an issuer identifier and a certificate belong together. SD-JWT VC draft-19, X.509 Certificates. */
-import { parseUrl } from '../codec/url.ts'
+/** Whether an issuer identifier and a certificate belong together, and which identifiers may be shown to people. */
+import { isIPv4 } from 'node:net'
+import { MAX_URL, parseUrl } from '../codec/url.ts'
 import type { Certificate } from './certificate.ts'
 import { strangerText } from './certificate-name.ts'
 
-/** Why `identifier` is none of the certificate's names, or undefined when it is one: its URI, or a host among its DNS names. */
+/** DID Core 1.0, DID Syntax, without path, query and fragment; RFC 8141 section 2, in small letters up to its NSS. */
+const DID = /^did:[a-z0-9]+(:([\w.-]|%[0-9A-F]{2})*)*:([\w.-]|%[0-9A-F]{2})+$/
+const URN =
+  /^urn:[a-z0-9][a-z0-9-]{0,30}[a-z0-9]:([\w.~!$&'()*+,;=:@-]|%[0-9A-F]{2})([\w.~!$&'()*+,;=:@/-]|%[0-9A-F]{2})*$/
+
+/**
+ * Why `identifier` is none of the certificate's names, or undefined when it is one: its URI letter by letter, or a
+ * canonical URL whose host is among its DNS names and IP addresses. RFC 9525 section 6.
+ */
 export function identifierProblem(certificate: Certificate, identifier: string): string | undefined {
-  const { uris, dnsNames, subjectText } = certificate
+  const { uris, dnsNames, ipAddresses, subjectText } = certificate
   if (uris.includes(identifier)) return undefined
-  const host = parseUrl(identifier)?.hostname
-  if (host !== undefined && dnsNames.some((name) => covers(name.toLowerCase(), host))) return undefined
-  const names = strangerText([...uris, ...dnsNames].join(', '))
-  return `the issuer is ${strangerText(identifier)}, and the certificate ${subjectText} is for ${names || 'names of other kinds'}`
+  const host = canonicalUrl(identifier)?.hostname
+  if (host !== undefined && isHostOf(certificate, host)) return undefined
+  const names = strangerText([...uris, ...dnsNames, ...ipAddresses].join(', '))
+  return `the issuer is ${strangerText(identifier)}, and the certificate ${subjectText} is for ${names || 'no URI and no host'}`
 }
 
-/** A name covers itself, and one with a leading `*.` covers every name with one more label. RFC 6125 section 6.4.3. */
+/** Whether `text` is an identifier that means what it looks like: a canonical https URL, a DID or a URN, up to 2,048 characters. */
+export function isCanonicalIdentifier(text: string): boolean {
+  if (text.length > MAX_URL) return false
+  return canonicalUrl(text)?.protocol === 'https:' || DID.test(text) || URN.test(text)
+}
+
+/** The URL, where it is of the web, names no user and no fragment, and is written as a browser would write it. */
+function canonicalUrl(text: string): URL | undefined {
+  const url = parseUrl(text)
+  if (url === undefined || !['https:', 'http:'].includes(url.protocol)) return undefined
+  if (url.username !== '' || url.password !== '' || url.hash !== '') return undefined
+  return url.href === text || url.href === `${text}/` ? url : undefined
+}
+
+/** An address is none of the DNS names, whatever they look like. */
+function isHostOf({ dnsNames, ipAddresses }: Certificate, host: string): boolean {
+  if (isIPv4(host) || host.startsWith('[')) return ipAddresses.includes(host)
+  return dnsNames.some((name) => covers(name.toLowerCase(), host))
+}
+
+/** A name covers itself, and one with a leading `*.` covers every name with one more label. RFC 9525 section 6.3. */
 function covers(name: string, host: string): boolean {
   if (!name.startsWith('*.')) return name === host
-  const [, ...rest] = host.split('.')
-  return rest.join('.') === name.slice(2)
+  const [label, ...rest] = host.split('.')
+  return label !== '' && rest.length > 0 && rest.join('.') === name.slice(2)
 }

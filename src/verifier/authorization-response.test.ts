@@ -150,7 +150,12 @@ describe('a response that answers the query', () => {
       card: [await show(request)],
     }))
     const [credential] = report.credentials.card ?? []
-    expect(credential).toMatchObject({ format: 'jwt_vc_json-ld', issuer: 'http://issuer.localhost', type: TYPES })
+    expect(credential).toMatchObject({
+      ...{ format: 'jwt_vc_json-ld', type: TYPES },
+      issuer_certificate: { subject: 'CN=issuer.localhost' },
+    })
+    // An http URL is not told.
+    expect(credential).not.toHaveProperty('issuer')
     expect(credential?.holder_key_thumbprint).toMatch(/^[\w-]{43}$/)
     const year = Date.parse(credential?.valid_until ?? '') - Date.parse(credential?.valid_from ?? '')
     expect(Math.round(year / 86_400_000)).toBe(365)

@@ -177,6 +177,8 @@ async function verifiedOutcome(
     now: context.now(),
     clockSkewSeconds: context.config.clockSkewSeconds,
     trustAnchors: context.config.trustAnchors,
+    issuerIdentifier: context.config.issuerIdentifier,
+    acceptTlsServerCertificates: context.config.acceptTlsServerCertificates,
     parseCertificate: context.parseCertificate,
     status: context.status,
   })

@@ -43,6 +43,18 @@ export const VerifierSettings = Type.Object(
         description: 'The most bytes that a wallet may send as its response; 524288 when absent',
       }),
     ),
+    issuerIdentifier: Type.Optional(
+      Type.Literal('match', {
+        description:
+          '`match`: a credential fails whose `iss` is none of the names in its certificate; that is a warning when absent',
+      }),
+    ),
+    acceptTlsServerCertificates: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether certificates for TLS alone may sign credentials and status lists below a trust anchor; not when absent. One that is an anchor itself may always',
+      }),
+    ),
     profile: Type.Optional(
       Type.Literal('haip', {
         description: '`haip`: every response is encrypted, whatever the query asks for',
@@ -84,6 +96,8 @@ export interface VerifierConfig extends CommonConfig {
   readonly trustAnchors: readonly Certificate[] | undefined
   /** The most bytes of a response. */
   readonly presentationBytes: number
+  readonly issuerIdentifier: 'match' | undefined
+  readonly acceptTlsServerCertificates: boolean
   readonly requestLifetimeSeconds: number
   readonly profile: 'haip' | undefined
   readonly status: { readonly onUnreachable: 'reject' | 'accept'; readonly allowPrivateAddresses: boolean }
@@ -119,6 +133,8 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       },
       trustAnchors,
       presentationBytes: settings.presentationBytes ?? 524_288,
+      issuerIdentifier: settings.issuerIdentifier,
+      acceptTlsServerCertificates: settings.acceptTlsServerCertificates ?? false,
       requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
       profile: settings.profile,
       status: statusOf(settings.status, common.config.baseUrl),

@@ -105,7 +105,12 @@ function withoutDetail({ id, asks, spec, level, outcome }: CheckResult): CheckRe
 }
 
 /** The times of a credential are often its own alone, and would find it again. */
-function impersonal({ format, issuer, type, checks }: CredentialReport): CredentialReport {
-  const said = { ...(issuer === undefined ? {} : { issuer }), ...(type === undefined ? {} : { type }) }
-  return { format, ...said, checks: checks.map(withoutDetail) }
+function impersonal({ format, issuer_certificate, issuer, type, checks }: CredentialReport): CredentialReport {
+  return {
+    format,
+    ...(issuer_certificate && { issuer_certificate }),
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(type === undefined ? {} : { type }),
+    checks: checks.map(withoutDetail),
+  }
 }

@@ -49,7 +49,6 @@ export const ResponseForm = Type.Object({
 })
 export type ResponseForm = Static<typeof ResponseForm>
 
-/** The form of an encrypted response. */
 export const EncryptedResponseForm = Type.Object({
   response: Type.Optional(
     Type.String({ description: 'JWE of an object with vp_token and state, to the key of the request' }),
@@ -80,9 +79,28 @@ const Checks = Type.Array(
   }),
 )
 
+const NamedCertificate = {
+  subject: Type.String({ description: 'As in CN=Example University, C=DE' }),
+  sha256: Type.String({ description: 'Of the certificate, in hexadecimal' }),
+}
+
 const CredentialReport = Type.Object({
   format: Type.String(),
-  issuer: Type.Optional(Type.String({ description: 'As it names itself, or the subject of its certificate' })),
+  issuer_certificate: Type.Optional(
+    Type.Object(
+      {
+        ...NamedCertificate,
+        anchor: Type.Optional(Type.Object(NamedCertificate, { description: 'The trust anchor that it leads to' })),
+      },
+      { description: 'The verified certificate of the key that signed: who issued it' },
+    ),
+  ),
+  issuer: Type.Optional(
+    Type.String({
+      description:
+        'What the credential says of itself: a canonical https URL, DID or URN. Look at issuer.identifier too',
+    }),
+  ),
   type: Type.Optional(Type.Array(Type.String())),
   claims: Type.Optional(Type.Object({}, { description: 'Only what was disclosed, and only when all checks hold' })),
   holder_key_thumbprint: Type.Optional(Type.String()),

@@ -45,6 +45,8 @@ export async function verifyStatic(
       now,
       clockSkewSeconds: config.clockSkewSeconds,
       trustAnchors: config.trustAnchors,
+      issuerIdentifier: config.issuerIdentifier,
+      acceptTlsServerCertificates: config.acceptTlsServerCertificates,
       parseCertificate,
       status,
     },

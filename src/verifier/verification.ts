@@ -8,10 +8,13 @@ import { MalformedError } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence.ts'
 import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
+import type { Certificate } from '../keys/certificate.ts'
+import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { allHold, type CheckResult, runChecks } from './checks/check.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { PresentationContext, Reading } from './checks/presentation.ts'
+import { issuerPathFinder } from './issuer-path.ts'
 import { forOneResponse } from './status/lists.ts'
 import { transactionsFor } from './transaction-data.ts'
 
@@ -28,7 +31,9 @@ export interface Report {
 /** What is said of the credential itself is said only when all its checks hold. */
 export interface CredentialReport {
   readonly format: string
-  /** As the credential names it, or by the subject of its certificate where it does not. */
+  /** Whose key signed the credential. */
+  readonly issuer_certificate?: IssuerCertificate
+  /** What the credential says of itself (`iss`, `issuer`), where that is a canonical https URL, a DID or a URN. */
   readonly issuer?: string
   readonly type?: readonly string[]
   /** What was disclosed, rooted as DCQL paths are. */
@@ -40,13 +45,25 @@ export interface CredentialReport {
   readonly checks: readonly CheckResult[]
 }
 
+export interface IssuerCertificate extends NamedCertificate {
+  /** The trust anchor that it leads to, which may be itself; absent where none are configured. */
+  readonly anchor?: NamedCertificate
+}
+
+interface NamedCertificate {
+  /** As in `CN=Example University, C=DE`. */
+  readonly subject: string
+  /** Of the DER, in hexadecimal, as people compare it. */
+  readonly sha256: string
+}
+
 /** A response as the wallet sent it, parsed. */
 export interface VpResponse {
   readonly vpToken: ReadonlyMap<string, readonly string[]>
   readonly state: string | undefined
 }
 
-export type VerificationContext = Omit<PresentationContext, 'query' | 'format'> & {
+export type VerificationContext = Omit<PresentationContext, 'query' | 'format' | 'issuerPath'> & {
   readonly query: DcqlQuery
   /** Undefined when there was no session. */
   readonly state: string | undefined
@@ -54,7 +71,7 @@ export type VerificationContext = Omit<PresentationContext, 'query' | 'format'> 
 
 /** Between two presentations others are served: each may take a while, whoever sent it. */
 export async function verify(response: VpResponse, context: VerificationContext): Promise<Report> {
-  const asked = { ...context, status: forOneResponse(context.status) }
+  const asked = { ...context, status: forOneResponse(context.status), issuerPath: issuerPathFinder(context) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
@@ -82,7 +99,7 @@ export function checksOf({ checks, credentials }: Pick<Report, 'checks' | 'crede
 async function verifyPresentation(
   text: string,
   query: CredentialQuery,
-  context: VerificationContext,
+  context: VerificationContext & Pick<PresentationContext, 'issuerPath'>,
 ): Promise<CredentialReport> {
   const format = formatOf(query.format)
   // Nothing else is stored: a format that we cannot read is refused when the query is posted.
@@ -110,21 +127,28 @@ function read(format: CredentialFormat, text: string): Reading {
 
 function describe(
   evidence: Evidence,
-  { parseCertificate }: VerificationContext,
+  { issuerPath, parseCertificate }: Pick<PresentationContext, 'issuerPath' | 'parseCertificate'>,
 ): Omit<CredentialReport, 'format' | 'checks'> {
   const [identifier] = evidence.issuer.identifiers
   const [leaf] = evidence.issuer.chain
-  // Who is named by the certificate alone: an mdoc always, an SD-JWT VC without iss.
-  const issuer = identifier ?? (leaf && parseCertificate(leaf).subjectText)
+  const found = issuerPath(evidence.issuer)
+  const anchor = 'path' in found ? found.path.at(-1) : undefined
   const [from, until] = [lastStart(evidence.validity), firstEnd(evidence.validity)]
   return {
-    ...(issuer === undefined ? {} : { issuer }),
+    ...(leaf && {
+      issuer_certificate: { ...named(parseCertificate(leaf)), ...(anchor && { anchor: named(anchor) }) },
+    }),
+    ...(identifier !== undefined && isCanonicalIdentifier(identifier) ? { issuer: identifier } : {}),
     type: evidence.types,
     claims: shownClaims(evidence),
     ...('thumbprint' in evidence.boundKey ? { holder_key_thumbprint: evidence.boundKey.thumbprint } : {}),
     ...(from ? { valid_from: from.toISOString() } : {}),
     ...(until ? { valid_until: until.toISOString() } : {}),
   }
+}
+
+function named({ subjectText, fingerprint }: Certificate): NamedCertificate {
+  return { subject: subjectText, sha256: Buffer.from(fingerprint, 'base64url').toString('hex') }
 }
 
 function shownClaims({ claims, envelope }: Evidence): JsonObject {

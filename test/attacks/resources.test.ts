@@ -69,7 +69,8 @@ describe('what is sent costs little to refuse', () => {
       transactionData: [],
     }
     const now = new Date()
-    const given = { trustAnchors: undefined, parseCertificate, status: noStatus }
+    const trust = { trustAnchors: undefined, issuerIdentifier: undefined, acceptTlsServerCertificates: false }
+    const given = { ...trust, parseCertificate, status: noStatus }
     const rest = { state: '', binding, sessionStart: now, now, clockSkewSeconds: 0, ...given }
     const { credentials } = await verify({ vpToken, state: undefined }, { query, ...rest })
     clearImmediate(next)

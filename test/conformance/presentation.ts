@@ -237,11 +237,11 @@ export const presentation: Section = {
     },
     {
       id: 'security-19a',
-      asks: '`iss`, `issuer` and the certificate agree',
+      asks: '`iss` and `issuer` agree, and who issued the credential is told by its certificate alone',
       source: 'SD-JWT VC (draft-ietf-oauth-sd-jwt-vc-19), Issuer Signature Mechanisms; VC-JOSE-COSE',
       tests: [
         [at.issuer, 'The members iss and issuer differ.'],
-        [at.issuer, 'The credential is by another issuer than its certificate.'],
+        ['test/attacks/verifier-issuer-name.test.ts', 'stands apart from the certificate in %s'],
       ],
     },
     {

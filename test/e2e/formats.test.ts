@@ -41,7 +41,10 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
     const { wallet, stored } = await issued()
     expect(stored).toMatchObject([{ format: profile.format, issuer: ISSUER_URL, claims: {} }])
     const shown = await verified(wallet, queryFor(profile))
-    expect(shown).toMatchObject({ format: profile.format, issuer: ISSUER_URL })
+    expect(shown).toMatchObject({
+      format: profile.format,
+      issuer_certificate: { subject: 'CN=issuer.localhost', anchor: { subject: 'CN=issuer.localhost' } },
+    })
     expect(below(shown?.claims)).toEqual(profile.sdJwt ? { given_name: 'Ada' } : dataset.credentialSubject)
   })
 

@@ -62,8 +62,7 @@ describe('a mobile document', () => {
     expect(status).toBe('VERIFICATION_SUCCEEDED')
     expect((result as Report).credentials.licence?.[0]).toMatchObject({
       format: 'mso_mdoc',
-      // It names its issuer by the certificate alone.
-      issuer: 'CN=issuer.localhost',
+      issuer_certificate: { subject: 'CN=issuer.localhost', anchor: { subject: 'CN=issuer.localhost' } },
       type: [MDL],
       holder_key_thumbprint: expect.stringMatching(/^[\w-]{43}$/) as string,
       valid_from: expect.stringMatching(/^\d{4}-.*Z$/) as string,

@@ -237,7 +237,7 @@ describe('a verification session with a result', () => {
     expect(JSON.stringify(before.result.credentials)).toContain('Ada')
     await at(begun, DAY)
     const [report] = before.result.credentials.card ?? []
-    const { format, issuer, type, checks = [] } = report ?? {}
+    const { format, issuer_certificate, type, checks = [] } = report ?? {}
     const withoutDetail = ({ id, asks, spec, level, outcome }: CheckResult) => ({ id, asks, spec, level, outcome })
     expect(checks.some(({ detail }) => detail !== undefined)).toBe(true)
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toEqual({
@@ -246,7 +246,7 @@ describe('a verification session with a result', () => {
       result: {
         ...before.result,
         checks: before.result.checks.map(withoutDetail),
-        credentials: { card: [{ format, issuer, type, checks: checks.map(withoutDetail) }] },
+        credentials: { card: [{ format, issuer_certificate, type, checks: checks.map(withoutDetail) }] },
       },
     })
     expect(await events(services.verifierStore, 'verification.expired')).toEqual([])

@@ -100,8 +100,9 @@ export interface CertificateOptions extends SubjectAltNames {
   readonly name?: Buffer
   readonly isCa?: boolean
   readonly usages?: readonly KeyUsage[]
-  /** Extended key usages, marked critical. */
+  /** Extended key usages, marked critical unless `isCritical` is false. */
   readonly purposes?: readonly string[]
+  readonly isCritical?: boolean
   /** In days from now. */
   readonly from?: number
   readonly until?: number
@@ -134,7 +135,7 @@ export function certify(authority: Omit<Authority, 'der'>, key: KeyObject, optio
       keyUsage(usages),
       ...subjectAltName(names),
       ...keyIdsOf(options),
-      ...(options.purposes ? [extendedKeyUsage(options.purposes, true)] : []),
+      ...(options.purposes ? [extendedKeyUsage(options.purposes, options.isCritical ?? true)] : []),
     ],
   })
 }

@@ -14,8 +14,10 @@ import { makeKey } from '../../../test/support/services.ts'
 import { bindingTo, dcqlQuery, startVerification } from '../../../test/support/wire.ts'
 import type { Evidence, HolderEvidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
-import { parseCertificate } from '../../keys/certificate.ts'
+import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
+import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
 import { readDcqlQuery } from '../../protocol/dcql.ts'
+import { issuerPathFinder } from '../issuer-path.ts'
 import { runChecks } from './check.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './index.ts'
 import type { PresentationContext } from './presentation.ts'
@@ -52,6 +54,9 @@ beforeAll(async () => {
     clockSkewSeconds: SKEW,
     trustAnchors: [parseCertificate(ca.der)],
     parseCertificate,
+    issuerPath: () => ({ problem: 'not asked' }),
+    issuerIdentifier: undefined,
+    acceptTlsServerCertificates: false,
     status: {
       lists: () => Promise.resolve({ unreachable: 'nobody answered' }),
       onUnreachable: 'reject',
@@ -66,7 +71,9 @@ async function answerOf(
   changed: Partial<Evidence> | undefined,
   asked: Partial<PresentationContext>,
 ): Promise<string> {
-  const results = await runChecks(evidenceChecks, changed && { ...evidence, ...changed }, { ...context, ...asked })
+  const given = { ...context, ...asked }
+  const issuerPath = issuerPathFinder(given)
+  const results = await runChecks(evidenceChecks, changed && { ...evidence, ...changed }, { ...given, issuerPath })
   const { outcome, detail } = results.find((each) => each.id === id) ?? { outcome: 'no such check' }
   return detail === undefined ? outcome : `${outcome}: ${detail}`
 }
@@ -208,11 +215,16 @@ const holder: readonly Row[] = [
 const long = (length: number) =>
   issuedBy(() => ({ chain: Array<Uint8Array>(length).fill(evidence.issuer.chain[0] ?? new Uint8Array()) }))
 const noNames = issuedBy(({ ca, issuerKey }) => ({ chain: [certify(ca, issuerKey, { dnsNames: [] })] }))
+const ofTlsServer = issuedBy(() => ({ chain: [tlsServer.der] }))
+let tlsServer: Certificate
 /** A chain whose certificates are by another authority, which is sent along. */
 let strangers: readonly Uint8Array[]
 beforeAll(async () => {
   const key = await makeKey()
   const other = certify({ name: certificateName, key }, key, { isCa: true, usages: ['keyCertSign'] })
+  const { tlsServer: server, tlsClient } = EXTENDED_KEY_USAGE
+  const purposes = { purposes: [server, tlsClient], isCritical: false }
+  tlsServer = parseCertificate(certify(world.ca, world.issuerKey, purposes))
   strangers = [certify({ name: certificateName, key }, world.issuerKey), other]
 })
 const fingerprintOfFirst = () =>
@@ -298,8 +310,35 @@ const issuer: readonly Row[] = [
   [
     'a certificate without names',
     'issuer.identifier',
-    'passed: the certificate has no subject alternative name to compare with',
+    'warning: the issuer is http://issuer.localhost, and the certificate CN=issuer.localhost is for no URI and no host; it was issued by whom the certificate is for',
     noNames,
+  ],
+  [
+    'a certificate without names, where they must match',
+    'issuer.identifier',
+    'failed: the issuer is http://issuer.localhost, and the certificate CN=issuer.localhost is for no URI and no host',
+    noNames,
+    () => ({ issuerIdentifier: 'match' }),
+  ],
+  [
+    'a certificate of a TLS server below an anchor',
+    'issuer.trusted',
+    /^failed: the certificate 'CN=issuer\.localhost' is that of a TLS server, .*\. To trust this issuer, put its certificate/,
+    ofTlsServer,
+  ],
+  [
+    'a certificate of a TLS server below an anchor, where it will do',
+    'issuer.trusted',
+    /^passed: by way of/,
+    ofTlsServer,
+    () => ({ acceptTlsServerCertificates: true }),
+  ],
+  [
+    'a certificate of a TLS server that is an anchor',
+    'issuer.trusted',
+    'passed: by way of CN=issuer.localhost',
+    ofTlsServer,
+    () => ({ trustAnchors: [tlsServer] }),
   ],
   [
     'a signing time before the certificate',

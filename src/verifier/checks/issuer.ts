@@ -2,10 +2,10 @@
 import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
+import { isForTlsAlone, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
-import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
-import { type Check, cannotAsk, fail, pass } from './check.ts'
+import { type Check, cannotAsk, fail, pass, tolerate } from './check.ts'
 import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
 export const issuer: readonly Check<Evidence, PresentationContext>[] = [
@@ -43,22 +43,23 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     needs: CREDIBLE,
     applies: ({ trustAnchors }) => trustAnchors !== undefined || 'no trust anchors are configured (issuerTrustAnchors)',
-    run({ issuer: { chain } }, { parseCertificate, trustAnchors = [], now, clockSkewSeconds }) {
-      const sent = chainOf(chain, parseCertificate)
-      if ('problem' in sent) return fail(sent.problem)
-      const found = findTrustPath(sent.certificates, trustAnchors, now, clockSkewSeconds)
-      return 'problem' in found
-        ? fail(`${found.problem}. ${howToTrust(sent.certificates[0])}`)
-        : pass(`by way of ${found.path.map((each) => each.subjectText).join(', ')}`)
+    run({ issuer: evidence }, { issuerPath, parseCertificate, acceptTlsServerCertificates }) {
+      const found = issuerPath(evidence)
+      const [leaf] = 'path' in found ? found.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
+      if ('problem' in found) return fail(`${found.problem}. ${howToTrust(leaf)}`)
+      if (leaf && found.path.length > 1 && !acceptTlsServerCertificates && isForTlsAlone(leaf)) {
+        return fail(`${tlsProblem(leaf)}. ${howToTrust(leaf)}`)
+      }
+      return pass(`by way of ${found.path.map((each) => each.subjectText).join(', ')}`)
     },
   },
   {
     id: 'issuer.identifier',
-    asks: 'Does the credential name one issuer, the one its certificate was made for?',
-    spec: 'VC-JOSE-COSE, Using JOSE (iss and issuer); SD-JWT VC draft-19, X.509 Certificates',
+    asks: 'Does the credential name one issuer, and is that a name in its certificate?',
+    spec: 'VC-JOSE-COSE, Using JOSE (iss and issuer); RFC 9525 section 6; SD-JWT VC draft-19, Issuer Signature Mechanisms',
     level: 'MUST',
     needs: CREDIBLE,
-    run({ issuer: { chain, identifiers } }, { parseCertificate }) {
+    run({ issuer: { chain, identifiers } }, { parseCertificate, issuerIdentifier }) {
       const [identifier] = identifiers
       if (identifier === undefined) return pass('the credential names no issuer beside its certificate')
       if (identifier === '') return fail('the credential names no issuer')
@@ -66,10 +67,11 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
       if (identifiers.some((other) => other !== identifier)) return fail('iss and issuer of the credential differ')
       const leaf = leafOf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')
-      if (!leaf.certificate.hasSubjectAltName)
-        return pass('the certificate has no subject alternative name to compare with')
       const problem = identifierProblem(leaf.certificate, identifier)
-      return problem === undefined ? pass() : fail(problem)
+      if (problem === undefined) return pass()
+      return issuerIdentifier === 'match'
+        ? fail(problem)
+        : tolerate(`${problem}; it was issued by whom the certificate is for`)
     },
   },
 ]
@@ -96,14 +98,5 @@ function leafOf(chain: readonly Uint8Array[], parse: PresentationContext['parseC
     return { certificate: parse(leaf) }
   } catch (error) {
     return { problem: `the issuer certificate cannot be read: ${(error as Error).message}` }
-  }
-}
-
-/** All of the chain, once the first is known to be readable. */
-export function chainOf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']) {
-  try {
-    return { certificates: chain.map((der) => parse(der)) }
-  } catch (error) {
-    return { problem: `a certificate behind that of the issuer cannot be read: ${(error as Error).message}` }
   }
 }

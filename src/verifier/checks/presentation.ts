@@ -2,6 +2,7 @@
 import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
+import type { FindIssuerPath } from '../issuer-path.ts'
 import type { StatusPolicy } from '../status/lists.ts'
 import { type Check, fail, pass } from './check.ts'
 
@@ -23,6 +24,11 @@ export interface PresentationContext {
   /** Undefined where nobody configured any: then nobody is trusted, and nobody is refused for it. */
   readonly trustAnchors: readonly Certificate[] | undefined
   readonly parseCertificate: (der: Uint8Array) => Certificate
+  readonly issuerPath: FindIssuerPath
+  /** Where it is `match`, a name of the issuer that is none of its certificate's is a failure and not a warning. */
+  readonly issuerIdentifier: 'match' | undefined
+  /** Whether certificates for TLS alone may sign credentials and status lists below an anchor. */
+  readonly acceptTlsServerCertificates: boolean
   readonly status: StatusPolicy
 }
 

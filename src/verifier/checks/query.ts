@@ -2,11 +2,10 @@
 import type { Evidence } from '../../credential/format.ts'
 import { verifiedAuthorityKeyIds } from '../../keys/authority-key-ids.ts'
 import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
-import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
+import { parsedChain } from '../issuer-path.ts'
 import { type Check, fail, pass } from './check.ts'
-import { chainOf } from './issuer.ts'
 import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
 export const query: readonly Check<Evidence, PresentationContext>[] = [
@@ -38,10 +37,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     needs: ['issuer.signature', 'issuer.trusted'],
     applies: ({ query: asked }) =>
       asked.trusted_authorities !== undefined || 'the query names no authorities (trusted_authorities)',
-    run({ issuer: { chain } }, context) {
-      const sent = chainOf(chain, context.parseCertificate)
-      if ('problem' in sent) return fail(sent.problem)
-      const keyIds = verifiedAuthorityKeyIds(verifiedOf(sent.certificates, context))
+    run({ issuer }, context) {
+      const keyIds = verifiedAuthorityKeyIds(verifiedOf(issuer, context))
       if (!answersAuthorities(context.query, keyIds))
         return fail('no certificate above that of the issuer is one of trusted_authorities')
       return context.trustAnchors !== undefined
@@ -77,12 +74,17 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
  * The certificates that were not merely sent along: those of the path to the trust anchor or, where none are configured,
  * those that the issuer's own leads to by signatures, each by the next (RFC 7515 section 4.1.6).
  */
-function verifiedOf(sent: readonly Certificate[], context: PresentationContext): readonly Certificate[] {
-  const { trustAnchors, now, clockSkewSeconds } = context
+function verifiedOf(
+  issuer: Evidence['issuer'],
+  { trustAnchors, issuerPath, parseCertificate }: PresentationContext,
+): readonly Certificate[] {
   if (trustAnchors !== undefined) {
-    const found = findTrustPath(sent, trustAnchors, now, clockSkewSeconds)
+    const found = issuerPath(issuer)
     return 'path' in found ? found.path : []
   }
-  const end = sent.findIndex((certificate, at) => at > 0 && !isSignedBy(sent[at - 1] ?? certificate, certificate))
-  return end === -1 ? sent : sent.slice(0, end)
+  const sent = parsedChain(issuer.chain, parseCertificate)
+  if ('problem' in sent) return []
+  const { certificates } = sent
+  const end = certificates.findIndex((each, at) => at > 0 && !isSignedBy(certificates[at - 1] ?? each, each))
+  return end === -1 ? certificates : certificates.slice(0, end)
 }

@@ -5,7 +5,7 @@
 import { MalformedError } from '../../codec/malformed.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
+import { EXTENDED_KEY_USAGE, isForTlsAlone, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
@@ -15,10 +15,10 @@ import type { StatusList } from './status-list.ts'
 /** Why nobody may have signed the list who speaks for the issuer of the credential, which is trusted; or undefined. */
 export function signerProblem(
   list: StatusList,
-  { chain, identifiers }: Evidence['issuer'],
+  evidence: Evidence['issuer'],
   context: PresentationContext,
 ): string | undefined {
-  const issuer = chain.map((der) => context.parseCertificate(der))
+  const issuer = evidence.chain.map((der) => context.parseCertificate(der))
   const signer = list.chain.length === 0 ? issuer : readChain(list.chain, context)
   if ('problem' in signer) return signer.problem
   const [[own], [leaf]] = [issuer, signer]
@@ -29,7 +29,9 @@ export function signerProblem(
   if (isSameKey(leaf, own)) return undefined
   const found = pathOf(signer, context)
   if ('problem' in found) return found.problem
-  if (isSameIssuer(leaf, own, identifiers) || isProvider(leaf, found.path, pathOf(issuer, context))) return undefined
+  if (found.path.length > 1 && !context.acceptTlsServerCertificates && isForTlsAlone(leaf)) return tlsProblem(leaf)
+  if (isSameIssuer(leaf, own, evidence.identifiers)) return undefined
+  if (isProvider(leaf, found.path, context.issuerPath(evidence))) return undefined
   return `it is signed by ${leaf.subjectText}, who is not the issuer of the credential`
 }
 
@@ -63,7 +65,7 @@ function isSameKey(one: Certificate, other: Certificate): boolean {
 function isSameIssuer(leaf: Certificate, own: Certificate, identifiers: readonly string[]): boolean {
   if (leaf.subject.equals(own.subject) && leaf.issuer.equals(own.issuer)) return true
   const [identifier] = identifiers
-  return identifier !== undefined && leaf.hasSubjectAltName && identifierProblem(leaf, identifier) === undefined
+  return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
 
 /** One whose certificate is for status lists, under the very anchor of the issuer. */

@@ -1,0 +1,39 @@
+/** The path from the issuer of a credential to a trust anchor, found once for all checks of a response. RFC 5280 section 6. */
+import type { Evidence } from '../credential/format.ts'
+import type { Certificate } from '../keys/certificate.ts'
+import { findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
+
+export type FindIssuerPath = (issuer: Evidence['issuer']) => TrustPath
+
+type Parse = (der: Uint8Array) => Certificate
+
+/** Finds the path of each issuer by the anchors and the time that are given; where there are no anchors, there is none. */
+export function issuerPathFinder(context: {
+  readonly trustAnchors: readonly Certificate[] | undefined
+  readonly parseCertificate: Parse
+  readonly now: Date
+  readonly clockSkewSeconds: number
+}): FindIssuerPath {
+  const { trustAnchors = [], parseCertificate, now, clockSkewSeconds } = context
+  const paths = new WeakMap<Evidence['issuer'], TrustPath>()
+  return (issuer) => {
+    const known = paths.get(issuer)
+    if (known !== undefined) return known
+    const sent = parsedChain(issuer.chain, parseCertificate)
+    const path = 'problem' in sent ? sent : findTrustPath(sent.certificates, trustAnchors, now, clockSkewSeconds)
+    paths.set(issuer, path)
+    return path
+  }
+}
+
+/** All certificates of a chain whose first can be read, or why one of the others cannot. */
+export function parsedChain(
+  chain: readonly Uint8Array[],
+  parse: Parse,
+): { readonly certificates: readonly Certificate[] } | { readonly problem: string } {
+  try {
+    return { certificates: chain.map((der) => parse(der)) }
+  } catch (error) {
+    return { problem: `a certificate behind that of the issuer cannot be read: ${(error as Error).message}` }
+  }
+}
