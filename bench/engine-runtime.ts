@@ -22,6 +22,7 @@ const host: Host = {
   readContract: () => Promise.reject(new Error('none')),
   send: () => Promise.reject(new Error('none')),
   configuration: () => undefined,
+  generation: () => Promise.resolve('first'),
   timers: () => Promise.resolve([]),
   spent: () => Promise.resolve(false),
 }

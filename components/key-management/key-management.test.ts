@@ -386,6 +386,20 @@ describe('key management, without a sandbox', () => {
       expect(await shareOf({ message: toHex(message), commitments: [oldest, other] })).toMatchObject({ status: 409 })
     })
 
+    it('uses no nonces of a backup that was put back', async () => {
+      const [one, other] = await commitmentsOf(made.devices.slice(0, 2), made.id)
+      const backup = new Map(first().storage)
+      const body = (signed: Uint8Array) => ({ message: toHex(signed), commitments: [one, other] })
+      expect(await shareOf(body(message))).toMatchObject({ status: 200 })
+      first().storage.clear()
+      for (const [name, value] of backup) first().storage.set(name, value)
+      first().generation = 'second'
+      expect(await shareOf(body(new Uint8Array([...message, 1])))).toMatchObject({ status: 409 })
+      const [again] = await commitmentsOf([first()], made.id)
+      const fresh = { message: toHex(message), commitments: [again, other] }
+      expect(await shareOf(fresh)).toMatchObject({ status: 200 })
+    })
+
     it('answers whatever is no message with commitments by 400, and keeps the nonces', async () => {
       const [one, other] = await commitmentsOf(made.devices.slice(0, 2), made.id)
       const good = { message: toHex(message), commitments: [one, other] }

@@ -1,4 +1,8 @@
-/** Nonces between the two rounds of a signature, by the registration of the key and by who asked for them; and how many shares were given out in a day. */
+/**
+ * Nonces between the two rounds of a signature, by the registration of the key and by who asked for them; and how many shares were given
+ * out in a day. Shares under one pair of nonces for several messages give the engine's key share away, so a pair belongs to the generation
+ * of the engine's storage: after a backup was put back, the pairs in it are worth nothing.
+ */
 import type { GenNonce, NonceCommitments, Nonces } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'
 import { equal, toHex } from '../bytes.ts'
@@ -15,6 +19,7 @@ const DAY_MS = 86_400_000
 
 interface Waiting extends GenNonce {
   readonly expires: number
+  readonly generation: string
 }
 
 /** Keeps them, and says until when. */
@@ -23,7 +28,9 @@ export function addNonces(registration: Uint8Array, caller: string, made: GenNon
   store(
     registration,
     caller,
-    [...load(registration, caller, context), { ...made, expires }].slice(-NONCES_WAITING),
+    [...load(registration, caller, context), { ...made, expires, generation: context.generation() }].slice(
+      -NONCES_WAITING,
+    ),
     context,
   )
   return expires
@@ -66,7 +73,8 @@ function load(registration: Uint8Array, caller: string, context: Context): reado
   const stored = context.storage(NONCES).get(`${toHex(registration)} ${caller}`)
   if (!stored) return []
   const all = JSON.parse(new TextDecoder().decode(stored), revive) as Waiting[]
-  return all.filter(({ expires }) => expires > context.now().getTime())
+  const [now, current] = [context.now().getTime(), context.generation()]
+  return all.filter(({ expires, generation }) => expires > now && generation === current)
 }
 
 function store(registration: Uint8Array, caller: string, waiting: readonly Waiting[], context: Context): void {

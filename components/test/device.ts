@@ -25,6 +25,8 @@ export interface Device {
   offline: boolean
   /** Added to the clock. */
   ahead: number
+  /** Of its engine's storage. */
+  generation: string
   readonly http: (method: string, uri: string, options?: { body?: Uint8Array | string; as?: Party }) => Promise<Answer>
   readonly stateChange: () => Promise<void>
   readonly timer: (id: number) => Promise<void>
@@ -39,6 +41,7 @@ export function device(run: Run, contract: DeployedContract, party: Party, autho
     sent: [],
     offline: false,
     ahead: 0,
+    generation: 'first',
     http: async (method, uri, { body = '', as } = {}) => {
       const content = typeof body === 'string' ? new TextEncoder().encode(body) : body
       const request = { method, uri, body: content, headers: [] }
@@ -107,6 +110,7 @@ function hostOf(contract: DeployedContract, self: Device): Host {
     readContract: (input) => contract.askRaw(input),
     send: () => Promise.reject(new Error('nothing is called out here')),
     configuration: () => undefined,
+    generation: () => Promise.resolve(self.generation),
     timers: () => Promise.resolve([]),
     spent: () => Promise.resolve(false),
   }

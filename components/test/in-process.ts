@@ -116,6 +116,7 @@ function contextOf(
       return new Uint8Array(Buffer.concat(blocks).subarray(0, length))
     },
     now: () => call.now,
+    generation: () => ask('generation', () => host.generation()),
     timers: {
       schedule: (id, delayMs, payload = new Uint8Array()) => void effects.timers.push({ id, delayMs, payload }),
       cancel: unsupported,

@@ -24,6 +24,8 @@ export interface Options {
   readonly read?: (input: Uint8Array) => Uint8Array
   /** Who is out there. Nobody unless given: status 600. */
   readonly fetch?: (request: HttpRequestData) => HttpResponseData
+  /** Change it to test what becomes of a component whose engine was restored from a backup. */
+  readonly generation?: string
   readonly config?: Readonly<Record<string, string>>
   /** What is in storage when the test begins. */
   readonly storage?: Storage

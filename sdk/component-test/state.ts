@@ -74,6 +74,7 @@ export function newState({
       readContract: (input) => Promise.resolve(input).then(options.read ?? (() => absent('read'))),
       send: (request) => Promise.resolve(options.fetch?.(request) ?? nobody),
       configuration: (key) => options.config?.[key],
+      generation: () => Promise.resolve(options.generation ?? 'first'),
       timers: () => Promise.resolve([...timers].map(([id, { status }]) => ({ id, status }))),
       spent: (id) => Promise.resolve(spent.has(id)),
     },

@@ -26,6 +26,11 @@ export interface Context {
   random(length: number): Uint8Array
   /** The engine's clock. */
   now(): Date
+  /**
+   * A text that changes when a backup of this engine's storage was put back. Whatever must never be used twice, such as a nonce that is
+   * stored, is to be bound to it.
+   */
+  generation(): string
   /** What the operator has configured under that name. */
   config(key: string): string | undefined
   readonly timers: Timers
@@ -108,6 +113,7 @@ export function contextOf(contract: Address, engine: Address, timerIds: readonly
     fetch: outbound,
     random: (length) => answer(operation.random, writer().u32(length).done()),
     now: () => new Date(Number(reader(answer(operation.currentTime, EMPTY)).u64())),
+    generation: () => reader(answer(operation.generation, EMPTY)).text(),
     config: (key) => {
       const value = hosted(operation.configuration, writer().text(key).done())
       return value && new TextDecoder().decode(value)

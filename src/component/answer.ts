@@ -14,6 +14,8 @@ export async function answerOf(host: Host, question: Ask): Promise<Answer> {
       return host.configuration(question.key)
     case 'timers':
       return host.timers()
+    case 'generation':
+      return host.generation()
     case 'spent':
       return host.spent(question.id)
   }

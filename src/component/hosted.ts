@@ -162,6 +162,10 @@ const operations: Readonly<Record<number, Operate>> = {
     effects.log(from.text())
     return undefined
   },
+  [operation.generation]: (_from, { ask }) =>
+    writer()
+      .text(ask({ ask: 'generation' }) as string)
+      .done(),
   [operation.block]: (_from, { message: { chain, block } }) =>
     writer().text(chain.id).u64(BigInt(block.number)).u64(BigInt(block.time)).done(),
 }

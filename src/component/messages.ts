@@ -71,6 +71,7 @@ export type Ask =
   | { readonly ask: 'send'; readonly request: HttpRequestData }
   | { readonly ask: 'configuration'; readonly key: string }
   | { readonly ask: 'timers' }
+  | { readonly ask: 'generation' }
   | { readonly ask: 'spent'; readonly id: string }
 
 export type Answer =

@@ -69,6 +69,8 @@ export interface Host {
   send(request: HttpRequestData): Promise<HttpResponseData>
   configuration(key: string): string | undefined
   timers(): Promise<readonly TimerState[]>
+  /** The generation of the engine's database: another one after a backup was put back. */
+  generation(): Promise<string>
   /** Whether a signed request with that id was accepted before. */
   spent(id: string): Promise<boolean>
 }

@@ -64,3 +64,21 @@ describe('requests of components to other hosts', () => {
     expect(got).toEqual({ status: 600, headers: [], body: 'api.example does not answer' })
   })
 })
+
+describe('the generation that a component sees', () => {
+  it('stays as it is from call to call, and is another where the database is a copy', async () => {
+    const { engine, url, store } = await serving({ http: async ({ host }) => text(await host.generation()) })
+    const ask = async () => (await engine.app.inject(url)).body
+    const first = await ask()
+    expect(first).toMatch(/^[\w-]{22}$/)
+    expect(await ask()).toBe(first)
+    const row = await store.get('generation', 'current')
+    if (row === undefined) throw new Error('there is no generation')
+    const value = { ...row.value, origin: 'of another database' }
+    await store.commit([{ update: 'generation', id: 'current', version: row.version, value }])
+    const second = await ask()
+    expect(second).toMatch(/^[\w-]{22}$/)
+    expect(second).not.toBe(first)
+    await engine.app.close()
+  })
+})

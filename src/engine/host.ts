@@ -2,6 +2,8 @@
 import type { Host } from '../component/runtime.ts'
 import { OutboundError, type OutboundRequest, type OutboundResponse } from '../http/outbound.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
+import { currentGeneration } from '../store/generation.ts'
+import { partOf } from '../store/store.ts'
 import type { Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget } from './contract-entry.ts'
@@ -22,6 +24,7 @@ export function hostOf(context: EngineContext, { entry, contract, block }: CallT
     send: (request) => sendFor(context, request),
     configuration: (key) => config.configuration.get(key),
     timers: () => Promise.resolve(timers.of(address)),
+    generation: () => currentGeneration(partOf(store), context.random),
     spent: async (id) => {
       const isSpent = (await store.get('spent_request', id)) !== undefined
       if (isSpent) metrics.replays.inc()

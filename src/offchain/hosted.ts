@@ -35,6 +35,8 @@ export const operation = {
   log: 0x82,
   /** → chain id String, block number u64, block time u64 ms */
   block: 0x83,
+  /** → String: another one after a backup of the engine's storage was put back */
+  generation: 0x84,
 } as const
 
 /** The functions that a module exports, each (input pointer, length) → pointer to the result. */

@@ -54,6 +54,7 @@ export const noHost: Host = {
   readContract: () => Promise.reject(new Error('no contract')),
   send: () => Promise.resolve({ status: 600, headers: [], body: Buffer.from('not allowed') }),
   configuration: () => undefined,
+  generation: () => Promise.resolve('first'),
   timers: () => Promise.resolve([]),
   spent: () => Promise.resolve(false),
 }
