@@ -1,5 +1,6 @@
 /** Command lines: what each command takes, how its words are read, and how one is shown so that it can be copied. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { nearestName } from '../codec/misspelling.ts'
 import type { ServiceName } from './services.ts'
 
 /** That of package.json, which an installed command need not have beside it; a test compares them. */
@@ -48,6 +49,18 @@ const USAGES: Readonly<Record<CommandName, string>> = {
                                               share a secret among engines, and get it back`,
 }
 
+/** The words that come after a command, where there is a choice of them. */
+const SUBCOMMANDS: Partial<Readonly<Record<CommandName, readonly string[]>>> = {
+  init: ['issuer', 'verifier', 'engine'],
+  doctor: ['issuer', 'verifier', 'engine'],
+  wallet: ['receive', 'list', 'show', 'present', 'decline'],
+  callbacks: ['list', 'retry'],
+  audit: ['export', 'verify'],
+  chain: ['deploy', 'send', 'call', 'show', 'mine', 'serve'],
+  component: ['build', 'test'],
+  secret: ['key', 'put', 'get', 'delete', 'status'],
+}
+
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
 
 /** Of every command. */
@@ -90,13 +103,27 @@ export function readWords<T extends ParseArgsConfig>(command: CommandName, confi
   try {
     return parseArgs(config)
   } catch (error) {
-    throw new Error(`${wordsProblem(error)}\n\n${usageOf(command).trimEnd()}`)
+    throw new Error(`${wordsProblem(error, Object.keys(config.options ?? {}))}\n\n${usageOf(command).trimEnd()}`)
   }
 }
 
-/** What Node says of them, without its advice on words that begin with a hyphen. */
-export function wordsProblem(error: unknown): string {
-  return (error as Error).message.replace(/\.?\s+To specify a positional argument.*$/s, '')
+/** What Node says of them, without its advice on words that begin with a hyphen; and which of the `options` was probably meant. */
+export function wordsProblem(error: unknown, options: readonly string[]): string {
+  const text = (error as Error).message.replace(/\.?\s+To specify a positional argument.*$/s, '')
+  const [, unknown = ''] = /^Unknown option '--([^']*)'/.exec(text) ?? []
+  const nearest = nearestName(unknown, options)
+  return nearest === undefined ? text : `${text}; did you mean --${nearest}?`
+}
+
+/** A sentence for a word that is nearly a command, or nearly one of its subcommands. Undefined where it is not. */
+export function wordHint(word: string, after: string | undefined): string | undefined {
+  const command = nearestName(word, Object.keys(USAGES))
+  if (command !== undefined) return `Did you mean ${command}?`
+  const subcommands = Object.hasOwn(USAGES, word) ? (SUBCOMMANDS[word as CommandName] ?? []) : []
+  const subcommand = nearestName(after ?? '', subcommands)
+  return subcommand === undefined
+    ? undefined
+    : `There is no ${word} ${after ?? ''}. Did you mean ${word} ${subcommand}?`
 }
 
 /** The command as it was called: by its name where it is installed, by its file in a clone. */

@@ -1,6 +1,5 @@
 /** QR codes for a terminal: two modules to a character, so that a link fits on the screen. ISO/IEC 18004. */
 import encodeQR from 'qr'
-import { hasColours } from './terminal.ts'
 
 /** Light modules around the code. The standard has four; two are enough on a screen and save lines. */
 const BORDER = 2
@@ -9,14 +8,15 @@ const BLOCKS = [
   [' ', '▄'],
   ['▀', '█'],
 ] as const
-const BLACK_ON_WHITE = '\u001b[30;107m'
+/** First the colours that every terminal has; then the same of the 256 that no theme changes. */
+const BLACK_ON_WHITE = '\u001b[30;107m\u001b[38;5;16;48;5;231m'
 const RESET = '\u001b[0m'
 
 /**
- * Lines of text. Dark on light where colours say so for sure; else drawn in light, which is right on the dark background
- * that most terminals have.
+ * Lines of text. Dark on light by colours in every terminal that takes them, also where somebody wants none (NO_COLOR): a camera cannot read
+ * a code of the wrong brightness. Elsewhere drawn in light, which is right on a dark background.
  */
-export function qrLines(text: string, coloured = hasColours()): string[] {
+export function qrLines(text: string, coloured = isColourTerminal()): string[] {
   const dark = encodeQR(text, 'raw', { ecc: 'low', border: BORDER })
   const lines: string[] = []
   for (let row = 0; row < dark.length; row += 2) {
@@ -28,6 +28,10 @@ export function qrLines(text: string, coloured = hasColours()): string[] {
     lines.push(coloured ? `${BLACK_ON_WHITE}${line}${RESET}` : line)
   }
   return lines
+}
+
+function isColourTerminal(): boolean {
+  return process.stdout.isTTY && process.env.TERM !== 'dumb'
 }
 
 function block(upper: boolean, lower: boolean): string {

@@ -1,5 +1,6 @@
 /** The command `vouchsafe`: one word, one service or tool. Each is loaded only when it is asked for. */
-import { type CommandName, type EngineWord, readWords, USAGE, usageOf, VERSION } from './command-line.ts'
+import { type CommandName, type EngineWord, readWords, USAGE, usageOf, VERSION, wordHint } from './command-line.ts'
+import { bypassProxy } from './proxy.ts'
 import type { ServiceName } from './services.ts'
 import { plainLines } from './terminal.ts'
 
@@ -33,12 +34,15 @@ async function main(): Promise<void> {
   const [word = 'help', ...args] = process.argv.slice(2)
   if (isCommand(word)) {
     // The wallet explains itself at greater length.
+    const hint = wordHint(word, args[0])
+    if (hint !== undefined) throw new Error(hint)
     if (word === 'wallet' || !asksForHelp(args)) return commands[word](args)
     process.stdout.write(usageOf(word))
   } else if (word === 'help' || asksForHelp([word])) process.stdout.write(USAGE)
   else if (word === '--version') process.stdout.write(`${VERSION}\n`)
   else {
-    process.stderr.write(`There is no command ${word}.\n\n${USAGE}`)
+    const hint = wordHint(word, undefined)
+    process.stderr.write(`There is no command ${word}.${hint === undefined ? '' : ` ${hint}`}\n\n${USAGE}`)
     process.exitCode = 2
   }
 }
@@ -51,6 +55,11 @@ function asksForHelp(words: readonly string[]): boolean {
   return words.includes('--help') || words.includes('-h')
 }
 
+// The reader of a pipe may have seen enough, as `head` has.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') process.exit(0)
+})
+bypassProxy()
 main().catch((error: unknown) => {
   // What a contract, a node or an issuer said may be part of it.
   process.stderr.write(`${plainLines((error as Error).message)}\n`)

@@ -27,18 +27,25 @@ function codesOf(status: number): string[] {
   return (Object.keys(problems) as ProblemCode[]).filter((code) => problems[code].status === status)
 }
 
-const component = {
+const component = (method: string) => ({
+  operationId: `${method}FromComponent`,
+  tags: ['component'],
   summary: 'Asks the off-chain component of a contract',
   security: [],
   responses: { ...refusals, default: { description: 'Whatever the component answers' } },
-}
+})
 
-const own = (summary: string) => ({
+const own = (operationId: string, summary: string) => ({
   get: {
+    operationId,
+    tags: ['operation'],
     summary,
     security: [],
     responses: {
-      '200': { description: 'The answer', content: { 'application/json': { schema: { type: 'object' } } } },
+      '200': {
+        description: 'The answer',
+        content: { 'application/json': { schema: { type: 'object', additionalProperties: true } } },
+      },
       '429': refusals['429'],
     },
   },
@@ -52,6 +59,10 @@ export const openApi = {
     version: '1',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
+  tags: [
+    { name: 'component', description: 'Answered by the component of a contract, each in its own way' },
+    { name: 'operation', description: 'About the engine itself' },
+  ],
   paths: {
     '/offchain/{contract}/{path}': {
       parameters: [
@@ -69,12 +80,12 @@ export const openApi = {
           description: 'With slashes and a query, as it is',
         },
       ],
-      ...Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, component])),
+      ...Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, component(method)])),
     },
-    '/engine': own('Who this engine is, what it serves, and the key of its answers'),
-    '/health/live': own('Whether the process runs'),
-    '/health/ready': own('Whether the chain can be seen and the database answers'),
-    '/openapi': own('This document'),
+    '/engine': own('getEngine', 'Who this engine is, what it serves, and the key of its answers'),
+    '/health/live': own('getLiveness', 'Whether the process runs'),
+    '/health/ready': own('getReadiness', 'Whether the chain can be seen and the database answers'),
+    '/openapi': own('getOpenApi', 'This document'),
   },
   components: { schemas: { Problem: problemSchema } },
 }

@@ -1,28 +1,30 @@
 /** How routes describe their answers in the OpenAPI document. */
 import type { TSchema } from 'typebox'
 import * as Type from 'typebox'
-
-const ErrorBody = Type.Object({
-  error: Type.String({ description: 'A code of the specification, or one of the administrative ones' }),
-  error_description: Type.String({ description: 'What is wrong and what to do' }),
-})
+import type { ErrorCode } from '../protocol/error.ts'
+import { REFUSALS } from './openapi.ts'
 
 export const JSON_TYPE = 'application/json'
 export const JWT_TYPE = 'application/jwt'
 
-/** The answer when all is well, in JSON unless another media type is named, and the one shape of every refusal. */
+/** The answer when all is well, in JSON unless another media type is named. */
 export function answers(status: 200 | 201 | 204, schema?: TSchema, mediaType?: string): Record<string, object> {
   const content = schema ?? Type.Null()
-  return {
-    [status]: mediaType === undefined ? content : byType({ [mediaType]: content }),
-    '4xx': byType({ [JSON_TYPE]: ErrorBody }),
-  }
+  return { [status]: mediaType === undefined ? content : byType({ [mediaType]: content }) }
 }
 
 /** The same for an answer that comes in several media types. */
 export function answersByType(schemas: Readonly<Record<string, TSchema>>): Record<string, object> {
-  return { 200: byType(schemas), '4xx': byType({ [JSON_TYPE]: ErrorBody }) }
+  return { 200: byType(schemas) }
 }
+
+/** What an operation is refused with, beside what its kind always is: see `openapi.ts`. */
+export function refuses(...codes: readonly ErrorCode[]): Record<string, readonly ErrorCode[]> {
+  return { [REFUSALS]: codes }
+}
+
+/** A JSON object with whatever members. */
+export const AnyObject = Type.Object({}, { additionalProperties: true })
 
 /** What a body is in each media type that it may have. */
 export function byType(schemas: Readonly<Record<string, TSchema>>) {

@@ -8,11 +8,14 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { ValidateFunction } from 'ajv'
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import * as Type from 'typebox'
 import { digestOf } from '../codec/digest.ts'
+import type { JsonObject } from '../codec/json.ts'
 import { derived } from '../memory/derived.ts'
 import { refuse } from '../protocol/error.ts'
 import { compileSchema } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
+import { AnyObject, answers, refuses } from './answers.ts'
 import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { limitBodyMemory } from './body-memory.ts'
@@ -20,6 +23,7 @@ import { answerInTurn } from './connections.ts'
 import { publicDocument, sendDocument } from './document.ts'
 import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { hasSeveralHosts } from './host-header.ts'
+import { openApiDocument } from './openapi.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
@@ -202,19 +206,31 @@ function answerUnreadable(
 
 function addCommonRoutes(app: App, { ready }: AppOptions): void {
   const operation = { security: [], tags: [OPERATION] }
+  const openApi = {
+    ...operation,
+    operationId: 'getOpenApi',
+    summary: 'This document',
+    response: answers(200, AnyObject),
+  }
   const document = derived(
     () => app,
-    () => publicDocument(JSON.stringify(app.swagger())),
+    () => publicDocument(JSON.stringify(openApiDocument(app.swagger() as unknown as JsonObject))),
   )
-  app.get('/openapi', { schema: { ...operation, summary: 'This document' } }, (request, reply) =>
+  app.get('/openapi', { schema: openApi }, (request, reply) =>
     sendDocument(request, reply.type('application/json; charset=utf-8'), document()),
   )
-  app.get('/health/live', { schema: { ...operation, summary: 'Whether the process runs' } }, () => ({
-    status: 'ok',
-  }))
-  app.get('/health/ready', { schema: { ...operation, summary: 'Whether the database answers' } }, async () => {
+  const health = { ...operation, response: answers(200, Type.Object({ status: Type.Literal('ok') })) }
+  const live = { ...health, operationId: 'getLiveness', summary: 'Whether the process runs' }
+  app.get('/health/live', { schema: live }, () => ({ status: 'ok' }) as const)
+  const readiness = {
+    ...health,
+    ...refuses('temporarily_unavailable'),
+    operationId: 'getReadiness',
+    summary: 'Whether the database answers',
+  }
+  app.get('/health/ready', { schema: readiness }, async () => {
     await ready().catch((cause: unknown) => refuse('temporarily_unavailable', 'the database does not answer', cause))
-    return { status: 'ok' }
+    return { status: 'ok' } as const
   })
 }
 

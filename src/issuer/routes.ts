@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { preferredType } from '../http/accept.ts'
-import { JSON_TYPE, JWT_TYPE, SessionParams } from '../http/answers.ts'
+import { JSON_TYPE, JWT_TYPE, refuses, SessionParams } from '../http/answers.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
 import { bodylessRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -110,11 +110,19 @@ function sessionRoutes(app: App, context: IssuerContext): void {
 function documentRoutes(app: App, context: IssuerContext): void {
   const [base, inserted, appended] = documentPaths('openid-credential-issuer')
   const summary = 'Credential issuer metadata'
-  const schema = schemas.signedDocument(summary, IssuerMetadata)
-  const ofSession = { ...schemas.signedDocument(`${summary} of a session`, IssuerMetadata), params: SessionParams }
+  const schema = schemas.signedDocument('getIssuerMetadata', summary, IssuerMetadata)
+  const ofSession = (operationId: string) => ({
+    ...schemas.signedDocument(operationId, `${summary} of a session`, IssuerMetadata),
+    ...refuses('not_found'),
+    params: SessionParams,
+  })
   app.get(base, { schema }, (request, reply) => answerMetadata(context, request, reply, 'final'))
-  app.get(inserted, { schema: ofSession }, (request, reply) => answerMetadata(context, request, reply, 'final'))
-  app.get(appended, { schema: ofSession }, (request, reply) => answerMetadata(context, request, reply, 'older'))
+  app.get(inserted, { schema: ofSession('getSessionIssuerMetadata') }, (request, reply) =>
+    answerMetadata(context, request, reply, 'final'),
+  )
+  app.get(appended, { schema: ofSession('getSessionIssuerMetadataForDrafts') }, (request, reply) =>
+    answerMetadata(context, request, reply, 'older'),
+  )
 }
 
 /** As JSON, or signed when the client would rather have that. */

@@ -11,15 +11,18 @@ export const ClaimPath = Type.Array(Type.Union([Type.String(), Type.Integer({ mi
 
 const Logo = Type.Object({ uri: Type.String(), alt_text: Type.Optional(Type.String()) })
 
-const Display = Type.Object({
-  name: Type.String(),
-  locale: Type.Optional(Type.String()),
-  description: Type.Optional(Type.String()),
-  background_color: Type.Optional(Type.String()),
-  text_color: Type.Optional(Type.String()),
-  logo: Type.Optional(Logo),
-  background_image: Type.Optional(Type.Object({ uri: Type.String() })),
-})
+const Display = Type.Object(
+  {
+    name: Type.String(),
+    locale: Type.Optional(Type.String()),
+    description: Type.Optional(Type.String()),
+    background_color: Type.Optional(Type.String()),
+    text_color: Type.Optional(Type.String()),
+    logo: Type.Optional(Logo),
+    background_image: Type.Optional(Type.Object({ uri: Type.String() })),
+  },
+  { title: 'CredentialDisplay' },
+)
 
 const ClaimDescription = Type.Object(
   {
@@ -28,16 +31,30 @@ const ClaimDescription = Type.Object(
     display: Type.Optional(Type.Array(Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) }))),
   },
   // A misspelt `mandatory` would let a claim be missing.
-  { additionalProperties: false },
+  { title: 'ClaimDescription', additionalProperties: false },
 )
 
 const Levels = Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 20, uniqueItems: true }))
+
+const CredentialDefinition = Type.Object(
+  {
+    '@context': Type.Optional(Type.Array(Type.Union([Type.String(), Type.Object({}, { additionalProperties: true })]))),
+    type: Type.Array(Type.String(), { minItems: 1 }),
+  },
+  {
+    title: 'CredentialDefinition',
+    description: 'OpenID4VCI 1.0, W3C Verifiable Credentials',
+    additionalProperties: true,
+  },
+)
 
 /** What every format declares; what a format adds to it, its own `checkConfiguration` looks at. */
 export const CredentialConfiguration = Type.Object(
   {
     format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc' }),
-    credential_definition: Type.Optional(Type.Object({}, { description: 'For W3C formats: type, and @context' })),
+    credential_definition: Type.Optional(
+      Type.Object({}, { description: 'For W3C formats: type, and @context', 'x-described': CredentialDefinition }),
+    ),
     vct: Type.Optional(Type.String({ description: 'For dc+sd-jwt: the type' })),
     doctype: Type.Optional(Type.String({ description: 'For mso_mdoc: the type' })),
     credential_metadata: Type.Optional(
@@ -80,51 +97,108 @@ export const CredentialConfiguration = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  {
+    title: 'CredentialConfiguration',
+    additionalProperties: false,
+    examples: [
+      {
+        format: 'jwt_vc_json-ld',
+        credential_definition: {
+          '@context': ['https://www.w3.org/ns/credentials/v2'],
+          type: ['VerifiableCredential', 'StudentCard'],
+        },
+        credential_metadata: {
+          display: [{ name: 'Student card', locale: 'en-GB' }],
+          claims: [{ path: ['credentialSubject', 'given_name'], mandatory: true }],
+        },
+      },
+    ],
+  },
 )
 export type CredentialConfiguration = Static<typeof CredentialConfiguration>
 
-export const CredentialOffer = Type.Object({
-  credential_issuer: Type.String(),
-  credential_configuration_ids: Type.Array(Type.String(), { minItems: 1 }),
-  grants: Type.Object({
-    [PRE_AUTHORIZED_GRANT]: Type.Object({
-      'pre-authorized_code': Type.String(),
-      tx_code: Type.Optional(
-        Type.Object({
-          input_mode: Type.Union([Type.Literal('numeric'), Type.Literal('text')]),
-          length: Type.Optional(Type.Integer()),
-          description: Type.Optional(Type.String()),
-        }),
-      ),
+export const CredentialOffer = Type.Object(
+  {
+    credential_issuer: Type.String(),
+    credential_configuration_ids: Type.Array(Type.String(), { minItems: 1 }),
+    grants: Type.Object({
+      [PRE_AUTHORIZED_GRANT]: Type.Object({
+        'pre-authorized_code': Type.String(),
+        tx_code: Type.Optional(
+          Type.Object({
+            input_mode: Type.Union([Type.Literal('numeric'), Type.Literal('text')]),
+            length: Type.Optional(Type.Integer()),
+            description: Type.Optional(Type.String()),
+          }),
+        ),
+      }),
     }),
-  }),
-})
+  },
+  { title: 'CredentialOffer' },
+)
 export type CredentialOffer = Static<typeof CredentialOffer>
+
+const JwtProof = Type.Object({ proof_type: Type.Literal('jwt'), jwt: Type.String() }, { title: 'JwtProof' })
+
+const Proofs = Type.Object(
+  {
+    jwt: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+    attestation: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
+  },
+  { title: 'Proofs', description: 'OpenID4VCI 1.0, Credential Request' },
+)
+
+const JwkSchema = Type.Object(
+  { kty: Type.String() },
+  { title: 'Jwk', description: 'RFC 7517', additionalProperties: true },
+)
+
+const ResponseEncryptionKey = Type.Object(
+  {
+    jwk: JwkSchema,
+    alg: Type.Optional(Type.String({ description: 'Up to draft 15' })),
+    enc: Type.String(),
+    zip: Type.Optional(Type.String()),
+  },
+  { title: 'CredentialResponseEncryption', description: 'OpenID4VCI 1.0, Encrypted Credential Requests and Responses' },
+)
+
+/** The keys of a server. RFC 7517 section 5. */
+export const JwkSet = Type.Object({ keys: Type.Array(JwkSchema) }, { title: 'JwkSet' })
+
+const encryption = Type.Optional(
+  Type.Unknown({
+    description: '{jwk, enc} in an encrypted request; up to draft 15 {jwk, alg, enc} in any',
+    'x-described': ResponseEncryptionKey,
+  }),
+)
+const text = (description: string) => Type.Unknown({ 'x-described': Type.String({ description }) })
 
 /**
  * Read with care by `encryption.ts`, `requested-configuration.ts` and `proofs.ts` of the issuer, which answer each mistake with the
  * code the specification has.
  */
-export const CredentialRequest = Type.Object({
-  credential_configuration_id: Type.Optional(Type.Unknown({ description: 'A configuration of the offer' })),
-  credential_identifier: Type.Optional(
-    Type.Unknown({ description: 'From authorization_details of the token response' }),
-  ),
-  proof: Type.Optional(Type.Unknown({ description: '{proof_type: "jwt", jwt}; or use proofs' })),
-  proofs: Type.Optional(
-    Type.Unknown({
-      description: '{jwt: [a key proof for each credential]} or {attestation: [one key attestation]}; or use proof',
-    }),
-  ),
-  credential_response_encryption: Type.Optional(
-    Type.Unknown({ description: '{jwk, enc} in an encrypted request; up to draft 15 {jwk, alg, enc} in any' }),
-  ),
-  format: Type.Optional(Type.Unknown({ description: 'Up to draft 14: what is wanted, with one of the next three' })),
-  credential_definition: Type.Optional(Type.Unknown()),
-  vct: Type.Optional(Type.Unknown()),
-  doctype: Type.Optional(Type.Unknown()),
-})
+export const CredentialRequest = Type.Object(
+  {
+    credential_configuration_id: Type.Optional(text('A configuration of the offer')),
+    credential_identifier: Type.Optional(text('From authorization_details of the token response')),
+    proof: Type.Optional(
+      Type.Unknown({ description: '{proof_type: "jwt", jwt}; or use proofs', 'x-described': JwtProof }),
+    ),
+    proofs: Type.Optional(
+      Type.Unknown({
+        description: '{jwt: [a key proof for each credential]} or {attestation: [one key attestation]}; or use proof',
+        'x-described': Proofs,
+      }),
+    ),
+    credential_response_encryption: encryption,
+    format: Type.Optional(text('Up to draft 14: what is wanted, with one of the next three')),
+    credential_definition: Type.Optional(Type.Unknown({ 'x-described': CredentialDefinition })),
+    vct: Type.Optional(text('Of dc+sd-jwt')),
+    doctype: Type.Optional(text('Of mso_mdoc')),
+  },
+  { title: 'CredentialRequest' },
+)
 export type CredentialRequest = Static<typeof CredentialRequest>
 
 /** Draft 13: how wallets came to a nonce before there was an endpoint for it. */
@@ -133,21 +207,27 @@ export const draft13Nonce = {
   c_nonce_expires_in: Type.Optional(Type.Integer({ description: 'Draft 13 only; seconds' })),
 }
 
-export const CredentialResponse = Type.Object({
-  credentials: Type.Optional(Type.Array(Type.Object({ credential: Type.String() }))),
-  credential: Type.Optional(Type.String({ description: 'Up to draft 14: the first of them' })),
-  notification_id: Type.Optional(Type.String({ description: 'For the notification endpoint' })),
-  transaction_id: Type.Optional(Type.String({ description: 'For the deferred credential endpoint' })),
-  interval: Type.Optional(Type.Integer({ description: 'Seconds to wait before asking there' })),
-  ...draft13Nonce,
-})
+export const CredentialResponse = Type.Object(
+  {
+    credentials: Type.Optional(Type.Array(Type.Object({ credential: Type.String() }))),
+    credential: Type.Optional(Type.String({ description: 'Up to draft 14: the first of them' })),
+    notification_id: Type.Optional(Type.String({ description: 'For the notification endpoint' })),
+    transaction_id: Type.Optional(Type.String({ description: 'For the deferred credential endpoint' })),
+    interval: Type.Optional(Type.Integer({ description: 'Seconds to wait before asking there' })),
+    ...draft13Nonce,
+  },
+  { title: 'CredentialResponse' },
+)
 export type CredentialResponse = Static<typeof CredentialResponse>
 
 /** Read with the same care. OpenID4VCI 1.0, Deferred Credential Request. */
-export const DeferredCredentialRequest = Type.Object({
-  transaction_id: Type.Optional(Type.Unknown({ description: 'That of the credential response' })),
-  credential_response_encryption: Type.Optional(Type.Unknown({ description: '{jwk, enc}; in an encrypted request' })),
-})
+export const DeferredCredentialRequest = Type.Object(
+  {
+    transaction_id: Type.Optional(text('That of the credential response')),
+    credential_response_encryption: encryption,
+  },
+  { title: 'DeferredCredentialRequest' },
+)
 export type DeferredCredentialRequest = Static<typeof DeferredCredentialRequest>
 
 /** The characters of texts for wallets. RFC 6749 section 5.2. */
@@ -160,19 +240,25 @@ export const NotificationEvent = Type.Union([
   Type.Literal('credential_deleted'),
 ])
 
-export const NotificationRequest = Type.Object({
-  notification_id: Type.String({ description: 'That of the credential response' }),
-  event: NotificationEvent,
-  event_description: Type.Optional(Type.String({ maxLength: 500, pattern: PLAIN_TEXT })),
-})
+export const NotificationRequest = Type.Object(
+  {
+    notification_id: Type.String({ description: 'That of the credential response' }),
+    event: NotificationEvent,
+    event_description: Type.Optional(Type.String({ maxLength: 500, pattern: PLAIN_TEXT })),
+  },
+  { title: 'NotificationRequest' },
+)
 export type NotificationRequest = Static<typeof NotificationRequest>
 
 /** OpenID4VCI 1.0, Using Authorization Details Parameter, as the token response has it. */
-export const AuthorizationDetail = Type.Object({
-  type: Type.Literal('openid_credential'),
-  credential_configuration_id: Type.String(),
-  credential_identifiers: Type.Array(Type.String(), { minItems: 1 }),
-})
+export const AuthorizationDetail = Type.Object(
+  {
+    type: Type.Literal('openid_credential'),
+    credential_configuration_id: Type.String(),
+    credential_identifiers: Type.Array(Type.String(), { minItems: 1 }),
+  },
+  { title: 'AuthorizationDetail' },
+)
 export type AuthorizationDetail = Static<typeof AuthorizationDetail>
 
 const Encryption = {
@@ -186,19 +272,22 @@ const RequestEncryption = Type.Object({
 })
 const ResponseEncryption = Type.Object({ alg_values_supported: Type.Array(Type.String()), ...Encryption })
 
-export const IssuerMetadata = Type.Object({
-  credential_issuer: Type.String(),
-  authorization_servers: Type.Array(Type.String()),
-  credential_endpoint: Type.String(),
-  nonce_endpoint: Type.String(),
-  deferred_credential_endpoint: Type.String(),
-  notification_endpoint: Type.String(),
-  batch_credential_issuance: Type.Optional(Type.Object({ batch_size: Type.Integer({ minimum: 2 }) })),
-  credential_request_encryption: Type.Optional(RequestEncryption),
-  credential_response_encryption: Type.Optional(ResponseEncryption),
-  display: Type.Array(Type.Object({ name: Type.String() })),
-  credential_configurations_supported: Type.Record(Type.String(), Type.Object({}), {
-    description: 'By the ids that offers name: each as it was posted, and what wallets need beside that',
-  }),
-})
+export const IssuerMetadata = Type.Object(
+  {
+    credential_issuer: Type.String(),
+    authorization_servers: Type.Array(Type.String()),
+    credential_endpoint: Type.String(),
+    nonce_endpoint: Type.String(),
+    deferred_credential_endpoint: Type.String(),
+    notification_endpoint: Type.String(),
+    batch_credential_issuance: Type.Optional(Type.Object({ batch_size: Type.Integer({ minimum: 2 }) })),
+    credential_request_encryption: Type.Optional(RequestEncryption),
+    credential_response_encryption: Type.Optional(ResponseEncryption),
+    display: Type.Array(Type.Object({ name: Type.String() })),
+    credential_configurations_supported: Type.Record(Type.String(), Type.Object({}, { additionalProperties: true }), {
+      description: 'By the ids that offers name: each as it was posted, and what wallets need beside that',
+    }),
+  },
+  { title: 'CredentialIssuerMetadata' },
+)
 export type IssuerMetadata = Static<typeof IssuerMetadata>

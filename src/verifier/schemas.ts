@@ -1,10 +1,32 @@
 /** What each operation of the verification service takes and gives: the schemas that validate, and the OpenAPI document. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { answers, byApplication, byWallet, IdempotencyHeader, Seconds, SessionParams } from '../http/answers.ts'
+import {
+  AnyObject,
+  answers,
+  byApplication,
+  byWallet,
+  IdempotencyHeader,
+  refuses,
+  SessionParams,
+} from '../http/answers.ts'
 import { MAX_TRANSACTIONS } from '../protocol/transaction-data.ts'
+import { VerificationResult, VerificationSessionStatus } from './report-schemas.ts'
+import { DcqlQueryBody, Simulation, SimulationResult } from './simulation-schemas.ts'
 
-const DcqlQuery = Type.Object({}, { description: 'OpenID4VP 1.0, Digital Credentials Query Language' })
+const TransactionData = Type.Object(
+  { type: Type.String(), credential_ids: Type.Array(Type.String(), { minItems: 1 }) },
+  {
+    title: 'TransactionData',
+    description: 'OpenID4VP 1.0, Transaction Data; with the members of the type',
+    additionalProperties: true,
+  },
+)
+
+const VpToken = Type.Record(Type.String(), Type.Array(Type.Union([Type.String(), AnyObject])), {
+  title: 'VpToken',
+  description: 'Credential query id to array of presentations',
+})
 
 export const NewSession = Type.Object(
   {
@@ -20,7 +42,10 @@ export const NewSession = Type.Object(
       Type.Array(
         Type.Object(
           {},
-          { description: 'type, credential_ids (one), and the members of the type; OpenID4VP 1.0, Transaction Data' },
+          {
+            description: 'type, credential_ids (one), and the members of the type; OpenID4VP 1.0, Transaction Data',
+            'x-described': TransactionData,
+          },
         ),
         { minItems: 1, maxItems: MAX_TRANSACTIONS },
       ),
@@ -31,7 +56,11 @@ export const NewSession = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  {
+    title: 'NewVerificationSession',
+    additionalProperties: false,
+    examples: [{ verification_query_id: 'VERIFICATION_QUERY_ID' }],
+  },
 )
 export type NewSession = Static<typeof NewSession>
 
@@ -43,156 +72,48 @@ const WalletErrorMembers = {
 }
 
 /** The form of a response; every member may be missing, and unknown ones are ignored. */
-export const ResponseForm = Type.Object({
-  vp_token: Type.Optional(Type.String({ description: 'JSON object: credential query id to array of presentations' })),
-  ...WalletErrorMembers,
-})
+export const ResponseForm = Type.Object(
+  {
+    vp_token: Type.Optional(Type.String({ description: 'JSON object: credential query id to array of presentations' })),
+    ...WalletErrorMembers,
+  },
+  { title: 'AuthorizationResponse' },
+)
 export type ResponseForm = Static<typeof ResponseForm>
 
-export const EncryptedResponseForm = Type.Object({
-  response: Type.Optional(
-    Type.String({ description: 'JWE of an object with vp_token and state, to the key of the request' }),
-  ),
-  ...WalletErrorMembers,
-})
+/** The form of an encrypted response. */
+export const EncryptedResponseForm = Type.Object(
+  {
+    response: Type.Optional(
+      Type.String({ description: 'JWE of an object with vp_token and state, to the key of the request' }),
+    ),
+    ...WalletErrorMembers,
+  },
+  { title: 'EncryptedAuthorizationResponse' },
+)
 export type EncryptedResponseForm = Static<typeof EncryptedResponseForm>
 
 /** What a wallet may send for its request object; unknown members are ignored. */
-export const RequestObjectForm = Type.Object({
-  wallet_nonce: Type.Optional(Type.String({ description: 'Comes back in the request object' })),
-  wallet_metadata: Type.Optional(Type.String({ description: 'JSON object; its jwks encrypt the request object' })),
-})
+export const RequestObjectForm = Type.Object(
+  {
+    wallet_nonce: Type.Optional(Type.String({ description: 'Comes back in the request object' })),
+    wallet_metadata: Type.Optional(Type.String({ description: 'JSON object; its jwks encrypt the request object' })),
+  },
+  { title: 'RequestObjectRequest' },
+)
 export type RequestObjectForm = Static<typeof RequestObjectForm>
-
-const Outcome = Type.Union(
-  ['passed', 'failed', 'warning', 'not_applicable', 'not_run'].map((outcome) => Type.Literal(outcome)),
-)
-
-const Checks = Type.Array(
-  Type.Object({
-    id: Type.String(),
-    asks: Type.String(),
-    spec: Type.String(),
-    level: Type.Union([Type.Literal('MUST'), Type.Literal('SHOULD')]),
-    outcome: Outcome,
-    detail: Type.Optional(Type.String()),
-  }),
-)
-
-const NamedCertificate = {
-  subject: Type.String({ description: 'As in CN=Example University, C=DE' }),
-  sha256: Type.String({ description: 'Of the certificate, in hexadecimal' }),
-}
-
-const CredentialReport = Type.Object({
-  format: Type.String(),
-  issuer_certificate: Type.Optional(
-    Type.Object(
-      {
-        ...NamedCertificate,
-        anchor: Type.Optional(Type.Object(NamedCertificate, { description: 'The trust anchor that it leads to' })),
-      },
-      { description: 'The verified certificate of the key that signed: who issued it' },
-    ),
-  ),
-  issuer: Type.Optional(
-    Type.String({
-      description:
-        'What the credential says of itself: a canonical https URL, DID or URN. Look at issuer.identifier too',
-    }),
-  ),
-  type: Type.Optional(Type.Array(Type.String())),
-  claims: Type.Optional(Type.Object({}, { description: 'Only what was disclosed, and only when all checks hold' })),
-  holder_key_thumbprint: Type.Optional(Type.String()),
-  valid_from: Type.Optional(Type.String()),
-  valid_until: Type.Optional(Type.String()),
-  checks: Checks,
-})
-
-const Result = Type.Object({
-  verified: Type.Boolean(),
-  trust: Type.Optional(
-    Type.Union([Type.Literal('open'), Type.Literal('anchors')], {
-      description:
-        '`anchors`: issuers lead to one of issuerTrustAnchors; `open`: none are configured, and anybody may have issued what verifies. Absent in reports of earlier releases',
-    }),
-  ),
-  checks: Checks,
-  credentials: Type.Record(Type.String(), Type.Array(CredentialReport)),
-})
-
-const statuses = ['STARTED', 'VERIFICATION_SUCCEEDED', 'VERIFICATION_FAILED', 'DECLINED', 'EXPIRED']
-
-const SessionStatus = Type.Object({
-  session_id: Type.String(),
-  status: Type.Union(statuses.map((status) => Type.Literal(status))),
-  verification_query_id: Type.String(),
-  created_at: Seconds,
-  expires_at: Seconds,
-  erased_at: Type.Optional(Seconds),
-  result: Type.Optional(Result),
-  wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),
-})
-
-/** A text is a credential as issued, whose format is found out; so is `credential`. `claims` describes one by hand. */
-const PostedCredential = Type.Union([
-  Type.String({ description: 'A credential as issued' }),
-  Type.Object({
-    format: Type.Optional(Type.String({ description: 'Required' })),
-    credential: Type.Optional(Type.String({ description: 'As issued' })),
-    claims: Type.Optional(
-      Type.Object({}, { description: 'Rooted as DCQL paths are, of a credential that is not there' }),
-    ),
-    type: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
-    vct: Type.Optional(Type.String()),
-    doctype: Type.Optional(Type.String()),
-  }),
-])
-export type PostedCredential = Static<typeof PostedCredential>
-
-const Simulation = Type.Object(
-  { dcql_query: DcqlQuery, credentials: Type.Array(PostedCredential, { minItems: 1, maxItems: 100 }) },
-  { additionalProperties: false },
-)
-export type Simulation = Static<typeof Simulation>
-
-const SimulationResult = Type.Object({
-  satisfied: Type.Boolean({ description: 'Whether a wallet with all of these credentials could answer' }),
-  explanation: Type.Optional(Type.String()),
-  credentials: Type.Array(Type.Object({ format: Type.String(), type: Type.Array(Type.String()) }), {
-    description: 'What each was read as',
-  }),
-  credential_queries: Type.Record(
-    Type.String(),
-    Type.Object({
-      matches: Type.Array(
-        Type.Object({
-          credential: Type.Integer(),
-          discloses: Type.Array(Type.Unknown({ description: 'A path of the query' })),
-        }),
-      ),
-      others: Type.Array(Type.Object({ credential: Type.Integer(), reason: Type.String() })),
-    }),
-  ),
-  credential_sets: Type.Optional(
-    Type.Array(
-      Type.Object({
-        required: Type.Boolean(),
-        satisfied_by: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'The option' }),
-      }),
-    ),
-  ),
-})
 
 export const createQuery = {
   ...byApplication,
+  operationId: 'createVerificationQuery',
   summary: 'Store a DCQL query; the answer is its id',
-  body: Type.Object({ dcql_query: DcqlQuery }, { additionalProperties: false }),
+  body: Type.Object({ dcql_query: DcqlQueryBody }, { title: 'NewVerificationQuery', additionalProperties: false }),
   response: answers(201, Type.String(), 'text/plain'),
 }
 
 export const simulateQuery = {
   ...byApplication,
+  operationId: 'simulateVerificationQuery',
   summary: 'Which of some credentials would answer a DCQL query; nothing is verified or stored',
   description:
     'A dry run. Signatures, trust, dates and status are not looked at, and nothing is kept. Reasons name paths, never the values of claims.',
@@ -202,28 +123,41 @@ export const simulateQuery = {
 
 export const createBareQuery = {
   ...byApplication,
+  operationId: 'createDcqlQuery',
   summary: 'Store a DCQL query that is the whole body; the answer is its id',
-  body: DcqlQuery,
+  body: DcqlQueryBody,
   response: answers(201, Type.String(), 'text/plain'),
 }
 
 export const getQuery = {
   ...byApplication,
+  ...refuses('not_found'),
+  operationId: 'getVerificationQuery',
   summary: 'A DCQL query as it was posted',
   params: Type.Object({ verification_query_id: Type.String() }),
-  response: answers(200, Type.Object({ verification_query_id: Type.String(), dcql_query: DcqlQuery })),
+  response: answers(
+    200,
+    Type.Object({ verification_query_id: Type.String(), dcql_query: DcqlQueryBody }, { title: 'VerificationQuery' }),
+  ),
 }
 
 export const newSession = {
   ...byApplication,
+  ...refuses('not_found', 'idempotency_conflict'),
+  operationId: 'createVerificationSession',
   summary: 'Start a verification session',
   headers: IdempotencyHeader,
   body: NewSession,
-  response: answers(200, Type.Object({ session_id: Type.String(), request_uri: Type.String() })),
+  response: answers(
+    200,
+    Type.Object({ session_id: Type.String(), request_uri: Type.String() }, { title: 'StartedVerificationSession' }),
+  ),
 }
 
 export const sessionStatus = {
   ...byApplication,
+  ...refuses('invalid_request', 'not_found'),
+  operationId: 'getVerificationSession',
   summary: 'The status of a verification session, with every check',
   params: SessionParams,
   querystring: Type.Object({
@@ -233,11 +167,13 @@ export const sessionStatus = {
       }),
     ),
   }),
-  response: answers(200, SessionStatus),
+  response: answers(200, VerificationSessionStatus),
 }
 
 export const requestObject = {
   ...byWallet,
+  ...refuses('not_found', 'gone'),
+  operationId: 'getRequestObject',
   summary: 'The signed request object',
   params: SessionParams,
   response: answers(200, Type.String(), 'application/oauth-authz-req+jwt'),
@@ -245,6 +181,7 @@ export const requestObject = {
 
 export const postedRequestObject = {
   ...requestObject,
+  operationId: 'postRequestObject',
   summary: 'The signed request object, for this wallet',
   consumes: ['application/x-www-form-urlencoded'],
   body: RequestObjectForm,
@@ -253,8 +190,8 @@ export const postedRequestObject = {
 export const StaticPresentation = Type.Object(
   {
     verification_query_id: Type.Optional(Type.String({ description: 'Either this or dcql_query' })),
-    dcql_query: Type.Optional(DcqlQuery),
-    vp_token: Type.Object({}, { description: 'Credential query id to array of presentations' }),
+    dcql_query: Type.Optional(DcqlQueryBody),
+    vp_token: Type.Object({}, { description: 'Credential query id to array of presentations', 'x-described': VpToken }),
     nonce: Type.Optional(Type.String({ minLength: 1, description: 'Not compared when absent' })),
     audience: Type.Optional(
       Type.String({ minLength: 1, description: 'The client_id of the request; not compared when absent' }),
@@ -269,15 +206,17 @@ export const StaticPresentation = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  { title: 'StaticPresentation', additionalProperties: false },
 )
 export type StaticPresentation = Static<typeof StaticPresentation>
 
 export const staticPresentation = {
   ...byApplication,
+  ...refuses('not_found'),
+  operationId: 'verifyStaticPresentation',
   summary: 'Verify a presentation that the application has; nothing of it is kept',
   body: StaticPresentation,
-  response: answers(200, Result),
+  response: answers(200, VerificationResult),
 }
 
 const Accepted = Type.Object({
@@ -286,6 +225,8 @@ const Accepted = Type.Object({
 
 export const authorizationResponse = {
   ...byWallet,
+  ...refuses('not_found', 'gone'),
+  operationId: 'postAuthorizationResponse',
   summary: 'Present, or say why not',
   consumes: ['application/x-www-form-urlencoded'],
   params: SessionParams,
@@ -295,6 +236,7 @@ export const authorizationResponse = {
 
 export const encryptedAuthorizationResponse = {
   ...authorizationResponse,
+  operationId: 'postEncryptedAuthorizationResponse',
   summary: 'Present encrypted, or say why not',
   body: EncryptedResponseForm,
 }

@@ -14,7 +14,7 @@ import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import { answerClaims, chooseCredentials, chosenClaims, isRequired, optionOf } from '../protocol/dcql-match.ts'
 import { refuse } from '../protocol/error.ts'
 import { readNewQuery } from './queries.ts'
-import type { PostedCredential, Simulation } from './schemas.ts'
+import type { PostedCredential, Simulation } from './simulation-schemas.ts'
 
 export interface SimulationResult {
   /** Whether a wallet with all of these credentials could answer. */

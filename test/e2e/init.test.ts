@@ -149,7 +149,9 @@ describe('vouchsafe COMMAND --help', () => {
   it('is also what an unknown option ends with; --version is the version', async () => {
     const { status, stderr } = await vouchsafe(['issuer', '--confg', 'x'])
     expect(status).toBe(2)
-    expect(stderr).toMatch(/^Unknown option '--confg'\n\nUsage:\n {2}vouchsafe issuer +\[--config FILE\]/)
+    expect(stderr).toMatch(
+      /^Unknown option '--confg'; did you mean --config\?\n\nUsage:\n {2}vouchsafe issuer +\[--config FILE\]/,
+    )
     expect((await vouchsafe(['demo', '--onec'])).stderr).toContain(
       '[--once] [--part credential|secret] [--home DIR] [--port-base PORT]',
     )

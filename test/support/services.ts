@@ -19,6 +19,7 @@ import { type VerifierCollections, verifierMigrations } from '../../src/verifier
 import { readVerifierConfig } from '../../src/verifier/config.ts'
 import { verifierUpkeep } from '../../src/verifier/upkeep.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
+import { wantDocumented } from './documented.ts'
 import { openTestStore } from './store.ts'
 
 export const API_KEY = 'k'.repeat(64)
@@ -179,6 +180,8 @@ export function fetchFrom(apps: ReadonlyMap<string, App>): typeof globalThis.fet
       ...(init.body ? { payload: Buffer.from(await request.arrayBuffer()) } : {}),
     })
     expectPlainRefusal(response)
+    const { statusCode: status, body } = response
+    await wantDocumented(app, { method: request.method, path: url.pathname, status, body })
     return new Response([204, 304].includes(response.statusCode) ? null : new Uint8Array(response.rawPayload), {
       status: response.statusCode,
       headers: Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]),

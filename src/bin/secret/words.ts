@@ -87,7 +87,7 @@ function parsed(args: string[]) {
   try {
     return parseArgs({ args, options: words, allowPositionals: true })
   } catch (error) {
-    throw new UsageError(wordsProblem(error))
+    throw new UsageError(wordsProblem(error, Object.keys(words)))
   }
 }
 

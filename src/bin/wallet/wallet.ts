@@ -113,7 +113,7 @@ function readArgs(args: string[]) {
   try {
     return parseArgs({ args, options, allowPositionals: true })
   } catch (error) {
-    throw new UsageError(wordsProblem(error))
+    throw new UsageError(wordsProblem(error, Object.keys(options)))
   }
 }
 

@@ -1,7 +1,7 @@
 /** What a wallet with an access token calls: for nonces, for credentials, and to say what became of them. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { JWT_TYPE, SessionParams } from '../../http/answers.ts'
+import { JWT_TYPE, refuses, SessionParams } from '../../http/answers.ts'
 import { bodylessRoutes, jwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { lookUpFirst } from '../../http/look-up-first.ts'
@@ -9,7 +9,6 @@ import type { Encryption } from '../../keys/jwe.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { findSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import * as schemas from '../schemas.ts'
 import { sessionNamedBy, sessionOfToken } from '../token-endpoint/access-token.ts'
 import { offerDpopNonce, provedRequest } from '../token-endpoint/dpop-header.ts'
 import { requestCredential } from './credential-request.ts'
@@ -17,6 +16,7 @@ import { fetchDeferred, fetchDeferredDraft15 } from './deferred.ts'
 import { encryptResponse, readRequest } from './encryption.ts'
 import { makeNonce } from './nonce.ts'
 import { notify } from './notification.ts'
+import * as schemas from './schemas.ts'
 
 export function credentialRoutes(app: App, context: IssuerContext): void {
   bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
@@ -31,7 +31,7 @@ function nonceRoutes(app: App, context: IssuerContext): void {
     reply.header('dpop-nonce', dpopNonces.current(now()))
     return { c_nonce: makeNonce(secrets.nonce, undefined, random(16), now()) }
   })
-  const schema = { ...schemas.nonce, params: SessionParams }
+  const schema = { ...schemas.nonce, ...refuses('not_found'), operationId: 'createSessionNonce', params: SessionParams }
   const { onRequest } = lookUpFirst(({ params }) =>
     findSession(context.store, (params as Static<typeof SessionParams>).session_id),
   )
@@ -63,7 +63,7 @@ function notificationRoutes(app: App, context: IssuerContext): void {
     await notify(context, openedBy(request), request.body, undefined)
     return reply.code(204).send()
   })
-  const ofSession = { ...schema, params: SessionParams }
+  const ofSession = { ...schema, operationId: 'notifySessionIssuer', params: SessionParams }
   app.post(`${path}/:session_id`, { config, schema: ofSession, onRequest }, async (request, reply) => {
     await notify(context, openedBy(request), request.body, request.params.session_id)
     return reply.code(204).send()

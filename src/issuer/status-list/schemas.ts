@@ -1,28 +1,35 @@
 /** What the operations of `routes.ts` take and give. */
 import * as Type from 'typebox'
-import { answers, answersByType, byApplication, byWallet, SessionParams } from '../../http/answers.ts'
+import { answers, answersByType, byApplication, byWallet, refuses, SessionParams } from '../../http/answers.ts'
 import { LIST_TYPES } from './documents.ts'
 
 export const CredentialState = Type.Union([Type.Literal('VALID'), Type.Literal('SUSPENDED'), Type.Literal('REVOKED')])
 
-const ChangedStatus = Type.Object({ session_id: Type.String(), credential_status: CredentialState })
+const ChangedStatus = Type.Object(
+  { session_id: Type.String(), credential_status: CredentialState },
+  { title: 'ChangedCredentialStatus' },
+)
 const ListParams = Type.Object({ list_id: Type.String() })
 
-const change = (summary: string) => ({
+const change = (operationId: string, summary: string) => ({
   ...byApplication,
+  ...refuses('not_found', 'invalid_state'),
+  operationId,
   summary,
   params: SessionParams,
   response: answers(200, ChangedStatus),
 })
 
 export const changeStatus = {
-  revoke: change('Revoke the credentials of a session, for good'),
-  suspend: change('Suspend the credentials of a session'),
-  reinstate: change('End the suspension of the credentials of a session'),
+  revoke: change('revokeCredentials', 'Revoke the credentials of a session, for good'),
+  suspend: change('suspendCredentials', 'Suspend the credentials of a session'),
+  reinstate: change('reinstateCredentials', 'End the suspension of the credentials of a session'),
 }
 
 export const statusList = {
   ...byWallet,
+  ...refuses('not_found', 'not_implemented'),
+  operationId: 'getStatusList',
   summary: 'A status list token',
   params: ListParams,
   querystring: Type.Object({ time: Type.Optional(Type.Unknown({ description: 'Refused with 501' })) }),
@@ -32,14 +39,16 @@ export const statusList = {
   }),
 }
 
-const bitstring = (summary: string) => ({
+const bitstring = (operationId: string, summary: string) => ({
   ...byWallet,
+  ...refuses('not_found'),
+  operationId,
   summary,
   params: ListParams,
   response: answersByType({ [LIST_TYPES.revocation]: Type.String() }),
 })
 
 export const bitstringList = {
-  revocation: bitstring('A status list as a BitstringStatusListCredential: what has been revoked'),
-  suspension: bitstring('A status list as a BitstringStatusListCredential: what is suspended'),
+  revocation: bitstring('getRevocationList', 'A status list as a BitstringStatusListCredential: what has been revoked'),
+  suspension: bitstring('getSuspensionList', 'A status list as a BitstringStatusListCredential: what is suspended'),
 }

@@ -1,6 +1,6 @@
 /** The paths of the authorization server that this service is: its token endpoint, its metadata and its keys. */
 
-import { SessionParams } from '../../http/answers.ts'
+import { refuses, SessionParams } from '../../http/answers.ts'
 import { formRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { AuthorizationServerMetadata } from '../../protocol/oauth.ts'
@@ -20,15 +20,20 @@ export function tokenRoutes(app: App, context: IssuerContext): void {
 }
 
 function documentRoutes(app: App, context: IssuerContext): void {
-  const [base, ...urls] = documentPaths('oauth-authorization-server')
+  const [base, inserted, appended] = documentPaths('oauth-authorization-server')
   const summary = 'Authorization server metadata'
-  const schema = schemas.document(summary, AuthorizationServerMetadata)
+  const schema = schemas.document('getAuthorizationServerMetadata', summary, AuthorizationServerMetadata)
   app.get(base, { schema }, () => authorizationServerMetadata(context, undefined))
-  const ofSession = schemas.document(`${summary} of a session`, AuthorizationServerMetadata)
-  for (const url of urls) {
-    app.get(url, { schema: { ...ofSession, params: SessionParams } }, ({ params }) =>
-      authorizationServerMetadata(context, params.session_id),
-    )
+  const ofSession = (operationId: string) => ({
+    ...schemas.document(operationId, `${summary} of a session`, AuthorizationServerMetadata),
+    ...refuses('not_found'),
+    params: SessionParams,
+  })
+  for (const [url, id] of [
+    [inserted, 'getSessionAuthorizationServerMetadata'],
+    [appended, 'getSessionAuthorizationServerMetadataForDrafts'],
+  ] as const) {
+    app.get(url, { schema: ofSession(id) }, ({ params }) => authorizationServerMetadata(context, params.session_id))
   }
   const keys = accessTokenKeys(context)
   app.get('/auth/.well-known/jwks', { schema: schemas.keys }, (_, reply) =>
@@ -44,7 +49,7 @@ function endpointRoutes(app: App, context: IssuerContext): void {
     request.sessionId = grant.sessionId ?? ''
     return answerTokenRequest(context, grant, { ...provedRequest(request), form: request.body, sessionId: undefined })
   })
-  const schema = { ...schemas.token, params: SessionParams }
+  const schema = { ...schemas.token, operationId: 'requestSessionToken', params: SessionParams }
   app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
     const call = { ...provedRequest(request), form: request.body, sessionId: request.params.session_id }
     return answerTokenRequest(context, await grantOf(context, request.body), call)

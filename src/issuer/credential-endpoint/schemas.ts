@@ -1,0 +1,75 @@
+/** What the operations of `routes.ts` take and give. */
+import * as Type from 'typebox'
+import { answers, answersByType, byType, byWallet, JSON_TYPE, JWT_TYPE, refuses } from '../../http/answers.ts'
+import {
+  CredentialRequest,
+  CredentialResponse,
+  DeferredCredentialRequest,
+  NotificationRequest,
+} from '../../protocol/oid4vci.ts'
+
+export const nonce = {
+  ...byWallet,
+  operationId: 'createNonce',
+  summary: 'A fresh c_nonce',
+  response: answers(200, Type.Object({ c_nonce: Type.String() })),
+}
+
+const credentialContent = { [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.String() }
+/** At once, or later. */
+const credentialAnswers = { ...answersByType(credentialContent), 202: byType(credentialContent) }
+
+const byToken = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }
+
+export const credential = {
+  ...byToken,
+  ...refuses(
+    'invalid_credential_request',
+    'unknown_credential_configuration',
+    'unknown_credential_identifier',
+    'unsupported_credential_type',
+    'invalid_proof',
+    'invalid_nonce',
+    'invalid_encryption_parameters',
+    'credential_request_denied',
+    'temporarily_unavailable',
+  ),
+  operationId: 'requestCredential',
+  summary: 'Issue a credential to the key of the proof',
+  // Either may be encrypted.
+  body: byType({ [JSON_TYPE]: CredentialRequest, [JWT_TYPE]: Type.String() }),
+  response: credentialAnswers,
+}
+
+const DEFERRED_REFUSALS = [
+  'invalid_credential_request',
+  'invalid_transaction_id',
+  'invalid_encryption_parameters',
+  'credential_request_denied',
+  'temporarily_unavailable',
+] as const
+
+export const deferredCredential = {
+  ...byToken,
+  ...refuses(...DEFERRED_REFUSALS),
+  operationId: 'requestDeferredCredential',
+  summary: 'The credentials of a request that had to wait',
+  body: byType({ [JSON_TYPE]: DeferredCredentialRequest, [JWT_TYPE]: Type.String() }),
+  response: credentialAnswers,
+}
+
+export const draft15DeferredCredential = {
+  ...deferredCredential,
+  ...refuses(...DEFERRED_REFUSALS, 'issuance_pending'),
+  operationId: 'requestDraft15DeferredCredential',
+  summary: 'The same for wallets of drafts up to 15, which are refused with issuance_pending while they have to wait',
+}
+
+export const notification = {
+  ...byToken,
+  ...refuses('invalid_notification_request', 'invalid_notification_id', 'temporarily_unavailable'),
+  operationId: 'notifyIssuer',
+  summary: 'Hear what became of credentials',
+  body: NotificationRequest,
+  response: answers(204),
+}

@@ -1,0 +1,58 @@
+/** The status of an issuance session, as the application is told it. */
+import * as Type from 'typebox'
+import { Seconds } from '../http/answers.ts'
+import { NotificationEvent } from '../protocol/oid4vci.ts'
+import { CredentialState } from './status-list/schemas.ts'
+
+export const IssuanceSessionStatus = Type.Object(
+  {
+    session_id: Type.String(),
+    status: Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')]),
+    created_at: Seconds,
+    expires_at: Seconds,
+    refresh_until: Type.Optional(Seconds),
+    erased_at: Type.Optional(Seconds),
+    offer_fetched_at: Type.Optional(Seconds),
+    problem: Type.Optional(
+      Type.Object(
+        {
+          endpoint: Type.String({ description: 'Such as credential-offer, token, credential, deferred-credential' }),
+          error: Type.String(),
+          error_description: Type.String(),
+          count: Type.Integer({ description: 'How many refusals in a row had this endpoint and this error' }),
+          at: Seconds,
+        },
+        { description: 'The last refusal of a wallet' },
+      ),
+    ),
+    credential_configurations: Type.Array(Type.String()),
+    credentials: Type.Array(
+      Type.Object({
+        credential_configuration_id: Type.String(),
+        issued_at: Seconds,
+        credential_status: CredentialState,
+      }),
+    ),
+    deferred: Type.Optional(
+      Type.Object(
+        {
+          state: Type.Union([Type.Literal('PENDING'), Type.Literal('COMPLETED'), Type.Literal('DENIED')]),
+          waiting_requests: Type.Integer({ description: 'Of wallets, whose credentials have not been fetched' }),
+        },
+        { description: 'Of a session that was started without its dataset' },
+      ),
+    ),
+    notifications: Type.Optional(
+      Type.Array(
+        Type.Object({
+          credential_configuration_id: Type.String(),
+          event: NotificationEvent,
+          event_description: Type.Optional(Type.String()),
+          notified_at: Seconds,
+        }),
+        { description: 'What wallets said of their credentials' },
+      ),
+    ),
+  },
+  { title: 'IssuanceSession' },
+)

@@ -1,0 +1,75 @@
+/** The form of a query, for readers of the OpenAPI document. `dcql.ts` finds the mistakes in one, and says more of them. */
+import * as Type from 'typebox'
+import { MAX_ELEMENTS } from './dcql-parts.ts'
+import { ClaimPath } from './oid4vci.ts'
+
+const list = { minItems: 1, maxItems: MAX_ELEMENTS }
+const Id = Type.String({ pattern: '^[A-Za-z0-9_-]+$' })
+const References = Type.Array(Id, list)
+
+const ClaimsQuery = Type.Object(
+  {
+    id: Type.Optional(Id),
+    path: ClaimPath,
+    values: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Integer(), Type.Boolean()]), list)),
+  },
+  { title: 'ClaimsQuery', description: 'OpenID4VP 1.0, Claims Query' },
+)
+
+const Meta = Type.Object(
+  {
+    type_values: Type.Optional(
+      Type.Array(Type.Array(Type.String(), list), { ...list, description: 'Of W3C formats: sets of types' }),
+    ),
+    vct_values: Type.Optional(Type.Array(Type.String(), { ...list, description: 'Of dc+sd-jwt' })),
+    doctype_value: Type.Optional(Type.String({ description: 'Of mso_mdoc' })),
+  },
+  { title: 'CredentialQueryMeta', description: 'Which types are wanted; any where it is empty' },
+)
+
+const TrustedAuthoritiesQuery = Type.Object(
+  { type: Type.String({ description: 'aki' }), values: Type.Array(Type.String(), list) },
+  { title: 'TrustedAuthoritiesQuery', description: 'OpenID4VP 1.0, Trusted Authorities Query' },
+)
+
+const CredentialQuery = Type.Object(
+  {
+    id: Id,
+    format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc' }),
+    meta: Meta,
+    multiple: Type.Optional(Type.Boolean({ description: 'False when absent' })),
+    claims: Type.Optional(Type.Array(ClaimsQuery, list)),
+    claim_sets: Type.Optional(Type.Array(References, { ...list, description: 'Ids of claims, best first' })),
+    require_cryptographic_holder_binding: Type.Optional(Type.Boolean({ description: 'True when absent' })),
+    trusted_authorities: Type.Optional(Type.Array(TrustedAuthoritiesQuery, list)),
+  },
+  { title: 'CredentialQuery', description: 'OpenID4VP 1.0, Credential Query' },
+)
+
+const CredentialSetQuery = Type.Object(
+  { options: Type.Array(References, list), required: Type.Optional(Type.Boolean({ description: 'True when absent' })) },
+  { title: 'CredentialSetQuery', description: 'OpenID4VP 1.0, Credential Set Query' },
+)
+
+export const DcqlQuerySchema = Type.Object(
+  {
+    credentials: Type.Array(CredentialQuery, list),
+    credential_sets: Type.Optional(Type.Array(CredentialSetQuery, list)),
+  },
+  {
+    title: 'DcqlQuery',
+    description: 'OpenID4VP 1.0, Digital Credentials Query Language',
+    examples: [
+      {
+        credentials: [
+          {
+            id: 'card',
+            format: 'jwt_vc_json-ld',
+            meta: { type_values: [['VerifiableCredential', 'StudentCard']] },
+            claims: [{ path: ['credentialSubject', 'given_name'] }],
+          },
+        ],
+      },
+    ],
+  },
+)

@@ -1,0 +1,89 @@
+/** What the application is told of a session: its status, and the report with every check. */
+import * as Type from 'typebox'
+import { Seconds } from '../http/answers.ts'
+
+export const Claims = Type.Object({}, { title: 'Claims', additionalProperties: true })
+
+const Outcome = Type.Union(
+  ['passed', 'failed', 'warning', 'not_applicable', 'not_run'].map((outcome) => Type.Literal(outcome)),
+)
+
+const Checks = Type.Array(
+  Type.Object(
+    {
+      id: Type.String(),
+      asks: Type.String(),
+      spec: Type.String(),
+      level: Type.Union([Type.Literal('MUST'), Type.Literal('SHOULD')]),
+      outcome: Outcome,
+      detail: Type.Optional(Type.String()),
+    },
+    { title: 'Check', description: 'docs/checks.md' },
+  ),
+)
+
+const NamedCertificate = {
+  subject: Type.String({ description: 'As in CN=Example University, C=DE' }),
+  sha256: Type.String({ description: 'Of the certificate, in hexadecimal' }),
+}
+
+const CredentialReport = Type.Object(
+  {
+    format: Type.String(),
+    issuer_certificate: Type.Optional(
+      Type.Object(
+        {
+          ...NamedCertificate,
+          anchor: Type.Optional(Type.Object(NamedCertificate, { description: 'The trust anchor that it leads to' })),
+        },
+        { description: 'The verified certificate of the key that signed: who issued it' },
+      ),
+    ),
+    issuer: Type.Optional(
+      Type.String({
+        description:
+          'What the credential says of itself: a canonical https URL, DID or URN. Look at issuer.identifier too',
+      }),
+    ),
+    type: Type.Optional(Type.Array(Type.String())),
+    claims: Type.Optional(
+      Type.Object({}, { description: 'Only what was disclosed, and only when all checks hold', 'x-described': Claims }),
+    ),
+    holder_key_thumbprint: Type.Optional(Type.String()),
+    valid_from: Type.Optional(Type.String()),
+    valid_until: Type.Optional(Type.String()),
+    checks: Checks,
+  },
+  { title: 'CredentialReport' },
+)
+
+export const VerificationResult = Type.Object(
+  {
+    verified: Type.Boolean(),
+    trust: Type.Optional(
+      Type.Union([Type.Literal('open'), Type.Literal('anchors')], {
+        description:
+          '`anchors`: issuers lead to one of issuerTrustAnchors; `open`: none are configured, and anybody may have issued what verifies. Absent in reports of earlier releases',
+      }),
+    ),
+    checks: Checks,
+    credentials: Type.Record(Type.String(), Type.Array(CredentialReport)),
+  },
+  { title: 'VerificationResult' },
+)
+
+const statuses = ['STARTED', 'VERIFICATION_SUCCEEDED', 'VERIFICATION_FAILED', 'DECLINED', 'EXPIRED']
+
+export const VerificationSessionStatus = Type.Object(
+  {
+    session_id: Type.String(),
+    status: Type.Union(statuses.map((status) => Type.Literal(status))),
+    verification_query_id: Type.String(),
+    created_at: Seconds,
+    expires_at: Seconds,
+    erased_at: Type.Optional(Seconds),
+    result: Type.Optional(VerificationResult),
+    wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),
+  },
+  { title: 'VerificationSession' },
+)

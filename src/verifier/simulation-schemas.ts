@@ -1,0 +1,68 @@
+/** What a dry run of a query takes and gives. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import { DcqlQuerySchema } from '../protocol/dcql-schema.ts'
+import { ClaimPath } from '../protocol/oid4vci.ts'
+import { Claims } from './report-schemas.ts'
+
+/** A DCQL query, which `dcql.ts` looks at. */
+export const DcqlQueryBody = Type.Object(
+  {},
+  { description: 'OpenID4VP 1.0, Digital Credentials Query Language', 'x-described': DcqlQuerySchema },
+)
+
+/** A text is a credential as issued, whose format is found out; so is `credential`. `claims` describes one by hand. */
+export const PostedCredential = Type.Union([
+  Type.String({ description: 'A credential as issued' }),
+  Type.Object({
+    format: Type.Optional(Type.String({ description: 'Required' })),
+    credential: Type.Optional(Type.String({ description: 'As issued' })),
+    claims: Type.Optional(
+      Type.Object(
+        {},
+        { description: 'Rooted as DCQL paths are, of a credential that is not there', 'x-described': Claims },
+      ),
+    ),
+    type: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+    vct: Type.Optional(Type.String()),
+    doctype: Type.Optional(Type.String()),
+  }),
+])
+export type PostedCredential = Static<typeof PostedCredential>
+
+export const Simulation = Type.Object(
+  { dcql_query: DcqlQueryBody, credentials: Type.Array(PostedCredential, { minItems: 1, maxItems: 100 }) },
+  { title: 'Simulation', additionalProperties: false },
+)
+export type Simulation = Static<typeof Simulation>
+
+export const SimulationResult = Type.Object(
+  {
+    satisfied: Type.Boolean({ description: 'Whether a wallet with all of these credentials could answer' }),
+    explanation: Type.Optional(Type.String()),
+    credentials: Type.Array(Type.Object({ format: Type.String(), type: Type.Array(Type.String()) }), {
+      description: 'What each was read as',
+    }),
+    credential_queries: Type.Record(
+      Type.String(),
+      Type.Object({
+        matches: Type.Array(
+          Type.Object({
+            credential: Type.Integer(),
+            discloses: Type.Array(Type.Unknown({ description: 'A path of the query', 'x-described': ClaimPath })),
+          }),
+        ),
+        others: Type.Array(Type.Object({ credential: Type.Integer(), reason: Type.String() })),
+      }),
+    ),
+    credential_sets: Type.Optional(
+      Type.Array(
+        Type.Object({
+          required: Type.Boolean(),
+          satisfied_by: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'The option' }),
+        }),
+      ),
+    ),
+  },
+  { title: 'SimulationResult' },
+)
