@@ -1,6 +1,8 @@
 // Completes a package-lock.json: npm leaves out the packages for other platforms that it could not see when it wrote the
-// file, and `npm ci` then refuses it everywhere. Run after a change of dependencies: node build/complete-lock.js [folder]
+// file, and `npm ci` then refuses it everywhere. Each gets the digest that the registry has of it: without one, npm would take
+// whatever came. Run after a change of dependencies: node build/complete-lock.js [folder]
 import './node-version.cjs'
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -19,12 +21,19 @@ for (const { optionalDependencies = {} } of Object.values(lock.packages).slice(1
     if ((os.length === 0 && cpu.length === 0) || !/^\d/.test(version)) continue
     lock.packages[`node_modules/${name}`] ??= {
       version,
+      integrity: integrityOf(`${name}@${version}`),
       ...(cpu.length > 0 ? { cpu } : {}),
       dev: true,
       optional: true,
       ...(os.length > 0 ? { os } : {}),
     }
   }
+}
+
+function integrityOf(release) {
+  const integrity = execFileSync('npm', ['view', release, 'dist.integrity'], { encoding: 'utf8' }).trim()
+  if (integrity !== '') return integrity
+  throw new Error(`${release} is not in the registry: take a release that it has for every platform`)
 }
 
 const [root, ...others] = Object.entries(lock.packages)

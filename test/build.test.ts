@@ -17,6 +17,20 @@ const manifest = JSON.parse(text(join(ROOT, 'package.json'))) as {
 }
 const scripts = readdirSync(BUILD).filter((name) => name.endsWith('.js'))
 
+describe('the lock file', () => {
+  it.each(['.', 'build', 'test/contracts', 'test/interop'])('of %s has the digest of every package', (folder) => {
+    const { packages } = JSON.parse(text(join(ROOT, folder, 'package-lock.json'))) as {
+      readonly packages: Readonly<Record<string, { readonly integrity?: string }>>
+    }
+    const without = Object.entries(packages).filter(
+      ([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity),
+    )
+    expect(Object.keys(packages).length).toBeGreaterThan(1)
+    // Only the folder itself comes from nowhere.
+    expect(without.map(([name]) => name)).toEqual([''])
+  })
+})
+
 describe('an older Node', () => {
   beforeAll(buildCommand)
 

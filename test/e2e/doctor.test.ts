@@ -599,6 +599,8 @@ describe('the command vouchsafe doctor', () => {
     [['doctor', '--config', 'word.json'], "it is not JSON: Unexpected token 'o', line 3, column 13"],
     [['doctor', '--config', 'none.json'], 'none.json: the file cannot be read'],
     [['doctor', '--config', 'broken.json'], 'broken.json: it is not JSON'],
+    [['doctor', '--config', 'doubled.json'], 'doubled.json: database.url: this member is there twice'],
+    [['doctor', '--config', 'latin1.json'], 'latin1.json: it is not UTF-8; write it in that encoding'],
     [['doctor', '--config', 'either.json'], 'it could be of either service'],
     [['doctor', 'verifier', '--config', 'list.json'], 'the configuration must be a JSON object'],
   ])('says what is wrong with the file: %j', async (args, why) => {
@@ -609,8 +611,10 @@ describe('the command vouchsafe doctor', () => {
       ['word', '{\n"host": "somewhere.example",\n    "port": oops,\n"tls": {}}'],
       ['either', '{}'],
       ['list', '[]'],
-    ]) {
-      writeFileSync(join(cwd, `${name}.json`), text ?? '')
+      ['doubled', '{"database": {"url": "sqlite:a", "url": "sqlite:b"}}'],
+      ['latin1', Buffer.from('{"issuer": {"display": {"name": "J\u00fcrgen"}}}', 'latin1')],
+    ] as const) {
+      writeFileSync(join(cwd, `${name}.json`), text)
     }
     const { status, stdout } = await vouchsafe(args, { cwd })
     expect(status).toBe(2)
