@@ -4,6 +4,7 @@ import * as Type from 'typebox'
 import { isSecure } from '../protocol/private-host.ts'
 
 const DEFAULT_CLAIM = 'pre-authorized_code'
+const DEFAULT_STATE_CLAIM = 'issuer_state'
 /** A claim as every token has it opens whatever session somebody names like it. */
 const NO_SESSION = ['iss', 'aud', 'exp', 'nbf', 'iat', 'scope', 'client_id', 'cnf', 'typ', 'active', 'token_type']
 
@@ -25,6 +26,13 @@ export const AuthorizationServer = Type.Object(
         minLength: 1,
         description:
           'The claim of its tokens that has the pre-authorized code of the session; `pre-authorized_code` when absent',
+      }),
+    ),
+    issuerStateClaim: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'The claim of its tokens that has the `issuer_state` of an offer with the grant `authorization_code`; `issuer_state` when absent',
       }),
     ),
     introspection: Type.Optional(
@@ -50,16 +58,19 @@ type AuthorizationServer = Static<typeof AuthorizationServer>
 
 export interface AuthorizationServerConfig extends AuthorizationServer {
   readonly sessionClaim: string
+  readonly issuerStateClaim: string
 }
 
 /** Of settings without mistakes. */
 export function authorizationServerOf(settings: AuthorizationServer): AuthorizationServerConfig {
-  return { ...settings, sessionClaim: settings.sessionClaim ?? DEFAULT_CLAIM }
+  const { sessionClaim = DEFAULT_CLAIM, issuerStateClaim = DEFAULT_STATE_CLAIM } = settings
+  return { ...settings, sessionClaim, issuerStateClaim }
 }
 
 export function authorizationServerMistakes(settings: AuthorizationServer | undefined): string[] {
   if (settings === undefined) return []
-  const { issuer, jwksUri, sessionClaim, introspection } = settings
+  const { issuer, jwksUri, introspection } = settings
+  const { sessionClaim, issuerStateClaim } = authorizationServerOf(settings)
   const addresses = { issuer, jwksUri, 'introspection.endpoint': introspection?.endpoint }
   const mistakes = Object.entries(addresses).flatMap(([name, url]) => {
     const problem = url === undefined ? undefined : addressProblem(url)
@@ -67,8 +78,13 @@ export function authorizationServerMistakes(settings: AuthorizationServer | unde
   })
   // RFC 8414 section 2.
   if (/[?#]/.test(issuer)) mistakes.push('authorizationServer.issuer: it must have no query and no fragment')
-  if (sessionClaim !== undefined && NO_SESSION.includes(sessionClaim)) {
-    mistakes.push(`authorizationServer.sessionClaim: ${sessionClaim} has a meaning of its own and names no session`)
+  for (const [name, claim] of Object.entries({ sessionClaim, issuerStateClaim })) {
+    if (NO_SESSION.includes(claim)) {
+      mistakes.push(`authorizationServer.${name}: ${claim} has a meaning of its own and names no session`)
+    }
+  }
+  if (sessionClaim === issuerStateClaim) {
+    mistakes.push('authorizationServer.issuerStateClaim: it must be another claim than sessionClaim')
   }
   return mistakes
 }

@@ -32,6 +32,7 @@ export interface IssuerContext extends Effects<IssuerCollections> {
   readonly secrets: {
     readonly code: KeyObject
     readonly suppliedCode: KeyObject
+    readonly issuerState: KeyObject
     readonly txCode: KeyObject
     readonly rememberedTxCode: KeyObject
     readonly refresh: KeyObject

@@ -81,6 +81,7 @@ function secretsOf(signingKey: KeyObject): IssuerContext['secrets'] {
   return {
     code: deriveSecret(signingKey, 'pre-authorized code'),
     suppliedCode: deriveSecret(signingKey, 'supplied pre-authorized code'),
+    issuerState: deriveSecret(signingKey, 'issuer_state'),
     txCode: deriveSecret(signingKey, 'tx_code'),
     rememberedTxCode: deriveSecret(signingKey, 'remembered tx_code'),
     refresh: deriveSecret(signingKey, 'refresh token'),

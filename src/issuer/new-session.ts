@@ -4,11 +4,12 @@ import type { JsonObject } from '../codec/json.ts'
 import { recorded } from '../event/event.ts'
 import type { Remember } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { NewSession } from './schemas.ts'
-import type { IssuanceSession } from './session.ts'
+import { hasGrant, type IssuanceSession } from './session.ts'
 import { keepSuppliedCode, refuseUsedCode } from './token-endpoint/pre-authorized-code.ts'
 import { makeTxCode, openTxCode, sealTxCode } from './token-endpoint/tx-code.ts'
 
@@ -35,6 +36,7 @@ export async function startSession(
 ): Promise<NewSessionAnswer | undefined> {
   const { credential_configurations: configurationIds } = request
   const configurations = await Promise.all(configurationIds.map((id, index) => configurationAt(context, id, index)))
+  refuseContraryGrants(context, request)
   const dataset = datasetOf(request)
   if (dataset !== undefined) refuseUnfitting(dataset, configurations)
   const sessionId = toBase64url(context.random(24))
@@ -42,7 +44,8 @@ export async function startSession(
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
   const supplied = keepSuppliedCode(context, request['pre-authorized_code'], { sessionId, expiresAt })
-  const more = { ...supplied.members, ...(txCode && { txCode: txCode.stored }), ...laterMembers(request) }
+  const grants = request.grants && { grants: request.grants }
+  const more = { ...grants, ...supplied.members, ...(txCode && { txCode: txCode.stored }), ...laterMembers(request) }
   const value: IssuanceSession = { configurationIds, createdAt, expiresAt, ...more, issued: [] }
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   const answer = {
@@ -66,6 +69,21 @@ export async function startSession(
 export function openAnswer(context: IssuerContext, { tx_code: sealed, ...answer }: NewSessionAnswer): NewSessionAnswer {
   const value = sealed === undefined ? undefined : openTxCode(context, answer.session_id, sealed)
   return value === undefined ? answer : { ...answer, tx_code: value }
+}
+
+/** A grant that only another server knows, and what belongs to a grant that the offer does not have. */
+function refuseContraryGrants({ authorizationServer }: IssuerContext, request: NewSession): void {
+  if (hasGrant(request, AUTHORIZATION_CODE_GRANT) && authorizationServer === undefined) {
+    const how = 'needs the setting authorizationServer: this service has no authorization endpoint of its own'
+    refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${how}`)
+  }
+  const stray = (['pre-authorized_code', 'tx_code'] as const).find((name) => request[name] !== undefined)
+  if (stray !== undefined && !hasGrant(request, PRE_AUTHORIZED_GRANT)) {
+    refuse(
+      'invalid_request',
+      `${stray}: goes with the grant ${PRE_AUTHORIZED_GRANT}; add it to grants, or leave ${stray} out`,
+    )
+  }
 }
 
 /** What a session has of which the wallet may ask again, or has to. */

@@ -1,11 +1,12 @@
 /** The credential offer that a wallet fetches. OpenID4VCI 1.0, Credential Offer. */
 import { refuse } from '../protocol/error.ts'
-import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { identifierOf } from './metadata.ts'
-import { codeOfSession } from './token-endpoint/pre-authorized-code.ts'
+import { hasGrant } from './session.ts'
+import { codeOfSession, secretName } from './token-endpoint/pre-authorized-code.ts'
 
 /** The offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
@@ -21,10 +22,15 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
     credential_issuer: identifierOf(context, context.config.issuer.identifier === 'session' ? sessionId : undefined),
     credential_configuration_ids: [...session.configurationIds],
     grants: {
-      [PRE_AUTHORIZED_GRANT]: {
-        'pre-authorized_code': code,
-        ...(session.txCode && { tx_code: session.txCode.asked }),
-      },
+      ...(hasGrant(session, AUTHORIZATION_CODE_GRANT) && {
+        [AUTHORIZATION_CODE_GRANT]: { issuer_state: secretName(context.secrets.issuerState, sessionId) },
+      }),
+      ...(hasGrant(session, PRE_AUTHORIZED_GRANT) && {
+        [PRE_AUTHORIZED_GRANT]: {
+          'pre-authorized_code': code,
+          ...(session.txCode && { tx_code: session.txCode.asked }),
+        },
+      }),
     },
   }
 }

@@ -14,7 +14,7 @@ import {
   refuses,
   SessionParams,
 } from '../http/answers.ts'
-import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialConfiguration, CredentialOffer, JwkSet, PLAIN_TEXT } from '../protocol/oid4vci.ts'
 import { IssuanceSessionStatus } from './session-schema.ts'
@@ -78,6 +78,14 @@ export const NewSession = Type.Object(
         pattern: '^[!-~]*$',
         description:
           'The code of the offer, where an authorization server knows it already; used once; made when absent',
+      }),
+    ),
+    grants: Type.Optional(
+      Type.Array(Type.Union([Type.Literal(AUTHORIZATION_CODE_GRANT), Type.Literal(PRE_AUTHORIZED_GRANT)]), {
+        minItems: 1,
+        uniqueItems: true,
+        description:
+          'Of the offer; the pre-authorized code alone when absent. authorization_code needs an authorizationServer',
       }),
     ),
     tx_code: Type.Optional(NewTxCode),

@@ -3,6 +3,7 @@
  * the state is derived from them and the time, so that no clock has to write it.
  */
 import { refuse } from '../protocol/error.ts'
+import { type AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { NotificationRequest } from '../protocol/oid4vci.ts'
 
 export interface IssuanceSession {
@@ -12,6 +13,8 @@ export interface IssuanceSession {
   readonly expiresAt: number
   /** When the offer was fetched first, where the code was redeemed right after that. */
   readonly offerFetchedAt?: number
+  /** The grants of the offer; the pre-authorized code alone where it is absent. */
+  readonly grants?: readonly OfferGrant[]
   /** The pre-authorized code, sealed, where the application supplied it. */
   readonly suppliedCode?: string
   /** Where the offer asks for it. */
@@ -45,6 +48,8 @@ export interface IssuanceSession {
   /** The order of its last event; absent while the first is the only one. */
   readonly lastEvent?: number
 }
+
+export type OfferGrant = typeof AUTHORIZATION_CODE_GRANT | typeof PRE_AUTHORIZED_GRANT
 
 export interface Deferral {
   /** The configuration of each request that waits or whose credentials have not been fetched. */
@@ -110,6 +115,14 @@ const MAX_SPENT = 10
 /** The transaction code that is wrong this often takes the pre-authorized code with it. */
 const MAX_WRONG = 5
 const TOO_MANY_WRONG = 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
+
+/** Whether the offer of the session has the grant. */
+export function hasGrant(
+  { grants = [PRE_AUTHORIZED_GRANT] }: Pick<IssuanceSession, 'grants'>,
+  grant: OfferGrant,
+): boolean {
+  return grants.includes(grant)
+}
 
 export function statusOf(session: IssuanceSession, now: Date): SessionStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'

@@ -3,5 +3,8 @@
 /** OpenID4VCI 1.0, Pre-Authorized Code Flow. */
 export const PRE_AUTHORIZED_GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'
 
+/** OpenID4VCI 1.0, Authorization Code Flow. */
+export const AUTHORIZATION_CODE_GRANT = 'authorization_code'
+
 /** RFC 6749 section 6. */
 export const REFRESH_GRANT = 'refresh_token'

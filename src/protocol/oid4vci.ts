@@ -1,7 +1,7 @@
 /** Wire objects of OpenID4VCI 1.0, as schemas that validate requests and as types. Names are the specification's. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { PRE_AUTHORIZED_GRANT } from './grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from './grant.ts'
 
 /** A `ClaimPath` of claim-path.ts, as long as we take it. */
 export const ClaimPath = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {
@@ -122,16 +122,19 @@ export const CredentialOffer = Type.Object(
     credential_issuer: Type.String(),
     credential_configuration_ids: Type.Array(Type.String(), { minItems: 1 }),
     grants: Type.Object({
-      [PRE_AUTHORIZED_GRANT]: Type.Object({
-        'pre-authorized_code': Type.String(),
-        tx_code: Type.Optional(
-          Type.Object({
-            input_mode: Type.Union([Type.Literal('numeric'), Type.Literal('text')]),
-            length: Type.Optional(Type.Integer()),
-            description: Type.Optional(Type.String()),
-          }),
-        ),
-      }),
+      [AUTHORIZATION_CODE_GRANT]: Type.Optional(Type.Object({ issuer_state: Type.String() })),
+      [PRE_AUTHORIZED_GRANT]: Type.Optional(
+        Type.Object({
+          'pre-authorized_code': Type.String(),
+          tx_code: Type.Optional(
+            Type.Object({
+              input_mode: Type.Union([Type.Literal('numeric'), Type.Literal('text')]),
+              length: Type.Optional(Type.Integer()),
+              description: Type.Optional(Type.String()),
+            }),
+          ),
+        }),
+      ),
     }),
   },
   { title: 'CredentialOffer' },

@@ -6,12 +6,13 @@ import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
 import type { Row } from '../../store/store.ts'
 import type { IssuerContext } from '../context.ts'
 import { identifierOf } from '../metadata.ts'
-import type { IssuanceSession } from '../session.ts'
+import { hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
-import { sessionOfAnyCode } from './pre-authorized-code.ts'
+import { sessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
 
 /** What a token opens, and the thumbprint of the key that it is bound to, where it is. */
 export interface TokenSession {
@@ -27,7 +28,7 @@ export interface PresentedToken {
 }
 
 /**
- * The session that the token opens: that whose pre-authorized code is in its claim, until the session expires. Refuses with
+ * The session that the token opens: that whose pre-authorized code or issuer_state is in its claim, until the session expires. Refuses with
  * `invalid_token`, with `insufficient_scope` a good token that is for no session, and with `temporarily_unavailable` when the
  * server cannot be asked.
  */
@@ -41,14 +42,28 @@ export async function sessionOfExternalToken(
     : signed(context, server, token))
   refuseUnlessTimely(context, claims)
   const jkt = boundTo(claims)
-  const code = ownString(claims, server.config.sessionClaim)
-  if (!code) return refuse('insufficient_scope', 'the access token is for no issuance session')
-  const sessionId = await sessionOfAnyCode(context, code)
+  const { sessionId, grant } = await sessionNamedIn(context, server, claims)
   const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
-  if (sessionId === undefined || row === undefined) return invalid('its session is unknown')
+  if (sessionId === undefined || row === undefined || !hasGrant(row.value, grant))
+    return invalid('its session is unknown')
   refuseOtherAudience(context, server, { claims, sessionId })
   if (context.now().getTime() >= row.value.expiresAt) invalid('its session has expired')
   return { sessionId, row, jkt }
+}
+
+/** The session of the pre-authorized code or of the issuer_state in the claims. Refuses with `insufficient_scope` a token without both. */
+async function sessionNamedIn(
+  context: IssuerContext,
+  { config }: AuthorizationServer,
+  claims: JsonObject,
+): Promise<{ readonly sessionId: string | undefined; readonly grant: OfferGrant }> {
+  const [code, state] = [ownString(claims, config.sessionClaim), ownString(claims, config.issuerStateClaim)]
+  if (!code && !state) return refuse('insufficient_scope', 'the access token is for no issuance session')
+  const byState = state ? sessionOfCode(context.secrets.issuerState, state) : undefined
+  if (!code) return { sessionId: byState, grant: AUTHORIZATION_CODE_GRANT }
+  const sessionId = await sessionOfAnyCode(context, code)
+  if (state && byState !== sessionId) return invalid('it names two sessions')
+  return { sessionId, grant: PRE_AUTHORIZED_GRANT }
 }
 
 /** RFC 9449 section 6.1. Whoever holds the token has to show the key; of other bindings (RFC 8705) nobody can here. */

@@ -18,7 +18,8 @@ const KEPT_MS = 30 * 86_400_000
 /** Characters of one that is supplied. */
 export const MAX_CODE = 512
 
-export function preAuthorizedCode(secret: KeyObject, sessionId: string): string {
+/** The pre-authorized code of a session under its secret, and the issuer_state under another. */
+export function secretName(secret: KeyObject, sessionId: string): string {
   return `${sessionId}.${createHmac('sha256', secret).update(sessionId).digest('base64url')}`
 }
 
@@ -28,7 +29,7 @@ export function codeOfSession(
   sessionId: string,
   { suppliedCode }: IssuanceSession,
 ): string | undefined {
-  if (suppliedCode === undefined) return preAuthorizedCode(secrets.code, sessionId)
+  if (suppliedCode === undefined) return secretName(secrets.code, sessionId)
   return openCode(secrets.suppliedCode, sessionId, suppliedCode)
 }
 
@@ -63,8 +64,8 @@ export function refuseUsedCode(): never {
   return refuse('invalid_state', 'pre-authorized_code: it has been used for another session; bring a new one')
 }
 
-/** The session a code was made for, or undefined when we did not make it. */
+/** The session that a code or an issuer_state was made for, or undefined when it was not made here. */
 export function sessionOfCode(secret: KeyObject, code: string): string | undefined {
   const sessionId = code.slice(0, Math.max(0, code.lastIndexOf('.')))
-  return isSameSecret(preAuthorizedCode(secret, sessionId), code) ? sessionId : undefined
+  return isSameSecret(secretName(secret, sessionId), code) ? sessionId : undefined
 }
