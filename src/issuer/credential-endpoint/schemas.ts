@@ -61,7 +61,7 @@ export const deferredCredential = {
 export const draft15DeferredCredential = {
   ...deferredCredential,
   ...refuses(...DEFERRED_REFUSALS, 'issuance_pending'),
-  operationId: 'requestDraft15DeferredCredential',
+  operationId: 'requestDeferredCredentialByDraft',
   summary: 'The same for wallets of drafts up to 15, which are refused with issuance_pending while they have to wait',
 }
 
