@@ -1,8 +1,10 @@
 /** What every service does from the moment that it listens until it has stopped, or when it cannot start. */
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
+import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
 import { placeHint } from './config-file.ts'
+import { wait } from './effects.ts'
 import { logWritten } from './log.ts'
 import { plain } from './terminal.ts'
 import { whoListens } from './who-listens.ts'
@@ -16,6 +18,9 @@ export interface Running {
 /** For what runs when a signal comes; then for closing what did not finish. */
 const GRACE_MS = 10_000
 const LAST_WAIT_MS = 2_000
+/** For requests that are on their way on connections that are open. */
+const LAST_CALL_SECONDS = 0.2
+const LOOK_SECONDS = 0.01
 
 /**
  * Under load V8 lets its young generation grow to 28 MB, and keeps it so. Measured on Node 20 and 24: resident memory
@@ -47,16 +52,17 @@ export async function listenMistake(
   return `${setting}: ${message}`
 }
 
-/** Finishes what runs when a signal comes, and ends; a second signal ends at once. */
-export function stopOnSignal(service: Running, closeQuiet: () => void, log: Logger): void {
+/**
+ * Finishes what runs when a signal comes, and ends; a second signal ends at once. SIGTERM has a grace period, in which requests
+ * are answered and `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who waits.
+ */
+export function stopOnSignal(service: Running, { graceSeconds }: Stopping, log: Logger): void {
   let stopping = false
   const stop = (signal: string): void => {
     if (stopping) process.exit(1)
     stopping = true
-    endAfterGrace(service, log)
     log.info({ event: 'stopping', signal }, 'finishing what runs')
-    closeQuiet()
-    service.close().then(
+    endConnections(service, signal === 'SIGTERM' ? graceSeconds : 0, log).then(
       () => {
         log.info({ event: 'stopped' }, 'stopped')
         exitAfterLog(0)
@@ -69,6 +75,20 @@ export function stopOnSignal(service: Running, closeQuiet: () => void, log: Logg
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+}
+
+/** No request is cut off: those that are on their way on an open connection are waited for. */
+async function endConnections(service: Running, graceSeconds: number, log: Logger): Promise<void> {
+  const { connections } = service.app
+  connections.endAfterAnswers()
+  await wait(graceSeconds)
+  for (let waited = 0; waited < LAST_CALL_SECONDS && connections.open() > 0; waited += LOOK_SECONDS) {
+    await wait(LOOK_SECONDS)
+  }
+  endAfterGrace(service, log)
+  const closed = service.close()
+  connections.closeQuiet()
+  await closed
 }
 
 /** A log reader that stands still keeps nobody from stopping. */

@@ -8,7 +8,6 @@ import { encryptDatabase, files, now, openDatabase, outbound, random } from './e
 import { confirmDatabase } from './generation.ts'
 import { createLog } from './log.ts'
 import { defaultHost } from './network.ts'
-import { watchConnections } from './quiet-connections.ts'
 import { type Hangup, onHangup, renew, signingKeyMistakes } from './renewal.ts'
 import { addressPort, keepYoungGenerationSmall, listenMistake, refuseToStart, stopOnSignal } from './running.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
@@ -123,7 +122,6 @@ async function serve(
     return
   }
   const service = await buildService(name, result.config, store, log)
-  const closeQuiet = watchConnections(service.app)
   try {
     await service.app.listen({ port, host })
   } catch (error) {
@@ -133,7 +131,7 @@ async function serve(
   }
   keepYoungGenerationSmall()
   log.info({ event: 'listening', port: addressPort(service.app) }, 'accepting connections')
-  stopOnSignal(service, closeQuiet, log)
+  stopOnSignal(service, result.config.stopping, log)
   const fixed = (config: ConfigOf<ServiceName>) => signingKeyMistakes(result.config, config)
   renewal.act(() => renew(service, { read, fixed, log }))
 }

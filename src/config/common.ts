@@ -27,6 +27,7 @@ import {
   sessionCallbackWarnings,
 } from './session-callback.ts'
 import { KeyAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
+import { type Stopping, StoppingSetting, stoppingOf } from './stopping.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {
@@ -52,6 +53,7 @@ export const commonSettings = {
     Type.Integer({ minimum: 0, maximum: 600, description: 'How far clocks may differ; 60 when absent' }),
   ),
   sessionCallback: Type.Optional(SessionCallbackSetting),
+  stopping: Type.Optional(StoppingSetting),
 }
 type Common = Static<TObject<typeof commonSettings>>
 
@@ -83,6 +85,7 @@ export interface CommonConfig {
   readonly retention: Retention
   /** Absent: nobody is told, and the application asks for the status. */
   readonly sessionCallback: SessionCallback | undefined
+  readonly stopping: Stopping
 }
 
 /** A configuration, or everything that is wrong with it. Warnings are for the log; they stop nothing. */
@@ -180,6 +183,7 @@ function complete(
       rateLimits: settings.rateLimits ?? {},
       retention: retentionOf(settings.retention, defaults.retention),
       sessionCallback,
+      stopping: stoppingOf(settings.stopping),
     },
     warnings: [
       ...addressWarnings(settings.baseUrl),

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import Fastify, { type ConnectionError, type FastifyReply, type FastifyRequest } from 'fastify'
 import { toBase64url } from '../codec/base64url.ts'
 import type { App } from '../http/app-type.ts'
-import { answerInTurn } from '../http/connections.ts'
+import { watchConnections } from '../http/connections.ts'
 import { publicDocument, sendDocument } from '../http/document.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
 import { refilled } from '../http/rate-limit.ts'
@@ -53,7 +53,7 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
   // A field too many is refused by its size, and never left out in silence.
   app.server.maxHeadersCount = 0
   expectContinue(app)
-  answerInTurn(app)
+  watchConnections(app)
   addHooks(app, context, targets)
   addRoutes(app, context)
   await app.ready()
@@ -156,6 +156,10 @@ function addRoutes(app: App, context: EngineContext): void {
   )
   app.get('/health/live', () => ({ status: 'ok' }))
   app.get('/health/ready', async (request, reply) => {
+    if (app.connections.areEnding()) {
+      ownProblem(context, request, reply, problem('overloaded', { detail: 'the engine is stopping' }))
+      return reply
+    }
     const isBlind = watcher.block() === undefined || watcher.isStale()
     const code = watcher.block() === undefined ? 'starting' : 'stale-chain'
     if (isBlind) {

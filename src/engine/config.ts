@@ -10,13 +10,14 @@ import type { Files } from '../config/files.ts'
 import { proxyMistakes } from '../config/rate-limits.ts'
 import { type ServerTls, serverTls } from '../config/server-tls.ts'
 import { readKeyAndCertificates } from '../config/signing.ts'
+import { type Stopping, stoppingOf } from '../config/stopping.ts'
 import { isSecure } from '../protocol/private-host.ts'
 import { ChainSetting, type Chosen, ComponentsSetting, FilterSetting, readChosen } from './chain-settings.ts'
 import { type Identity, readIdentity } from './identity.ts'
 import { LimitSettings, type Limits, limitsOf } from './limits.ts'
 import { hostMistakes } from './outbound-hosts.ts'
 
-const { host, database, tls } = commonSettings
+const { host, database, tls, stopping } = commonSettings
 const portOf = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }))
 
 export const EngineSettings = Type.Object(
@@ -26,6 +27,7 @@ export const EngineSettings = Type.Object(
     baseUrl: Type.Optional(Type.String({ description: 'Address that contracts list as the endpoint of this engine' })),
     database,
     tls,
+    stopping,
     identity: Type.Object(
       {
         keyFile: Type.String({
@@ -105,6 +107,7 @@ export interface EngineConfig extends Chosen {
   readonly configuration: ReadonlyMap<string, string>
   readonly limits: Limits
   readonly outbound: { readonly allow: readonly string[]; readonly allowPrivateAddresses: boolean }
+  readonly stopping: Stopping
   readonly staleSeconds: number
   readonly pollMilliseconds: number
   readonly cors: boolean
@@ -163,6 +166,7 @@ function complete(
       allow: (outbound?.allow ?? []).map((each) => each.toLowerCase()),
       allowPrivateAddresses: outbound?.allowPrivateAddresses ?? false,
     },
+    stopping: stoppingOf(settings.stopping),
     staleSeconds: settings.staleSeconds ?? 60,
     pollMilliseconds: settings.pollMilliseconds ?? (settings.chain.type === 'local' ? 250 : 2000),
     cors: settings.cors ?? true,

@@ -4,6 +4,16 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 import type { ErrorCode } from '../protocol/error.ts'
 
+/** What a server knows of its connections. */
+export interface Connections {
+  readonly open: () => number
+  readonly areEnding: () => boolean
+  /** From now on an answer is the last of its connection (`Connection: close`). RFC 9112 section 9.6. */
+  readonly endAfterAnswers: () => void
+  /** Closes the connections that ask nothing, again and again: a browser opens some before it needs them. */
+  readonly closeQuiet: () => void
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** An API key is required, and no other origin may call. */
@@ -14,6 +24,9 @@ declare module 'fastify' {
     endpoint?: string
     /** By status: the event of the log line that an answer of that status leaves. */
     logged?: Readonly<Record<number, string>>
+  }
+  interface FastifyInstance {
+    connections: Connections
   }
   interface FastifyRequest {
     /** The label of the API key, on administrative routes. */

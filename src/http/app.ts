@@ -19,7 +19,7 @@ import { AnyObject, answers, refuses } from './answers.ts'
 import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { limitBodyMemory } from './body-memory.ts'
-import { answerInTurn } from './connections.ts'
+import { watchConnections } from './connections.ts'
 import { publicDocument, sendDocument } from './document.ts'
 import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { hasSeveralHosts } from './host-header.ts'
@@ -132,7 +132,7 @@ function addHooks(
 ): void {
   const { walletRequestsPerMinute: limit } = rateLimits
   const visits = limit === undefined ? undefined : allowance(limit, now)
-  answerInTurn(app)
+  watchConnections(app)
   limitBodyMemory(app, now)
   app.addHook('onRequest', (request, reply, done) => {
     // What was read together with the request for which the connection was ended.
@@ -226,9 +226,10 @@ function addCommonRoutes(app: App, { ready }: AppOptions): void {
     ...health,
     ...refuses('temporarily_unavailable'),
     operationId: 'getReadiness',
-    summary: 'Whether the database answers',
+    summary: 'Whether the database answers, and the service goes on',
   }
   app.get('/health/ready', { schema: readiness }, async () => {
+    if (app.connections.areEnding()) refuse('temporarily_unavailable', 'the service is stopping; ask another instance')
     await ready().catch((cause: unknown) => refuse('temporarily_unavailable', 'the database does not answer', cause))
     return { status: 'ok' } as const
   })

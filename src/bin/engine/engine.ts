@@ -16,7 +16,6 @@ import { readConfigFile } from '../config-file.ts'
 import { files, now, outbound, random } from '../effects.ts'
 import { createLog } from '../log.ts'
 import { defaultHost } from '../network.ts'
-import { watchConnections } from '../quiet-connections.ts'
 import { type Hangup, onHangup, renew } from '../renewal.ts'
 import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from '../running.ts'
 import { keepUp } from '../upkeep.ts'
@@ -60,7 +59,6 @@ async function serve(configFile: string, log: Logger, renewal: Hangup): Promise<
     return
   }
   const engine = await buildEngine(config, parts, log)
-  const closeQuiet = watchConnections(engine.app)
   const mistake = await listen(engine, config)
   if (mistake !== undefined) {
     await engine.close()
@@ -68,7 +66,7 @@ async function serve(configFile: string, log: Logger, renewal: Hangup): Promise<
     return
   }
   log.info({ event: 'listening', port: addressPort(engine.app), address: engine.address }, 'accepting connections')
-  stopOnSignal(engine, closeQuiet, log)
+  stopOnSignal(engine, config.stopping, log)
   // Who started it with a channel, as the demo does, wants it no longer than itself.
   if (process.connected) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   renewal.act(() => renew(engine, { read, fixed: (again) => identityMistakes(config, again), log }))
