@@ -143,6 +143,11 @@ const jweAttacks: readonly JweAttack[] = [
     why: /JSON/,
   },
   {
+    attack: 'some hundred bytes that inflate to more than 256 KiB',
+    body: async (issuer) => seal(issuer, JSON.stringify({ padding: 'a'.repeat(2 ** 18) }), { zip: 'DEF' }),
+    why: /inflated/,
+  },
+  {
     attack: 'a megabyte that inflates to a hundred',
     body: async (issuer) => seal(issuer, JSON.stringify({ padding: 'a'.repeat(1e8) }), { zip: 'DEF' }),
     why: /inflated/,
@@ -264,10 +269,10 @@ describe('an encrypted credential request', () => {
     expect(Object.keys(Object.prototype)).toEqual([])
   })
 
-  it('of more than a megabyte: refused unread', async () => {
+  it('of more than 256 KiB: refused unread', async () => {
     const issuer = await session()
     const refusal: Refusal = { status: 413, error: 'request_too_large' }
-    await expectHarmless(issuer, () => post(issuer, 'a'.repeat(2 ** 20 + 1)), refusal)
+    await expectHarmless(issuer, () => post(issuer, 'a'.repeat(2 ** 18 + 1)), refusal)
   })
 
   it('for another issuer: refused without effect', async () => {

@@ -3,7 +3,6 @@
  * OpenID4VCI 1.0, Encrypted Credential Requests and Responses. Errors are never encrypted.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
-import { BODY_LIMIT } from '../../http/app.ts'
 import {
   decryptJwe,
   type Encryption,
@@ -21,6 +20,9 @@ import type {
   IssuerMetadata,
 } from '../../protocol/oid4vci.ts'
 import type { IssuerContext } from '../context.ts'
+
+/** The most bytes of a request to the credential endpoint, before and after it is inflated: every value in it costs time. */
+export const MAX_REQUEST_BYTES = 256 * 1024
 
 const WANTED = 'credential_response_encryption'
 
@@ -113,7 +115,7 @@ export function encryptResponse(response: CredentialResponse, encryption: Encryp
 
 function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonObject> {
   const { privateKey: key, kid } = encryptionKey
-  const decryption = { key, kid, encs: jweEncryptions, maxBytes: BODY_LIMIT, zip: 'DEF' } as const
+  const decryption = { key, kid, encs: jweEncryptions, maxBytes: MAX_REQUEST_BYTES, zip: 'DEF' } as const
   return decryptJwe(text, decryption).catch((error: unknown) =>
     refuseMalformed('invalid_encryption_parameters', 'the encrypted request cannot be read', error),
   )

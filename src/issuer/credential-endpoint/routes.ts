@@ -13,10 +13,13 @@ import { sessionNamedBy, sessionOfToken } from '../token-endpoint/access-token.t
 import { offerDpopNonce, provedRequest } from '../token-endpoint/dpop-header.ts'
 import { requestCredential } from './credential-request.ts'
 import { fetchDeferred, fetchDeferredDraft15 } from './deferred.ts'
-import { encryptResponse, readRequest } from './encryption.ts'
+import { encryptResponse, MAX_REQUEST_BYTES, readRequest } from './encryption.ts'
 import { makeNonce } from './nonce.ts'
 import { notify } from './notification.ts'
 import * as schemas from './schemas.ts'
+
+/** The most bytes of a notification: an id, an event and a sentence. */
+const MAX_NOTIFICATION_BYTES = 16 * 1024
 
 export function credentialRoutes(app: App, context: IssuerContext): void {
   bodylessRoutes(app, (scope) => nonceRoutes(scope, context))
@@ -58,13 +61,13 @@ function notificationRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openedBy } = byToken(context)
   const path = '/issuance/oid4vci/notification'
   const config = { malformed: 'invalid_notification_request', endpoint: 'notification' } as const
-  const schema = schemas.notification
-  app.post(path, { config, schema, onRequest }, async (request, reply) => {
+  const [schema, bodyLimit] = [schemas.notification, MAX_NOTIFICATION_BYTES]
+  app.post(path, { config, schema, bodyLimit, onRequest }, async (request, reply) => {
     await notify(context, openedBy(request), request.body, undefined)
     return reply.code(204).send()
   })
   const ofSession = { ...schema, operationId: 'notifySessionIssuer', params: SessionParams }
-  app.post(`${path}/:session_id`, { config, schema: ofSession, onRequest }, async (request, reply) => {
+  app.post(`${path}/:session_id`, { config, schema: ofSession, bodyLimit, onRequest }, async (request, reply) => {
     await notify(context, openedBy(request), request.body, request.params.session_id)
     return reply.code(204).send()
   })
@@ -76,6 +79,7 @@ function endpointRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/credential-request', {
     config: { malformed, endpoint: 'credential', logged: { 200: 'credential_issued', 202: 'credential_deferred' } },
     schema: schemas.credential,
+    bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
       const asked = await readRequest(context, request.body as CredentialRequest | string)
@@ -86,6 +90,7 @@ function endpointRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/deferred-credential', {
     config,
     schema: schemas.deferredCredential,
+    bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
       const { request: asked, encryption } = await readRequest(context, deferredBody(request))
@@ -96,6 +101,7 @@ function endpointRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/draft15/deferred-credential', {
     config,
     schema: schemas.draft15DeferredCredential,
+    bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
       const { request: asked, encryption: latest } = await readRequest(context, deferredBody(request))
