@@ -255,6 +255,8 @@ function memoryInUse(services: Services): number {
 }
 
 async function main(): Promise<void> {
+  const [word, ...numbers] = process.argv.slice(2)
+  if (word === 'cost') return (await import('./cost-run.ts')).runCostSearch(numbers.map(Number))
   const [count = 20_000, seed = Date.now() % 1_000_000] = process.argv.slice(2).map(Number)
   const say = (line: string): void => void process.stdout.write(`${line}\n`)
   say(

@@ -1,0 +1,114 @@
+/** Chains of certificates that grow: many names, many issuers of one name, slow keys, long and deep DER. */
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { writeDer, writeInteger, writeOctetString, writeOid, writeSequence } from '../../src/codec/der.ts'
+import { writeName } from '../../src/keys/certificate-name.ts'
+import {
+  basicConstraints,
+  extension,
+  keyUsage,
+  makeCertificate,
+  subjectAltName,
+} from '../../src/keys/make-certificate.ts'
+import { certificateName, certify, type World } from '../support/forge.ts'
+import { type Growth, grownHeader } from './growth.ts'
+
+const CURVES = ['prime256v1', 'secp521r1', 'brainpoolP512r1', 'brainpoolP384r1', 'secp384r1'] as const
+const OTHER_OID = '1.3.6.1.4.1.99999.1'
+/** The largest certificate that is read is 16 KiB. */
+const MOST_BYTES = 14_000
+
+/** Keys take time to make, and those of a certificate that nobody signs with may be the same each time. */
+const keys = new Map<string, KeyObject>()
+
+function publicKeyOf(kind: string): KeyObject {
+  const known = keys.get(kind) ?? makePublicKey(kind)
+  keys.set(kind, known)
+  return known
+}
+
+function makePublicKey(kind: string): KeyObject {
+  if (kind !== 'rsa') return generateKeyPairSync('ec', { namedCurve: kind }).publicKey
+  const n = randomBytes(1024).fill(0xff, 0, 1).fill(0xff, 1023)
+  const key = { kty: 'RSA', n: n.toString('base64url'), e: Buffer.from('ffffffff', 'hex').toString('base64url') }
+  return createPublicKey({ key, format: 'jwk' })
+}
+
+/** The certificates of the issuer's key, that of the key first, in DER. */
+export function grownCertificates({ ca, issuerKey }: World, growth: Growth): Buffer[] {
+  const { shape, size } = growth
+  const leaf = (more = {}) => certify(ca, issuerKey, more)
+  const text = (most: number) => grownHeader(growth, most).replace(/[^!-~]/g, 'a')
+  const few = Math.min(size, 60)
+  if (shape === 'same') return Array<Buffer>(Math.min(size, 600)).fill(leaf())
+  if (shape === 'known') return Array.from({ length: few }, () => leaf())
+  if (shape === 'list') return [leaf({ dnsNames: Array.from({ length: Math.min(size, 2000) }, (_, at) => `*.a${at}`) })]
+  if (shape === 'members') return [leaf({ uris: Array.from({ length: Math.min(size, 500) }, () => text(100) || 'a') })]
+  if (shape === 'text') return [leaf({ uris: [text(MOST_BYTES) || 'a'] })]
+  if (shape === 'objects')
+    return [leaf(), ...Array.from({ length: few }, (_, at) => issuerNamed(ca, curveOf(growth, at)))]
+  if (shape === 'grid') return [signedBySlow(issuerKey), ...Array.from({ length: few }, () => issuerNamed(ca, 'rsa'))]
+  if (shape === 'digits')
+    return [withExtension(ca.name, issuerKey, writeInteger(Buffer.alloc(Math.min(size, MOST_BYTES), 1)))]
+  if (shape === 'deep' || shape === 'tree') return [withExtension(ca.name, issuerKey, deepDer(Math.min(size, 3000)))]
+  if (shape === 'empty') return [withExtension(ca.name, issuerKey, writeSequence(...manyDer(Math.min(size, 6000))))]
+  if (shape === 'escapes') return [leaf({ name: writeName([['CN', '\u200b'.repeat(Math.min(size, 4000))]]) })]
+  if (shape === 'numbers') return [leaf({ name: manyNames(Math.min(size, 900)) })]
+  return [leaf(), randomBytes(Math.min(size, 20_000))]
+}
+
+function curveOf({ size }: Growth, at: number): string {
+  return CURVES[(size + (size % 2) * at) % CURVES.length] ?? 'prime256v1'
+}
+
+/** A CA of the name of the authority, whose key did not sign for it. */
+function issuerNamed({ name, key }: World['ca'], kind: string): Buffer {
+  const content = { subject: name, issuer: { name, privateKey: key }, publicKey: publicKeyOf(kind) }
+  return makeCertificate({ ...content, ...common(), extensions: [basicConstraints(true), keyUsage(['keyCertSign'])] })
+}
+
+/** The certificate of the issuer, by a key on the slowest curve that signs credentials. */
+function signedBySlow(issuerKey: KeyObject): Buffer {
+  const privateKey = generateKeyPairSync('ec', { namedCurve: 'secp521r1' }).privateKey
+  return certify({ name: writeName([['CN', 'Example CA']]), key: privateKey }, issuerKey)
+}
+
+function withExtension(name: Buffer, issuerKey: KeyObject, value: Buffer): Buffer {
+  return makeCertificate({
+    subject: certificateName,
+    publicKey: createPublicKey(issuerKey),
+    issuer: { name, privateKey: issuerKey },
+    ...common(),
+    extensions: [
+      basicConstraints(false),
+      keyUsage(['digitalSignature']),
+      ...subjectAltName({ uris: ['https://a.example'] }),
+      extension(OTHER_OID, false, value),
+    ],
+  })
+}
+
+function common() {
+  const day = 86_400_000
+  const [notBefore, notAfter] = [new Date(Date.now() - 30 * day), new Date(Date.now() + 365 * day)]
+  return { serial: randomBytes(16).fill(1, 0, 1), notBefore, notAfter }
+}
+
+function deepDer(depth: number): Buffer {
+  let value = writeSequence()
+  for (let at = 0; at < depth && value.length < MOST_BYTES; at++) value = writeSequence(value)
+  return value
+}
+
+function manyDer(count: number): Buffer[] {
+  return Array.from({ length: count }, () => writeDer(5, Buffer.alloc(0)))
+}
+
+/** A name with many attributes. */
+function manyNames(count: number): Buffer {
+  return writeName(Array.from({ length: count }, () => ['CN', '\u200b'] as const))
+}
+
+/** An octet string of an object identifier with long arcs, as the value of an extension. */
+export function longOid(count: number): Buffer {
+  return writeOctetString(writeOid(`1.3.${Array<string>(count).fill('999999').join('.')}`))
+}

@@ -1,0 +1,189 @@
+/** The endpoints of the verifier that need no API key, for the search of costly requests. */
+import { randomBytes } from 'node:crypto'
+import { toBase64url } from '../../src/codec/base64url.ts'
+import type { Json, JsonObject } from '../../src/codec/json.ts'
+import { encryptJwe } from '../../src/keys/jwe.ts'
+import { readPublicJwk } from '../../src/keys/jwk.ts'
+import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
+import { encryptionMetadata } from '../../src/verifier/response-encryption.ts'
+import { responseKey } from '../support/encryption.ts'
+import { mdocQuery } from '../support/mdoc.ts'
+import { type Profile, profiles } from '../support/profiles.ts'
+import { VERIFIER_URL } from '../support/services.ts'
+import { call, type RequestObject } from '../support/wire.ts'
+import { grownMdoc, mdocPlaces } from './cost-mdoc.ts'
+import { grownPresentation, placesOf } from './cost-presentations.ts'
+import { bare, FORM, formOf } from './cost-request.ts'
+import type { CostRequest, CostTarget, CostWorld } from './cost-world.ts'
+import { type Growth, grown, grownValue, writeGrown } from './growth.ts'
+
+const FIELDS = ['form.state', 'form.error', 'form.error_description', 'form.extra', 'form.presentation_submission']
+const TOKENS = ['vp_token.it', 'vp_token.other', 'vp_token.copies', 'form', 'whole']
+const JWE = [
+  'jwe.alg',
+  'jwe.epk',
+  'jwe.epk.x',
+  'jwe.apu',
+  'jwe.kid',
+  'jwe.extra',
+  'members.state',
+  'members.extra',
+  'members.vp_token',
+]
+const WALLET = ['jwks', 'jwks.keys', 'vp_formats_supported', 'request_object_encryption_enc_values_supported', 'extra']
+
+/** Asks for much of a credential, in as many ways as a query can. */
+function richQuery({ format, meta, root }: Profile): JsonObject {
+  const claim = (id: string, ...path: Json[]) => ({ id, path: [...root, ...path] })
+  const values = Array.from({ length: 50 }, (_, at) => `value ${at}`)
+  return {
+    ...{ id: 'card', format, meta, multiple: true },
+    claims: [
+      claim('all', 'degrees', null),
+      { ...claim('some', 'extra', null), values },
+      claim('inner', 'degrees', null, null, 'a'),
+      claim('extra', 'extra', null, 'a'),
+      claim('name', 'given_name'),
+    ],
+    claim_sets: [['inner'], ['extra', 'all'], ['some', 'name'], ['name']],
+  }
+}
+
+async function sessionFor(world: CostWorld, name: string, query: JsonObject) {
+  const { services } = world.world
+  const id = world.queries.get(name) ?? (await createQuery(world, query))
+  world.queries.set(name, id)
+  const made = await call(services, `${VERIFIER_URL}/presentation/oid4vp/new-session`, { verification_query_id: id })
+  const { session_id: sessionId } = (await made.json()) as { readonly session_id: string }
+  const answer = await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)
+  const [, payload = ''] = (await answer.text()).split('.')
+  return { sessionId, request: JSON.parse(Buffer.from(payload, 'base64url').toString()) as RequestObject }
+}
+
+async function createQuery({ world }: CostWorld, query: JsonObject): Promise<string> {
+  const created = await call(world.services, `${VERIFIER_URL}/dcql-query/create`, query)
+  if (created.status !== 201) throw new Error(await created.text())
+  return created.text()
+}
+
+/** The presentations of the one credential query, and what has grown beside them. */
+function vpToken(id: string, presentation: string, growths: readonly Growth[]): JsonObject {
+  const copies = growths.find(({ place }) => place === 'vp_token.copies')
+  const shown = Array<Json>(copies === undefined ? 1 : 1 + (copies.size % 20)).fill(presentation)
+  const others = growths.filter(({ place }) => /^vp_token\.(it|other)$/.test(place))
+  const more = others.map((growth) => [growth.place.endsWith('it') ? id : 'other', grownValue(growth)] as const)
+  return { [id]: shown, ...Object.fromEntries(more) }
+}
+
+/** A response in the clear with a credential of the format, with other `members` in its payload. */
+export async function plainResponse(
+  world: CostWorld,
+  format: string,
+  growths: readonly Growth[],
+  members: JsonObject = {},
+): Promise<CostRequest> {
+  const profile = profileOf(format)
+  const { request } = await sessionFor(world, format, { credentials: [richQuery(profile)] })
+  const held = { ...world.world, profile, credential: world.credentials.get(format) ?? '' }
+  const presentation = await grownPresentation(held, request, growths, members)
+  const fields = { state: request.state, vp_token: writeGrown(vpToken('card', presentation, growths)) }
+  const path = new URL(request.response_uri).pathname
+  return { service: 'verifier', method: 'POST', path, headers: FORM, body: formOf(fields, growths) }
+}
+
+function profileOf(format: string): Profile {
+  const profile = profiles.find((each) => each.format === format)
+  if (profile === undefined) throw new Error(`no profile of ${format}`)
+  return profile
+}
+
+function plain(profile: Profile): CostTarget {
+  const { format } = profile
+  return {
+    name: `verifier response, ${format}`,
+    places: [...placesOf(profile), ...placesOf(profile), ...FIELDS, ...TOKENS],
+    make: (world, growths) => plainResponse(world, format, growths),
+  }
+}
+
+/** What is encrypted, and to which session. */
+type Sealed = { readonly sessionId: string; readonly request: RequestObject; readonly presentation: string }
+
+function encrypted(
+  name: string,
+  places: readonly string[],
+  seal: (world: CostWorld, growths: readonly Growth[]) => Promise<Sealed>,
+): CostTarget {
+  return {
+    name: `verifier encrypted response, ${name}`,
+    places: [...places, ...places, ...JWE, ...FIELDS, ...TOKENS],
+    make: async (world, growths) => {
+      const { sessionId, request, presentation } = await seal(world, growths)
+      const token = vpToken(name === 'mso_mdoc' ? 'licence' : 'card', presentation, growths)
+      const members = grown({ vp_token: token, state: request.state }, 'members', growths)
+      const fields = { response: await jweOf(request, writeGrown(members), growths) }
+      const path = `/presentation/oid4vp/encrypted-authorization-response/${sessionId}`
+      return { service: 'verifier', method: 'POST', path, headers: FORM, body: formOf(fields, growths) }
+    },
+  }
+}
+
+async function jweOf(request: RequestObject, text: string, growths: readonly Growth[]): Promise<string> {
+  const { kid, ...key } = responseKey(request)
+  const jwk = readPublicJwk(key)
+  const jwe = await encryptJwe(text, { jwk, alg: 'ECDH-ES', kid, enc: 'A256GCM' })
+  if (!growths.some(({ place }) => place.startsWith('jwe.'))) return jwe
+  const [header = '', ...rest] = jwe.split('.')
+  const said = JSON.parse(Buffer.from(header, 'base64url').toString()) as Json
+  return [toBase64url(writeGrown(grown(said, 'jwe', growths))), ...rest].join('.')
+}
+
+async function sealedMdoc(world: CostWorld, growths: readonly Growth[]): Promise<Sealed> {
+  const session = await sessionFor(world, 'mso_mdoc', mdocQuery)
+  return { ...session, presentation: await grownMdoc(world, session.request, growths) }
+}
+
+/** A session of a query that is answered in the clear, turned into one that is not. */
+async function sealedSdJwt(world: CostWorld, growths: readonly Growth[]): Promise<Sealed> {
+  const { world: services } = world
+  const profile = profileOf('jwt_vc_json-ld')
+  const { sessionId, request } = await sessionFor(world, profile.format, { credentials: [richQuery(profile)] })
+  const { verifierStore } = services.services
+  const row = await verifierStore.get('verification_session', sessionId)
+  if (row === undefined) throw new Error('no session')
+  const encryptionKey = makePrivateJwk(randomBytes)
+  const value = { ...row.value, responseMode: 'direct_post.jwt', encryptionKey } as const
+  await verifierStore.commit([{ update: 'verification_session', id: sessionId, version: row.version, value }])
+  const presentation = await grownPresentation(services, request, growths)
+  return { sessionId, request: { ...request, client_metadata: encryptionMetadata(encryptionKey) }, presentation }
+}
+
+const requestObject: CostTarget = {
+  name: 'verifier POST authorization-request',
+  places: [
+    ...WALLET.map((name) => `metadata.${name}`),
+    ...WALLET.map((name) => `metadata.jwks.keys.0.${name}`),
+    'form.wallet_nonce',
+    'form',
+    'whole',
+  ],
+  make: async (world, growths) => {
+    const { sessionId } = await sessionFor(world, 'mso_mdoc', mdocQuery)
+    const key = { ...makePrivateJwk(randomBytes), d: undefined, alg: 'ECDH-ES', use: 'enc' }
+    const metadata = grown({ jwks: { keys: [JSON.parse(JSON.stringify(key)) as Json] } }, 'metadata', growths)
+    const fields = { wallet_nonce: 'n', wallet_metadata: writeGrown(metadata) }
+    const path = `/presentation/oid4vp/authorization-request/${sessionId}`
+    return { service: 'verifier', method: 'POST', path, headers: FORM, body: formOf(fields, growths) }
+  },
+}
+
+export const verifierTargets: readonly CostTarget[] = [
+  ...profiles.map(plain),
+  encrypted('mso_mdoc', mdocPlaces, sealedMdoc),
+  encrypted('jwt_vc_json-ld', placesOf(profileOf('jwt_vc_json-ld')), sealedSdJwt),
+  requestObject,
+  bare('verifier', 'GET', '/presentation/oid4vp/authorization-request/a'),
+  bare('verifier', 'POST', '/presentation/oid4vp/authorization-response/a'),
+  bare('verifier', 'POST', '/presentation/oid4vp/new-session'),
+  bare('verifier', 'GET', '/openapi'),
+]

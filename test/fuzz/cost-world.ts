@@ -1,0 +1,96 @@
+/** What the search for costly requests works with: both services and an engine in this process, and the requests it makes to them. */
+import type { Response as InjectResponse } from 'light-my-request'
+import { toBase64url } from '../../src/codec/base64url.ts'
+import type { Json } from '../../src/codec/json.ts'
+import { authenticate } from '../../src/offchain/authentication/authenticate.ts'
+import { CONTRACT, ENGINE, serving, type TestEngine } from '../support/engine.ts'
+import { makeNetwork } from '../support/foreign-status.ts'
+import { startWorld, type World } from '../support/forge.ts'
+import { mdocConfiguration, mdocDataset } from '../support/mdoc.ts'
+import { profiles, usualProfile } from '../support/profiles.ts'
+import { configuration, declare, issueCredential } from '../support/wire.ts'
+import { type Growth, writeGrown } from './growth.ts'
+
+export interface CostRequest {
+  readonly service: 'issuer' | 'verifier' | 'engine'
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Bytes that another server answers on the way; they count as sent. */
+  readonly answeredBytes?: number
+}
+
+/** An endpoint that needs no API key: where its request can grow, and the request in which it has. */
+export interface CostTarget {
+  readonly name: string
+  readonly places: readonly string[]
+  /** Whether the request is refused also where nothing has grown in it. */
+  readonly isRefused?: true
+  readonly make: (world: CostWorld, growths: readonly Growth[]) => Promise<CostRequest>
+}
+
+export interface CostWorld {
+  readonly world: World
+  readonly engine: TestEngine
+  /** A credential of each format in the hands of the holder, by format. */
+  readonly credentials: ReadonlyMap<string, string>
+  /** A configuration whose proofs may be ten. */
+  readonly configurationId: string
+  /** Ids of the queries of the verifier, by name. */
+  readonly queries: Map<string, string>
+  /** What other servers answer, by address. */
+  readonly network: ReturnType<typeof makeNetwork>
+  readonly send: (request: CostRequest) => Promise<InjectResponse>
+  readonly close: () => Promise<void>
+  /** Requests that were measured. */
+  requests: number
+}
+
+export async function startCostWorld(): Promise<CostWorld> {
+  const network = makeNetwork()
+  const world = await startWorld({ outbound: network.outbound, verifier: { status: { onUnreachable: 'accept' } } })
+  const { services, holder } = world
+  const engine = await authenticatingEngine()
+  const credentials = new Map([[usualProfile.format, world.credential]])
+  for (const { format, configuration: posted } of profiles.slice(1)) {
+    credentials.set(format, await issueCredential(services, holder, posted))
+  }
+  credentials.set('mso_mdoc', await issueCredential(services, holder, mdocConfiguration, mdocDataset))
+  const configurationId = await declare(services, { ...configuration, batch_size: 10 })
+  const apps = { issuer: services.issuer, verifier: services.verifier, engine: engine.engine.app }
+  return {
+    ...{ world, engine, credentials, configurationId, network, queries: new Map(), requests: 0 },
+    send: ({ service, method, path, headers, body }) => {
+      const options = { method: method as 'GET', url: path, headers }
+      return apps[service].inject({ ...options, ...(body === undefined ? {} : { payload: body }) })
+    },
+    close: async () => {
+      await services.close()
+      await engine.engine.app.close()
+    },
+  }
+}
+
+/** An engine whose contract asks of each request who signed it, as components do. */
+function authenticatingEngine(): Promise<TestEngine> {
+  const chain = { id: '31337', addresses: 'evm' } as const
+  return serving({
+    http: ({ call: { hook }, call }) => {
+      if (hook.kind !== 'http') throw new Error('no request')
+      const recipient = { engine: ENGINE, contract: CONTRACT, chain }
+      const input = { ...recipient, request: hook.request, now: new Date(call.now), addresses: [ENGINE] }
+      return Promise.resolve({ status: authenticate(input) === undefined ? 401 : 200 })
+    },
+  })
+}
+
+/** A JWS whose header and payload may hold what has grown. */
+export async function grownJws(
+  header: Json,
+  payload: Json,
+  sign: (data: Uint8Array) => Promise<Uint8Array>,
+): Promise<string> {
+  const text = [header, payload].map((part) => toBase64url(writeGrown(part))).join('.')
+  return `${text}.${toBase64url(await sign(Buffer.from(text)))}`
+}

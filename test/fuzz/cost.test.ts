@@ -1,0 +1,32 @@
+/** The short form of the search for requests that cost more processor time than their size is worth. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { costOf, costTargets, searchCost } from './cost.ts'
+import { knownCosts } from './cost-known.ts'
+import { type CostWorld, startCostWorld } from './cost-world.ts'
+
+describe('the processor time of a request', () => {
+  let world: CostWorld
+  beforeAll(async () => {
+    world = await startCostWorld()
+  })
+  afterAll(() => world.close())
+
+  it.each(knownCosts)('is worth its size with %s', async (_, name, growths) => {
+    const target = costTargets.find((each) => each.name === name)
+    if (target === undefined) throw new Error(`no endpoint ${name}`)
+    const ratio = await costOf(world, target, growths)
+    // Nothing is what a request has cost that could not be made.
+    expect([ratio > 0, ratio <= 1, ratio]).toEqual([true, true, ratio])
+  })
+
+  it.each(costTargets)('is measured of what $name answers as it should', async (target) => {
+    const { statusCode } = await world.send(await target.make(world, []))
+    expect(statusCode).toBeLessThan(target.isRefused ? 500 : 300)
+  })
+})
+
+it('finds no costly request in its short form', async () => {
+  const { requests, findings } = await searchCost({ rounds: 1, seed: 20_261_123 })
+  expect(findings).toEqual([])
+  expect(requests).toBeGreaterThan(costTargets.length * 10)
+}, 300_000)

@@ -1,0 +1,187 @@
+/** Values that grow: what stands in the place of a short one, described by plain data that a search can change. */
+import { isObject, type Json, type JsonObject } from '../../src/codec/json.ts'
+import { pick, type Random } from './mutate.ts'
+
+export interface Growth {
+  /** The name of a place in the request; its target knows where that is. */
+  readonly place: string
+  readonly shape: keyof typeof shapes
+  readonly fill: keyof typeof fills
+  /** Characters, elements or members, by the shape. */
+  readonly size: number
+  /** What a text begins with. */
+  readonly prefix: string
+}
+
+/** One piece of a text; `at` counts them. */
+const fills = {
+  letter: () => 'a',
+  zero: () => '0',
+  nine: () => '9',
+  dot: () => '.',
+  label: () => 'a.',
+  blank: () => ' ',
+  tab: () => '\t',
+  newline: () => '\n',
+  nul: () => '\0',
+  quote: () => '"',
+  backslash: () => '\\',
+  slash: () => '/',
+  percent: () => '%',
+  encoded: () => '%41',
+  plus: () => '+',
+  ampersand: () => '&',
+  pair: (at: number) => `&${at}=`,
+  equals: () => '=',
+  tilde: () => '~',
+  dash: () => '-',
+  comma: () => ',',
+  item: () => 'a, ',
+  semicolon: () => ';q=0.1,',
+  colon: () => ':',
+  star: () => '*.',
+  bracket: () => '[',
+  brace: () => '{"a":',
+  umlaut: () => 'ü',
+  invisible: () => '\u200b',
+  mark: () => '\u0301',
+  ligature: () => '\ufdfa',
+  half: () => '\ud800',
+  emoji: () => '😀',
+  han: (at: number) => String.fromCodePoint(0x4e00 + (at % 20_000)),
+  hangul: (at: number) => String.fromCodePoint(0xac00 + (at % 11_000)),
+  astral: (at: number) => String.fromCodePoint(0x20000 + (at % 40_000)),
+  punycode: () => 'xn--a.',
+  counted: (at: number) => `${at} `,
+} satisfies Readonly<Record<string, (at: number) => string>>
+
+type Piece = (at: number) => string
+
+/** JSON that cannot be written by JSON.stringify stands in a text between these, and is put into its place by {@link writeGrown}. */
+const RAW = '@raw@'
+const raw = (json: string): Json => `${RAW}${json}${RAW}`
+const times = <T>(size: number, make: (at: number) => T): T[] => Array.from({ length: size }, (_, at) => make(at))
+const textOf = (size: number, piece: Piece): string => times(size, piece).join('')
+const named = (size: number, piece: Piece, value: (at: number) => Json): JsonObject =>
+  Object.fromEntries(times(size, (at) => [`${piece(at)}${at}`, value(at)]))
+
+const shapes = {
+  text: (size: number, piece: Piece, prefix: string) => prefix + textOf(size, piece),
+  same: (size: number, piece: Piece, prefix: string) => times(size, () => prefix + piece(0)),
+  list: (size: number, piece: Piece, prefix: string) => times(size, (at) => `${prefix}${piece(at)}${at}`),
+  known: (size: number, _: Piece, prefix: string) => times(size, () => prefix),
+  members: (size: number, piece: Piece, prefix: string) => named(size, piece, () => prefix),
+  objects: (size: number, piece: Piece, prefix: string) =>
+    times(size, (at) => ({ id: prefix + piece(at), type: prefix })),
+  grid: (size: number, piece: Piece) => times(Math.sqrt(size), () => times(Math.sqrt(size), piece)),
+  deep: (size: number, piece: Piece) =>
+    times(Math.min(size, 60), (at) => at).reduce<Json>((inner, at) => (at % 2 ? [inner] : { [piece(at)]: inner }), 1),
+  comb: (size: number, piece: Piece) =>
+    times(size / 25, () => times(24, (at) => at).reduce<Json>((inner) => [inner], piece(0))),
+  tree: (size: number) => tree(Math.min(14, Math.log2(size + 1))),
+  numbers: (size: number) => times(size, (at) => at + 0.5),
+  digits: (size: number) => raw('1'.repeat(size)),
+  fraction: (size: number) => raw(`0.${'0'.repeat(size)}1`),
+  exponent: (size: number) => raw(`1e${'0'.repeat(size)}1`),
+  exponents: (size: number) => raw(`[${times(size, () => '1E-300').join()}]`),
+  escapes: (size: number) => raw(`"${'\\u200b'.repeat(size)}"`),
+  halves: (size: number) => raw(`"${'\\ud800'.repeat(size)}"`),
+  doubled: (size: number) => raw(`{${times(size, () => '"a":1').join()}}`),
+  named: (size: number) => raw(`{${times(size, (at) => `"\\u0061${at}":1`).join()}}`),
+  blanks: (size: number) => raw(`${' '.repeat(size)}1`),
+  empty: (size: number, piece: Piece) => times(size, (at) => (piece(at) > 'Z' ? {} : [])),
+} satisfies Readonly<Record<string, (size: number, piece: Piece, prefix: string) => Json>>
+
+const PREFIXES = [
+  ...[
+    '',
+    '',
+    '',
+    'https://',
+    'https://a.example/',
+    'https://*.',
+    'did:jwk:',
+    'did:key:z',
+    'data:,',
+    'urn:',
+    'eyJ',
+    '%',
+  ],
+  ...['https://www.w3.org/ns/credentials/v2', 'https://www.w3.org/2018/credentials/v1', 'VerifiableCredential'],
+  ...['2026-01-01T00:00:00.', 'BitstringStatusListEntry', 'StudentCard', 'u', 'http://[', 'W/"', 'gzip', 'Bearer '],
+]
+const SIZES = [1, 10, 33, 100, 256, 500, 1000, 2000, 4000, 9000, 20_000, 60_000, 150_000, 400_000]
+/** A growth has fewer pieces where its JSON would be larger. */
+const MAX_CHARACTERS = 500_000
+
+export function randomGrowth(random: Random, places: readonly string[]): Growth {
+  return {
+    place: pick(random, places),
+    shape: pick(random, Object.keys(shapes) as Growth['shape'][]),
+    fill: pick(random, Object.keys(fills) as Growth['fill'][]),
+    size: pick(random, SIZES),
+    prefix: pick(random, PREFIXES),
+  }
+}
+
+/** Another growth that differs in one thing. */
+export function changedGrowth(random: Random, growth: Growth, places: readonly string[]): Growth {
+  const other = randomGrowth(random, places)
+  const [at, factor] = [random(8), pick(random, [0.5, 0.8, 1.25, 2, 4])]
+  if (at === 0) return { ...growth, place: other.place }
+  if (at === 1) return { ...growth, shape: other.shape }
+  if (at === 2) return { ...growth, fill: other.fill }
+  if (at === 3) return { ...growth, prefix: other.prefix }
+  if (at === 4) return { ...growth, size: other.size }
+  return { ...growth, size: Math.max(1, Math.min(400_000, Math.round(growth.size * factor))) }
+}
+
+/** The value of a growth, of about half a megabyte at most. */
+export function grownValue({ shape, fill, size, prefix }: Growth, most = MAX_CHARACTERS): Json {
+  const piece = JSON.stringify(fills[fill](1)).length - 2 + (shape === 'text' ? 0 : prefix.length)
+  const around = { text: 0, list: 8, same: 3, known: 3, members: 13, objects: 25, numbers: 7, named: 16 }[
+    shape as string
+  ]
+  return shapes[shape](Math.ceil(Math.min(size, most / Math.max(1, piece + (around ?? 3)))), fills[fill], prefix)
+}
+
+/** The value as a text: itself, or its JSON. */
+export function grownText(growth: Growth, most = MAX_CHARACTERS): string {
+  const value = grownValue(growth, most)
+  return typeof value === 'string' && !value.startsWith(RAW) ? value : writeGrown(value)
+}
+
+/** The value as a text that can stand in a header or a path. */
+export function grownHeader(growth: Growth, most = 12_000): string {
+  return grownText(growth, most)
+    .replace(/[^\t -~\u0080-\u00ff]/g, '_')
+    .slice(0, most)
+}
+
+/** The JSON of a value in which grown ones stand. */
+export function writeGrown(value: Json): string {
+  return JSON.stringify(value).replace(/"@raw@(.*?)@raw@"/gs, (_, json: string) => JSON.parse(`"${json}"`) as string)
+}
+
+/** A copy of `value` with another one at a path such as `vc.type`; members that are missing on the way are made. */
+export function replaced(value: Json, path: readonly string[], other: Json): Json {
+  const [name, ...rest] = path
+  if (name === undefined) return other
+  if (Array.isArray(value)) {
+    const index = Number(name) || 0
+    return value.map((element, at) => (at === index ? replaced(element, rest, other) : element))
+  }
+  const object = isObject(value) ? value : {}
+  return { ...object, [name]: replaced(object[name] ?? {}, rest, other) }
+}
+
+/** A copy of `value` with what has grown in the places that begin with `root`, a dot, and a path. */
+export function grown(value: Json, root: string, growths: readonly Growth[]): Json {
+  return growths
+    .filter(({ place }) => place.startsWith(`${root}.`))
+    .reduce<Json>((made, growth) => replaced(made, growth.place.split('.').slice(1), grownValue(growth)), value)
+}
+
+function tree(depth: number): Json {
+  return depth < 1 ? 1 : [tree(depth - 1), tree(depth - 1)]
+}
