@@ -11,7 +11,8 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
   if (statusCode === 413) return new ProtocolError('request_too_large', 'the request body is too large')
   if (validation !== undefined) return new ProtocolError(malformed ?? 'invalid_request', message)
   if (statusCode === 415) {
-    return new ProtocolError(malformed ?? 'unsupported_media_type', 'this endpoint does not take that Content-Type')
+    const text = `this endpoint takes ${takenTypes(request)}; say so in Content-Type`
+    return new ProtocolError(malformed ?? 'unsupported_media_type', text)
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new ProtocolError(malformed ?? 'invalid_request', `the request cannot be read: ${message}`)
@@ -19,6 +20,15 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
   return new ProtocolError('server_error', 'something went wrong here; the request id names it in the log', {
     cause: error,
   })
+}
+
+/** The media types of the bodies that its route takes. */
+function takenTypes({ routeOptions }: FastifyRequest): string {
+  const { body, consumes } = (routeOptions.schema ?? {}) as {
+    body?: { content?: object }
+    consumes?: readonly string[]
+  }
+  return (consumes ?? Object.keys(body?.content ?? { 'application/json': body })).join(' or ')
 }
 
 export function sendError(error: ProtocolError, request: FastifyRequest, reply: FastifyReply): void {

@@ -4,6 +4,7 @@
  */
 import type { Json } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
+import { refuseMisspelt } from '../protocol/misspelt.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { isSecure } from '../protocol/private-host.ts'
 
@@ -20,6 +21,7 @@ const MAX_DATA_URI = 64 * 1024
 export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration
   refuseLongData(configuration as Json, '')
+  refuseMisspeltNames(configuration)
   const { display = [], claims = [] } = metadata ?? {}
   refuseLocales(display, 'credential_metadata.display')
   for (const [index, { logo, background_image: background }] of display.entries()) {
@@ -30,6 +32,26 @@ export function checkCredentialMetadata(configuration: CredentialConfiguration):
     refuseLocales(claim.display ?? [], `credential_metadata.claims[${index}].display`)
   }
   refuseRepeatedClaims(claims)
+}
+
+const DISPLAY = ['name', 'locale', 'description', 'background_color', 'text_color', 'logo', 'background_image']
+
+/** Members that are nearly known ones: wallets ignore them, and nobody would notice. */
+function refuseMisspeltNames(configuration: CredentialConfiguration): void {
+  const { credential_metadata: metadata, credential_definition: definition } = configuration
+  refuseMisspelt(definition as Json | undefined, ['@context', 'type'], 'credential_definition')
+  refuseMisspelt(metadata, ['display', 'claims'], 'credential_metadata')
+  for (const [index, each] of (metadata?.display ?? []).entries()) {
+    const at = `credential_metadata.display[${index}]`
+    refuseMisspelt(each, DISPLAY, at)
+    refuseMisspelt(each.logo, ['uri', 'alt_text'], `${at}.logo`)
+    refuseMisspelt(each.background_image, ['uri'], `${at}.background_image`)
+  }
+  for (const [index, { display = [] }] of (metadata?.claims ?? []).entries()) {
+    for (const [number, each] of display.entries()) {
+      refuseMisspelt(each, ['name', 'locale'], `credential_metadata.claims[${index}].display[${number}]`)
+    }
+  }
 }
 
 /** Wherever it stands: metadata has every member as it was posted. */

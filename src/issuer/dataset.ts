@@ -1,9 +1,10 @@
 /** The dataset of a session: which of its members each format takes, and whether they fit the configurations. */
-import { countValues, isObject, type Json, type JsonObject, ownString } from '../codec/json.ts'
+import { countValues, isObject, type Json, type JsonObject, memberOf, ownString } from '../codec/json.ts'
 import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
 import type { CredentialFormat, DatasetMembers } from '../credential/format.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
+import { refuseMisspelt } from '../protocol/misspelt.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { formatOfConfiguration } from './configurations.ts'
 
@@ -21,6 +22,7 @@ export function refuseUnfitting(dataset: JsonObject, configurations: readonly Js
     format.checkDataset(part, configuration)
     if (Object.keys(part).length === 0 && Object.keys(dataset).length > 0) refuseEmpty(configuration)
     refuseUnlessComplete(format.claimsOf(part), configuration)
+    refuseMisspeltClaims(format.claimsOf(part), configuration)
   }
 }
 
@@ -86,5 +88,25 @@ function refuseUnlessComplete(claims: JsonObject, configuration: JsonObject): vo
         `${pathText(['credential_dataset', ...path])}: this claim is mandatory in a credential configuration`,
       )
     }
+  }
+}
+
+/** A claim that nothing declares, nearly named like a declared one that is missing: it would be issued under the wrong name. */
+function refuseMisspeltClaims(claims: JsonObject, configuration: JsonObject): void {
+  const { credential_metadata: metadata } = configuration as CredentialConfiguration
+  const declared = new Map<string, { readonly parent: readonly string[]; readonly names: string[] }>()
+  for (const { path } of metadata?.claims ?? []) {
+    for (const [index, name] of path.entries()) {
+      const parent = path.slice(0, index)
+      if (typeof name !== 'string' || !parent.every((step) => typeof step === 'string')) break
+      const key = JSON.stringify(parent)
+      const known = declared.get(key) ?? { parent, names: [] }
+      known.names.push(name)
+      declared.set(key, known)
+    }
+  }
+  for (const { parent, names } of declared.values()) {
+    const object = parent.reduce<Json | undefined>((value, name) => memberOf(value, name), claims)
+    refuseMisspelt(object, names, pathText(['credential_dataset', ...parent]))
   }
 }

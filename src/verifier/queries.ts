@@ -9,6 +9,7 @@ import type { Mistakes } from '../protocol/dcql-parts.ts'
 import { unanswerable } from '../protocol/dcql-unanswerable.ts'
 import { refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
+import { refuseMisspeltQuery } from './misspelt-query.ts'
 
 /** Validates and stores a DCQL query as it was posted, and gives its id. Refuses like {@link readNewQuery}. */
 export async function createQuery(
@@ -32,6 +33,7 @@ export async function getQuery({ query }: VerifierContext, id: string): Promise<
 
 /** `posted`, unchanged, if we can ask it and check the answer. Refuses with `invalid_request`, naming the paths. */
 export function readNewQuery(posted: unknown): DcqlQuery {
+  refuseMisspeltQuery(posted)
   return readDcqlQuery(posted, inOurQuery)
 }
 

@@ -18,8 +18,12 @@ function verifierModule(name: string, asks: string, source: string, more: Row['t
 
 export const issuerModules: Section = {
   heading: 'The OpenID Foundation’s suite for issuers',
-  about: `Plan \`oid4vci-1_0-issuer-test-plan\` with the pre-authorized code. The suite itself cannot drive this release: it always
-authenticates its client, and knows the formats \`dc+sd-jwt\` and \`mso_mdoc\` only. Each module is therefore played by a test of its name, in every format, against the session's identifier and the base one.`,
+  about: `Plan \`oid4vci-1_0-issuer-test-plan\` with the pre-authorized code. Each module is played by a test of its name, in every format, against
+the session's identifier and the base one. The suite itself can drive the service with any client authentication, but for one member that it
+demands of the authorization server's metadata without a reason: \`authorization_endpoint\`, which a server of the pre-authorized code alone has not
+(RFC 8414 section 2 wants it only where a grant type uses it). Seen with the suite: every OID4VCI module passes where an external authorization
+server gives the tokens that fulfils HAIP ([issuing.md](issuing.md#your-own-authorization-server)). To be certified, set \`issuer.identifier: "base"\`, give each configuration a
+\`scope\` ([issuing.md](issuing.md)), and declare only \`dc+sd-jwt\` and \`mso_mdoc\`: the suite knows no other formats.`,
   rows: [
     issuerModule('metadata-test', 'The documents of issuer and authorization server, member by member', METADATA),
     issuerModule('metadata-test-signed', 'The same, signed, where a wallet asks for `application/jwt`', METADATA),
@@ -82,7 +86,9 @@ authenticates its client, and knows the formats \`dc+sd-jwt\` and \`mso_mdoc\` o
 export const verifierModules: Section = {
   heading: 'The OpenID Foundation’s suite for verifiers',
   about: `Plan \`oid4vp-1final-verifier-test-plan\` with \`x509_hash\` and signed requests. Each module is played by a test of its
-name, in every format, by \`direct_post\` and \`direct_post.jwt\`.`,
+name, in every format, by \`direct_post\` and \`direct_post.jwt\`. Seen with the suite itself: all 33 modules of its plans for SD-JWT VCs pass, plain,
+encrypted and with the profile of HAIP. To be certified, ask for \`dc+sd-jwt\` or \`mso_mdoc\`, and start sessions with \`redirect_uri\` and \`request_uri_method\`
+([verifying.md](verifying.md)), which its modules follow.`,
   rows: [
     verifierModule(
       'happy-flow',

@@ -152,7 +152,7 @@ describe('the OpenAPI document', () => {
       for (const [method, each] of Object.entries(operations)) {
         expect(['get', 'post']).toContain(method)
         expect(each.summary).toMatch(/^[A-Z]/)
-        expect(each.operationId).toMatch(/^[a-z][A-Za-z]+$/)
+        expect(each.operationId).toMatch(/^[a-z][A-Za-z0-9]+$/)
         expect(documents[service].tags.map(({ name }) => name)).toContain(each.tags[0])
         const parameters = (each.parameters ?? []).filter((parameter) => !['query', 'header'].includes(parameter.in))
         expect(parameters.map(({ name }) => name).sort()).toEqual([...names].sort())

@@ -1,0 +1,80 @@
+/** Optional members with a typing mistake: told to whoever posts them, and not ignored. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { authorization, call, configuration, dataset, dcqlQuery, declare } from '../support/wire.ts'
+
+let services: Services
+beforeAll(async () => {
+  services = await startServices()
+})
+afterAll(() => services.close())
+
+async function refusal(url: string, body: unknown): Promise<unknown> {
+  const response = await call(services, url, body)
+  return response.status === 400
+    ? ((await response.json()) as { error_description: string }).error_description
+    : response.status
+}
+
+const [credential] = dcqlQuery.credentials
+const { claims, ...rest } = credential ?? {}
+const { credential_metadata: metadata } = configuration
+
+describe('a misspelt member', () => {
+  it.each<[string, string, unknown, string | number]>([
+    [
+      'a query',
+      `${VERIFIER_URL}/verification-query/create`,
+      { dcql_query: { credentials: [{ ...rest, claim: claims }] } },
+      'dcql_query.credentials[0].claim: is unknown; did you mean claims?',
+    ],
+    [
+      'a bare query',
+      `${VERIFIER_URL}/dcql-query/create`,
+      { credential: dcqlQuery.credentials },
+      'dcql_query.credential: is unknown; did you mean credentials?',
+    ],
+    [
+      'a configuration',
+      `${ISSUER_URL}/credential-configuration/create`,
+      { ...configuration, credential_metadata: { display: metadata.display, claim: metadata.claims } },
+      'credential_metadata.claim: is unknown; did you mean claims?',
+    ],
+    [
+      'its display',
+      `${ISSUER_URL}/credential-configuration/create`,
+      { ...configuration, credential_metadata: { display: [{ name: 'a', backgroundcolor: '#fff' }] } },
+      'credential_metadata.display[0].backgroundcolor: is unknown; did you mean background_color?',
+    ],
+  ])('of %s is refused by name', async (_, url, body, expected) => {
+    expect(await refusal(url, body)).toBe(expected)
+  })
+
+  it('of a dataset is refused where the claim that it resembles is declared and missing', async () => {
+    const id = await declare(services)
+    const session = (credentialSubject: object) => ({
+      credential_configurations: [id],
+      credential_dataset: { credentialSubject },
+    })
+    const url = `${ISSUER_URL}/issuance/oid4vci/new-session`
+    expect(await refusal(url, session({ givenname: 'Ada' }))).toBe(
+      'credential_dataset.credentialSubject.givenname: is unknown; did you mean given_name?',
+    )
+    expect(await refusal(url, session({ ...dataset.credentialSubject, givenname: 'Ada' }))).toBe(200)
+    expect(await refusal(url, session({ nickname: 'Ada' }))).toBe(200)
+  })
+
+  it('that resembles nothing is ignored in a query, as the specification wants it', async () => {
+    expect(await refusal(`${VERIFIER_URL}/dcql-query/create`, { ...dcqlQuery, purpose: 'a', vendor_hint: 1 })).toBe(201)
+  })
+})
+
+it.each([
+  [`${ISSUER_URL}/credential-configuration/create`, 'application/json'],
+  [`${VERIFIER_URL}/verification-query/create`, 'application/json'],
+])('another media type is told which one is taken: %s', async (url, type) => {
+  const headers = { ...authorization, 'content-type': 'text/plain' }
+  const response = await services.fetch(url, { method: 'POST', headers, body: '{}' })
+  const { error_description: text } = (await response.json()) as { error_description: string }
+  expect([response.status, text]).toEqual([415, `this endpoint takes ${type}; say so in Content-Type`])
+})
