@@ -21,7 +21,7 @@ Map.groupBy ??= (items, keyOf) => {
 const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/e2e/postgresql*.test.ts']
 /** What the database decides, and so is to hold on each. */
 const BOTH = [
-  'src/{callback/deliver,event/seal,engine/{commit,outbox,quotas}}.test.ts',
+  'src/{callback/deliver,event/seal,engine/{commit,outbox,quotas},issuer/progress-recorder}.test.ts',
   'test/attacks/{exposure,issuer-{batch,deferred,details,dpop,notification,processes,proof,refresh,request,token,tx-code},verifier-{encrypted,same-device,session}}.test.ts',
   'test/e2e/{audit,drafts,idempotency,issuance,retention,status,status-processes,verification}.test.ts',
 ]
