@@ -12,7 +12,7 @@ const installs =
     : `Installs packages first: ${missing.join(', ')} (up to 1 GB, some minutes, once).`
 const takes =
   args.length === 0
-    ? 'Runs every test, on SQLite and on PostgreSQL: about twenty minutes on two cores (npm test -- src/codec runs some).'
+    ? 'Runs every test, on SQLite and on PostgreSQL: about six minutes on two quiet cores (npm test -- src/codec runs some).'
     : `Runs the tests of ${args.join(' ')}.`
 process.stderr.write(`${takes}\n${installs}\n`)
 
