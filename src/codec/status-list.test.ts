@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { capacityOf, setStatus, statusAt } from './status-list.ts'
 
 describe('the bits of a status list', () => {
-  // Token Status List draft-20, Compressed Byte Array: the examples for 1 and 2 bits.
+  // Token Status List, Compressed Byte Array: the examples for 1 and 2 bits.
   it.each([
     [1, 'b9a3', '78dadbb918000217015d', [1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0, 1]],
     [2, 'c944f9', '78da3be9f2130003df0207', [1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3]],

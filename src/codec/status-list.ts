@@ -1,5 +1,5 @@
 /**
- * The bits of a status list. Token Status List draft-20, Compressed Byte Array: entries of 1, 2, 4 or 8 bits, the first in
+ * The bits of a status list. Token Status List, Compressed Byte Array: entries of 1, 2, 4 or 8 bits, the first in
  * the least significant bits of the first byte.
  */
 

@@ -4,7 +4,8 @@
  */
 import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { type PublicJwk, readPublicJwk, thumbprint } from '../keys/jwk.ts'
+import { strangerText } from '../keys/certificate-name.ts'
+import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import type { Evidence, Instant, Validity } from './format.ts'
 
 /** The certificates of a header. What is no certificate fails when it is parsed. RFC 7515 section 4.1.6. */
@@ -17,7 +18,7 @@ export function chainOf(header: JsonObject): readonly Uint8Array[] {
 export function confirmedKey(payload: JsonObject): Evidence['boundKey'] {
   const confirmation = own(payload, 'cnf')
   if (!isObject(confirmation)) return { problem: 'the credential is not bound to a key (it has no cnf)' }
-  return boundKey('cnf.jwk', () => readPublicJwk(own(confirmation, 'jwk')))
+  return boundKey('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
 }
 
 /** The key that `read` gives; what is malformed about it is the problem, of `what`. */
@@ -29,6 +30,13 @@ export function boundKey(what: string, read: () => PublicJwk): Evidence['boundKe
     if (error instanceof MalformedError) return { problem: `${what}: ${error.message}` }
     throw error
   }
+}
+
+/** The type header of a JWT, as a sentence part for people. */
+export function statedType(header: JsonObject): string {
+  const typ = own(header, 'typ')
+  if (typ === undefined) return 'it has no type (typ)'
+  return `its type (typ) is ${typeof typ === 'string' ? strangerText(typ) : 'no text'}`
 }
 
 /** What is there and is no text is a name that equals no other. */

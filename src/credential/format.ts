@@ -50,6 +50,8 @@ export interface Binding {
 export interface Evidence {
   /** The formats this may be by its own type header; the query decides whether one of them was asked for. */
   readonly formats: readonly string[]
+  /** What says so, found or missing, as a sentence for people: `its type (typ) is JWT`. */
+  readonly statedFormat: string
   readonly issuer: {
     /**
      * Who the credential says issued it: one entry for each member that says so, empty where it is no text or is missing

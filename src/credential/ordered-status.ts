@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../codec/json.ts'
 import type { Evidence, Order } from './format.ts'
 
-/** The member `status`, when there is one to name. Token Status List draft-20, Referenced Token. */
+/** The member `status`, when there is one to name. Token Status List, Referenced Token. */
 export function statusMember({ status }: Order): { readonly status?: JsonObject } {
   return status === undefined ? {} : { status: { status_list: { idx: status.index, uri: status.uri } } }
 }

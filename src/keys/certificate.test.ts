@@ -735,6 +735,7 @@ describe('a certificate that is to sign credentials', () => {
     const problem = (extensions: Buffer[]) => leafProblem(parseCertificate(make({ extensions })), NOW, 0, 'credential')
     expect(problem([])).toBeUndefined()
     expect(problem([keyUsage(['digitalSignature', 'keyCertSign'])])).toBeUndefined()
+    expect(problem([keyUsage(['nonRepudiation'])])).toBeUndefined()
     expect(problem([keyUsage(['keyCertSign'])])).toMatch(/key usage .* does not allow digitalSignature/)
   })
 

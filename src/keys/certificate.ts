@@ -142,9 +142,14 @@ export function leafProblem(
   purpose: Purpose,
 ): string | undefined {
   const problem = certificateProblem(certificate, now, clockSkewSeconds)
-  if (problem !== undefined) return problem
-  if (certificate.keyUsage?.has('digitalSignature') !== false) return purposeProblem(certificate, purpose)
-  return `the key usage of the certificate '${certificate.subjectText}' does not allow digitalSignature`
+  return problem ?? keyUsageProblem(certificate, purpose) ?? purposeProblem(certificate, purpose)
+}
+
+/** RFC 5280 section 4.2.1.3: signatures other than those on certificates need digitalSignature or nonRepudiation; TLS the first. */
+function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: Purpose): string | undefined {
+  if (keyUsage === undefined || keyUsage.has('digitalSignature')) return undefined
+  if (purpose !== 'tls' && keyUsage.has('nonRepudiation')) return undefined
+  return `the key usage of the certificate '${subjectText}' does not allow digitalSignature`
 }
 
 /** Why `certificate` is not to be used at all now, whatever for; undefined when it is. RFC 5280 section 6.1.3. */

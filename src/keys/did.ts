@@ -8,7 +8,7 @@ import { fromBase64url, toBase64url } from '../codec/base64url.ts'
 import { parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { algorithms } from './algorithm.ts'
-import { type PublicJwk, readPublicJwk } from './jwk.ts'
+import { type PublicJwk, readPublicJwk, readSigningJwk } from './jwk.ts'
 
 /** The longest that a key of ours can become, with room: base58 takes time with the square of its length. */
 const MAX_DID_KEY = 512
@@ -49,7 +49,7 @@ export function readDid(url: string): PublicJwk {
   if (method === undefined) return malformed('the key identifier is neither a did:jwk nor a did:key')
   const only = method === 'jwk' ? '#0' : `#${id}`
   if (fragment !== undefined && fragment !== only) malformed(`a did:${method} has one key, and its fragment is ${only}`)
-  return method === 'jwk' ? readPublicJwk(parseJsonObject(fromBase64url(id))) : readDidKey(id)
+  return method === 'jwk' ? readSigningJwk(parseJsonObject(fromBase64url(id))) : readDidKey(id)
 }
 
 function readDidKey(id: string): PublicJwk {
@@ -57,7 +57,7 @@ function readDidKey(id: string): PublicJwk {
   if (!id.startsWith('z')) malformed('the key of a did:key begins with z, which stands for base58')
   const bytes = decode(id.slice(1))
   const startsWith = (prefix: readonly number[]): boolean => prefix.every((byte, at) => bytes[at] === byte)
-  if (startsWith(JWK_CODEC)) return readPublicJwk(parseJsonObject(bytes.subarray(JWK_CODEC.length)))
+  if (startsWith(JWK_CODEC)) return readSigningJwk(parseJsonObject(bytes.subarray(JWK_CODEC.length)))
   const codec = CODECS.find(({ prefix }) => startsWith(prefix))
   if (codec === undefined) return malformed('the did:key holds a key of a kind that is not supported')
   const { crv, namedCurve, size } = algorithms[codec.algorithm]

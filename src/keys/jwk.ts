@@ -1,7 +1,7 @@
 /** Public keys as JSON: which we take, and their thumbprint. RFC 7517, RFC 7518 section 6.2, RFC 8037 section 2, RFC 7638. */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
-import { isObject, type JsonObject, ownString } from '../codec/json.ts'
+import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { algorithmOf, algorithms } from './algorithm.ts'
 
@@ -47,6 +47,20 @@ export function readPublicJwk(value: unknown): PublicJwk {
     return { kty, crv, x: member(value, 'x', size), y: member(value, 'y', size) }
   }
   return malformed('the key is none of EC on P-256, P-384 or P-521, or OKP on Ed25519')
+}
+
+/**
+ * The public part of a key that signs; throws like {@link readPublicJwk}, and where the key says that it is for something
+ * else (`use`, `key_ops`). RFC 7517 sections 4.2 and 4.3.
+ */
+export function readSigningJwk(value: unknown): PublicJwk {
+  const jwk = readPublicJwk(value)
+  if (!isObject(value)) return jwk
+  const [use, operations] = [own(value, 'use'), own(value, 'key_ops')]
+  if (use !== undefined && use !== 'sig') malformed('the key is not for signatures (its use is not sig)')
+  // A wallet may list what it does with its private key.
+  const signs = operations === undefined || stringsIn(operations).some((each) => each === 'verify' || each === 'sign')
+  return signs ? jwk : malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
 }
 
 /** The public part of a key, private or public. Throws a MalformedError when it is of a kind that we do not take. */

@@ -51,6 +51,18 @@ export function findTrustPath(
   return path === undefined ? notTrusted(leaf, search.closest.problem) : { path }
 }
 
+/**
+ * The certificate as one that may sign by itself: without its key usage where it is an anchor that may sign certificates,
+ * and as it is elsewhere. Whoever configured it trusts its key; some issuers have no other certificate.
+ */
+export function anchorAsSigner(certificate: Certificate, anchors: readonly Certificate[]): Certificate {
+  const { fingerprint, keyUsage } = certificate
+  if (keyUsage?.has('keyCertSign') !== true || !anchors.some((anchor) => anchor.fingerprint === fingerprint)) {
+    return certificate
+  }
+  return { ...certificate, keyUsage: undefined }
+}
+
 /** Every certificate in every file. Throws a MalformedError that names the file. */
 export function readTrustAnchors(files: readonly { readonly name: string; readonly text: string }[]): Certificate[] {
   return files.flatMap(({ name, text }) => within(name, () => readPemCertificates(text)))

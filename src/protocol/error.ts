@@ -45,7 +45,7 @@ export const statusOf = {
   unsupported_media_type: 415,
   too_many_requests: 429,
   server_error: 500,
-  // Token Status List draft-20, Historical Resolution
+  // Token Status List, Historical Resolution
   not_implemented: 501,
   temporarily_unavailable: 503,
 } as const

@@ -535,7 +535,7 @@ describe('a credential with one thing wrong', () => {
   const changedParts: readonly (readonly [string, { header?: JsonObject; payload?: JsonObject }, RegExp])[] = [
     ['bound to no key', { payload: { cnf: gone } }, /not bound to a key/],
     ['with two issuers', { payload: { iss: 'https://other.example' } }, /two different issuers/],
-    ['of another type header', { header: { typ: 'JWT' } }, /its type is not vc\+sd-jwt/],
+    ['of another type header', { header: { typ: 'JWT' } }, /its type \(typ\) is JWT/],
     ['with a time that is none', { payload: { exp: 'soon' } }, /exp is not a time/],
     ['with a certificate that is none', { header: { x5c: ['AAAA'] } }, /certificate of its issuer cannot be read/],
     ['signed with another algorithm', { header: { alg: 'none' } }, /signature is not by the key/],

@@ -215,7 +215,23 @@ export const w3cSdJwtAttacks: readonly Attack[] = [
 ]
 
 export const sdJwtVcAttacks: readonly Attack[] = [
-  { attack: 'The SD-JWT VC has the type of the old name.', fails: 'query.format', ...type('vc+sd-jwt') },
+  {
+    attack: 'The SD-JWT VC has the type of the old name, and the context of a W3C credential.',
+    fails: 'query.format',
+    change({ header, payload }) {
+      header.typ = 'vc+sd-jwt'
+      payload['@context'] = ['https://www.w3.org/ns/credentials/v2']
+    },
+  },
+  {
+    attack: 'The key that the credential is bound to is one for encryption.',
+    fails: 'holder.binding',
+    notRun: after.binding,
+    change({ payload }) {
+      const { jwk } = payload.cnf as { jwk: JsonObject }
+      payload.cnf = { jwk: { ...jwk, use: 'enc' } }
+    },
+  },
   {
     attack: 'The SD-JWT VC does not say what it is (vct).',
     ...anyType,

@@ -1,4 +1,5 @@
 /** The security of issuance, item by item. */
+import { TOKEN_STATUS_LIST } from '../../src/protocol/specifications.ts'
 import { at, type Section } from './row.ts'
 
 export const issuance: Section = {
@@ -374,7 +375,7 @@ export const issuance: Section = {
     {
       id: 'security-11',
       asks: 'Revocation is for API keys, and indices are neither guessed nor given twice',
-      source: 'Token Status List (draft-ietf-oauth-status-list-20), Security Considerations',
+      source: `${TOKEN_STATUS_LIST}, Security Considerations`,
       tests: [
         [at.status, 'are for API keys only'],
         [at.status, 'are harmless when repeated: nothing changes, and nothing is recorded twice'],

@@ -1,4 +1,5 @@
 /** What was found wrong in other products of this kind, by their own issues and advisories. */
+import { TOKEN_STATUS_LIST } from '../../src/protocol/specifications.ts'
 import { at, type Section } from './row.ts'
 
 export const peers: Section = {
@@ -17,7 +18,7 @@ export const peers: Section = {
     {
       id: 'peers-2',
       asks: 'Indices of a status list collide under load, and revoking one credential revokes others',
-      source: 'Token Status List (draft-ietf-oauth-status-list-20), Issuer',
+      source: `${TOKEN_STATUS_LIST}, Issuer`,
       tests: [
         [at.statusProcesses, 'issue a thousand credentials at once, all with an entry of their own'],
         [at.status, 'reach the credentials of the session and no others'],
@@ -144,7 +145,7 @@ export const peers: Section = {
     {
       id: 'peers-12',
       asks: 'An untrusted credential has the verifier fetch an address of its choice',
-      source: 'Token Status List (draft-ietf-oauth-status-list-20), Security Considerations',
+      source: `${TOKEN_STATUS_LIST}, Security Considerations`,
       tests: [
         [at.statusLists, 'nobody, for an issuer that is not trusted, or where nobody is'],
         [at.outbound, 'not to %s'],

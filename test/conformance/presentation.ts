@@ -1,4 +1,5 @@
 /** The security of presentations, item by item, and what holds of both services. */
+import { SD_JWT_VC, TOKEN_STATUS_LIST } from '../../src/protocol/specifications.ts'
 import { at, type Section } from './row.ts'
 
 export const presentation: Section = {
@@ -166,8 +167,7 @@ export const presentation: Section = {
     {
       id: 'security-17e',
       asks: 'What must be signed in the clear is not left to the holder to show',
-      source:
-        'RFC 9901, Selectively Disclosable Validity Claims; SD-JWT VC (draft-ietf-oauth-sd-jwt-vc-19), Registered JWT Claims',
+      source: `RFC 9901, Selectively Disclosable Validity Claims; ${SD_JWT_VC}, Registered JWT Claims`,
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the title as it stands in the source
       tests: [[at.disclosures, 'The issuer left it to the holder to show ${name}.']],
     },
@@ -238,7 +238,7 @@ export const presentation: Section = {
     {
       id: 'security-19a',
       asks: '`iss` and `issuer` agree, and who issued the credential is told by its certificate alone',
-      source: 'SD-JWT VC (draft-ietf-oauth-sd-jwt-vc-19), Issuer Signature Mechanisms; VC-JOSE-COSE',
+      source: `${SD_JWT_VC}, Issuer Signature Mechanisms; VC-JOSE-COSE`,
       tests: [
         [at.issuer, 'The members iss and issuer differ.'],
         ['test/attacks/verifier-issuer-name.test.ts', 'stands apart from the certificate in %s'],
@@ -365,7 +365,7 @@ export const presentation: Section = {
     {
       id: 'security-22a',
       asks: 'A status is fetched from nowhere private, without redirects, within bounds',
-      source: 'Token Status List (draft-ietf-oauth-status-list-20), Security Considerations',
+      source: `${TOKEN_STATUS_LIST}, Security Considerations`,
       tests: [
         [at.outbound, 'not to a name at %s'],
         [at.outbound, 'to the address that was looked at, not to what the name means a moment later'],
@@ -378,7 +378,7 @@ export const presentation: Section = {
     {
       id: 'security-22b',
       asks: 'A status that cannot be known does not pass',
-      source: 'Token Status List (draft-ietf-oauth-status-list-20), Validation Rules',
+      source: `${TOKEN_STATUS_LIST}, Validation Rules`,
       tests: [
         [at.credential, 'The credential names a status list that nobody serves.'],
         [at.statusLists, 'a credential is refused'],

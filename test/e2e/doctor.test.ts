@@ -14,6 +14,7 @@ import { makeCertificate, selfSignedCertificate, toPem, usualExtensions } from '
 import { loadDriver } from '../../src/store/sqlite.ts'
 import { createCollection } from '../../src/store/store.ts'
 import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { certificateName, certify as forged } from '../support/forge.ts'
 
 type Service = 'issuer' | 'verifier'
 type Settings = Record<string, unknown> & { port: number; baseUrl: string }
@@ -422,6 +423,30 @@ const rows: readonly Row[] = [
     'issuerTrustAnchors',
     'ok',
     /CN=Example is valid until \d{4}-\d\d-\d\d, 36\d days from now/,
+  ],
+  [
+    'a trust anchor that may sign nothing',
+    'verifier',
+    ({ directory, key }) =>
+      writeFileSync(
+        join(directory, ANCHOR),
+        toPem(forged({ name: certificateName, key }, key, { usages: ['keyAgreement'] })),
+      ),
+    'issuerTrustAnchors',
+    'warning',
+    /does not allow digitalSignature, and it is no CA: put the certificate there that signs, or that of its CA/,
+  ],
+  [
+    'a CA that may sign certificates alone',
+    'verifier',
+    ({ directory, key }) =>
+      writeFileSync(
+        join(directory, ANCHOR),
+        toPem(forged({ name: certificateName, key }, key, { isCa: true, usages: ['keyCertSign'] })),
+      ),
+    'issuerTrustAnchors',
+    'note',
+    /does not allow digitalSignature; it vouches for the certificates that it signed/,
   ],
   [
     'a trust anchor that has expired',

@@ -1,4 +1,4 @@
-/** Revoking, suspending and reinstating, and the lists that say so. Token Status List draft-20; Bitstring Status List. */
+/** Revoking, suspending and reinstating, and the lists that say so. Token Status List; Bitstring Status List. */
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'

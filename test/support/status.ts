@@ -72,7 +72,7 @@ export async function readCborList(services: Services, uri: string): Promise<rea
   return entriesOf(inflateSync(list.get('lst') as Uint8Array), list.get('bits') as number)
 }
 
-/** Token Status List draft-20, Compressed Byte Array. */
+/** Token Status List, Compressed Byte Array. */
 function entriesOf(bytes: Uint8Array, bits: number): readonly number[] {
   return [...bytes].flatMap((byte) =>
     Array.from({ length: 8 / bits }, (_, place) => (byte >> (place * bits)) & (2 ** bits - 1)),

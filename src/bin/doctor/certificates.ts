@@ -1,7 +1,7 @@
 /** What a person should know of the keys and certificates of a service before a wallet or a verifier tells them. */
 import { certificateWarnings, endsSoon, validityText } from '../../config/certificate-warnings.ts'
 import type { ReadKey } from '../../config/signing.ts'
-import { type Certificate, certificateProblem, isSelfSigned } from '../../keys/certificate.ts'
+import { type Certificate, certificateProblem, isSelfSigned, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import type { Finding } from './finding.ts'
 
@@ -55,7 +55,24 @@ export function identifierFinding({ chain }: ReadKey, issuerId: string): Finding
 /** The anchors that hold; reading the configuration warns of the others. */
 export function anchorFindings(subject: string, anchors: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
-  return anchors.filter(({ notAfter }) => notAfter >= at).map((anchor) => expiry(anchor, at, say))
+  return anchors
+    .filter(({ notAfter }) => notAfter >= at)
+    .flatMap((anchor) => [expiry(anchor, at, say), ...anchorUsage(anchor, at, say)])
+}
+
+/** Whether the anchor itself may sign credentials; a CA that may not is usual, and anything else helps nobody. */
+function anchorUsage(anchor: Certificate, at: Date, say: Say): Finding[] {
+  const problem = leafProblem(anchor, at, 0, 'credential')
+  if (problem === undefined || certificateProblem(anchor, at, 0) !== undefined) return []
+  if (anchor.isCa && anchor.keyUsage?.has('keyCertSign') !== false) {
+    return [
+      say(
+        'note',
+        `${problem}; it vouches for the certificates that it signed, and by itself it should sign nothing else`,
+      ),
+    ]
+  }
+  return [say('warning', `${problem}, and it is no CA: put the certificate there that signs, or that of its CA`)]
 }
 
 function expiry(certificate: Certificate, at: Date, say: Say): Finding {

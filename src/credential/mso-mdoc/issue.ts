@@ -68,7 +68,7 @@ function shuffled(count: number, bytes: Buffer): readonly number[] {
   return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
 }
 
-/** Token Status List draft-20, Referenced Token in COSE. */
+/** Token Status List, Referenced Token in COSE. */
 function statusOf({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
   if (status === undefined) return []
   const entry = new Map<CborKey, Cbor>([

@@ -15,6 +15,9 @@ import {
 } from '../../codec/cbor.ts'
 import { readSign1, type Sign1 } from '../../codec/cose.ts'
 import { malformed, within } from '../../codec/malformed.ts'
+import { strangerText } from '../../keys/certificate-name.ts'
+
+export const VERSION = '1.0'
 
 /** Each element is hashed before anybody has verified anything. */
 export const MAX_ELEMENTS = 1000
@@ -76,10 +79,19 @@ function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
   return elements > MAX_ELEMENTS ? malformed(`it has more than ${MAX_ELEMENTS} elements`) : read
 }
 
+/** The version of a structure, as a sentence part for people. */
+export function statedVersion(version: Cbor | undefined): string {
+  if (version === undefined) return 'of no version'
+  return typeof version === 'string' ? `of version ${strangerText(version)}` : 'of a version that is no text'
+}
+
 function readMso(payload: Uint8Array): MobileSecurityObject {
-  const what = 'the mobile security object'
-  const embedded = within(what, () => decodeCbor(payload))
-  const mso = asMap(readEmbedded(embedded, what), what)
+  const name = 'the mobile security object'
+  const embedded = within(name, () => decodeCbor(payload))
+  const mso = asMap(readEmbedded(embedded, name), name)
+  const version = mso.get('version')
+  // Another version may lack what is read below.
+  const what = version === VERSION ? name : `${name}, which is ${statedVersion(version)},`
   return {
     bytes: asBytes(payload, what),
     version: mso.get('version'),

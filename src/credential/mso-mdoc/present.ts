@@ -14,14 +14,14 @@ import type { Binding, HeldCredential, Order } from '../format.ts'
 import { hasOrderedStatus } from '../ordered-status.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { identifierOf } from './elements.ts'
-import { type IssuerSigned, readIssuerSigned } from './issuer-signed.ts'
-import { evidenceOf, VERSION } from './read.ts'
+import { type IssuerSigned, readIssuerSigned, VERSION } from './issuer-signed.ts'
+import { evidenceOf } from './read.ts'
 import { toCbor, toJson } from './values.ts'
 
 export function hold(credential: string): HeldCredential {
   const evidence = evidenceOf(parse(credential))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
-  if (evidence.formats.length === 0) malformed(`the version of its mobile security object is not ${VERSION}`)
+  if (evidence.formats.length === 0) malformed(`${evidence.statedFormat}, and ${VERSION} alone is read`)
   return {
     ...evidence,
     holder: undefined,

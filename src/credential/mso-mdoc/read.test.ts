@@ -139,7 +139,11 @@ describe('a presentation of a mobile document', () => {
   })
 
   it.each<[string, Changes, string]>([
-    ['of another version', { response: { version: '1.1' } }, 'the version of the DeviceResponse is not 1.0'],
+    [
+      'of another version',
+      { response: { version: '1.1' } },
+      'the DeviceResponse is of version 1.1, and 1.0 alone is read',
+    ],
     ['of another status', { response: { status: 10 } }, 'the status of the DeviceResponse is not 0 (OK)'],
     ['without documents', { response: { documents: undefined } }, 'documents is not a CBOR array'],
     ['with no document', { response: { documents: [] } }, 'the DeviceResponse has no document'],

@@ -25,11 +25,17 @@ import { boundKey, dateTime, statusOf } from '../evidence.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { readElements } from './elements.ts'
-import { closedMap, type IssuerSigned, type MobileSecurityObject, readIssuerSigned } from './issuer-signed.ts'
+import {
+  closedMap,
+  type IssuerSigned,
+  type MobileSecurityObject,
+  readIssuerSigned,
+  statedVersion,
+  VERSION,
+} from './issuer-signed.ts'
 import { toJson } from './values.ts'
 
 export const IDS = ['mso_mdoc'] as const
-export const VERSION = '1.0'
 const STATUS_OK = 0
 
 /** Throws a MalformedError when it is no DeviceResponse with one document. */
@@ -53,6 +59,7 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
   const signed = instant(mso.validityInfo, 'signed')
   return {
     formats: mso.version === VERSION ? IDS : [],
+    statedFormat: `its mobile security object is ${statedVersion(mso.version)}`,
     issuer: {
       identifiers: [],
       chain: issuerAuth.x5chain,
@@ -74,8 +81,10 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
 
 /** The one Document of a DeviceResponse. Errors about other documents (`documentErrors`) are no matter of ours. */
 function readDocument(value: Cbor): CborMap {
+  const version = isMap(value) ? value.get('version') : VERSION
+  // Before its members are looked at: another version may have others.
+  if (version !== VERSION) malformed(`the DeviceResponse is ${statedVersion(version)}, and ${VERSION} alone is read`)
   const response = closedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
-  if (response.get('version') !== VERSION) malformed(`the version of the DeviceResponse is not ${VERSION}`)
   if (response.get('status') !== STATUS_OK) malformed('the status of the DeviceResponse is not 0 (OK)')
   const [document, ...more] = asArray(response.get('documents'), 'documents')
   if (document === undefined) malformed('the DeviceResponse has no document')

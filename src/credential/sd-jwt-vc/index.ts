@@ -1,4 +1,4 @@
-/** SD-JWT VC: `dc+sd-jwt`. SD-JWT VC draft-19; OpenID4VCI 1.0 and OpenID4VP 1.0, IETF SD-JWT VC. */
+/** SD-JWT VC: `dc+sd-jwt`. SD-JWT VC; OpenID4VCI 1.0 and OpenID4VP 1.0, IETF SD-JWT VC. */
 import { type JsonObject, ownString } from '../../codec/json.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { bindingMethods, type CredentialFormat, type Order } from '../format.ts'
@@ -32,7 +32,7 @@ function metaOf(configuration: JsonObject): JsonObject {
   return vct ? { vct_values: [vct] } : {}
 }
 
-/** The claims of the dataset at the root of the payload, beside `vct`. SD-JWT VC draft-19, JWT Claims Set. */
+/** The claims of the dataset at the root of the payload, beside `vct`. SD-JWT VC, JWT Claims Set. */
 function issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
   const vct = ownString(order.configuration, 'vct') ?? ''
   const content = { typ: 'dc+sd-jwt', claims: claimsOf(order.dataset), shown: { vct }, concealable: () => true }

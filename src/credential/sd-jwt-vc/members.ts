@@ -1,4 +1,4 @@
-/** The members that SD-JWT VC gives a meaning. SD-JWT VC draft-19, JWT Claims Set. */
+/** The members that SD-JWT VC gives a meaning. SD-JWT VC, JWT Claims Set. */
 
 /** Only an issuer writes them, and none may be disclosed selectively. RFC 9901 adds `aud`. */
 export const ALWAYS_SHOWN: readonly string[] = [

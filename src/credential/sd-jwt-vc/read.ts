@@ -1,9 +1,9 @@
-/** Takes a presentation of an SD-JWT VC apart into evidence, without judging it. SD-JWT VC draft-19; RFC 9901. */
+/** Takes a presentation of an SD-JWT VC apart into evidence, without judging it. SD-JWT VC; RFC 9901. */
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Place, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
-import { chainOf, confirmedKey, namesOf, numericDate, statusOf, stringsOf } from '../evidence.ts'
+import { chainOf, confirmedKey, namesOf, numericDate, statedType, statusOf, stringsOf } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { hasOrderedStatus } from '../ordered-status.ts'
 import { holdSdJwt } from '../sd-jwt/present.ts'
@@ -23,10 +23,10 @@ function takeApart(sdJwt: SdJwt): TakenApart {
   const { payload: claims, hidable, problem } = revealSdJwt(sdJwt, mustBeShown)
   const vct = ownString(payload, 'vct')
   const evidence: Evidence = {
-    // Draft-19 knows the one type only: vc+sd-jwt is a credential of the W3C. What a bad disclosure may hide is not missing.
-    formats: ownString(header, 'typ') === 'dc+sd-jwt' && (vct || problem !== undefined) ? IDS : [],
+    formats: isSdJwtVc(sdJwt, claims, problem) ? IDS : [],
+    statedFormat: `${statedType(header)}${vct ? '' : ', and it has no vct'}`,
     issuer: {
-      // Without iss, the certificate says who it is. SD-JWT VC draft-19, Issuer Signature Mechanisms
+      // Without iss, the certificate says who it is. SD-JWT VC, Issuer Signature Mechanisms
       identifiers: namesOf([own(payload, 'iss')]),
       chain: chainOf(header),
       signedBy: (key) => signedBy(sdJwt.jws, key),
@@ -43,8 +43,20 @@ function takeApart(sdJwt: SdJwt): TakenApart {
   return { evidence, hidable }
 }
 
+/**
+ * Whether it says that it is an SD-JWT VC. Drafts up to 18 had issuers and verifiers take `vc+sd-jwt` as well, which is the
+ * type of W3C credentials: with a `vct` and without their `@context` it is none of these.
+ */
+function isSdJwtVc({ jws: { header, payload } }: SdJwt, claims: JsonObject, problem: string | undefined): boolean {
+  const [typ, vct] = [ownString(header, 'typ'), ownString(payload, 'vct')]
+  // What a bad disclosure may hide is not missing.
+  if (typ === 'dc+sd-jwt') return Boolean(vct) || problem !== undefined
+  const isW3c = [payload, claims].some((members) => own(members, '@context') !== undefined)
+  return typ === 'vc+sd-jwt' && Boolean(vct) && !isW3c
+}
+
 export function hold(credential: string): HeldCredential {
-  return holdSdJwt(credential, takeApart, 'it is no SD-JWT VC: its type is not dc+sd-jwt, or it has no vct')
+  return holdSdJwt(credential, takeApart, 'it is no SD-JWT VC (dc+sd-jwt with a vct)')
 }
 
 export function fulfils(order: Order, credential: string): boolean {

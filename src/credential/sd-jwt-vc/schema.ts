@@ -1,6 +1,6 @@
 /**
  * What an SD-JWT VC configuration may declare, what its dataset may hold, and what a query may say of its types.
- * OpenID4VCI 1.0, appendix IETF SD-JWT VC; OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC draft-19, JWT Claims Set.
+ * OpenID4VCI 1.0, appendix IETF SD-JWT VC; OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC, JWT Claims Set.
  */
 import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'

@@ -170,8 +170,19 @@ describe('SD-JWT VC', () => {
       expect(Object.keys(all).filter((name) => !envelope.includes(name))).toEqual(['sub', 'name'])
     })
 
+    it('may have the type that drafts up to 18 gave it, unless it is a credential of the W3C', async () => {
+      const header = { typ: 'vc+sd-jwt', alg: 'ES256' }
+      expect(sdJwtVc.read(await foreign({ vct: VCT }, header)).formats).toEqual(['dc+sd-jwt'])
+      expect(sdJwtVc.hold(await foreign({ vct: VCT }, header)).types).toEqual([VCT])
+      expect(sdJwtVc.read(await foreign({ vct: VCT, '@context': [] }, header)).formats).toEqual([])
+      expect(sdJwtVc.read(await foreign({}, header))).toMatchObject({
+        formats: [],
+        statedFormat: 'its type (typ) is vc+sd-jwt, and it has no vct',
+      })
+    })
+
     it('is not taken by a wallet when it is of another type, or names none', async () => {
-      for (const header of [{ typ: 'vc+sd-jwt' }, { typ: 'vc+jwt' }, { typ: 'JWT' }, {}]) {
+      for (const header of [{ typ: 'vc+jwt' }, { typ: 'JWT' }, {}]) {
         const credential = await foreign({ vct: VCT }, { alg: 'ES256', ...header })
         expect(() => sdJwtVc.hold(credential)).toThrow(MalformedError)
       }

@@ -21,7 +21,7 @@ export function holdSdJwt(
 ): HeldCredential {
   const { evidence, hidable } = takeApart(readSdJwt(asSdJwt(credential)))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
-  if (evidence.formats.length === 0) malformed(otherwise)
+  if (evidence.formats.length === 0) malformed(`${otherwise}: ${evidence.statedFormat}`)
   return { ...evidence, hidable, expiresAt: firstEnd(evidence.validity) }
 }
 

@@ -8,7 +8,17 @@ import { malformed, within } from '../../codec/malformed.ts'
 import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
-import { boundKey, chainOf, confirmedKey, firstEnd, namesOf, numericDate, signedAt, stringsOf } from '../evidence.ts'
+import {
+  boundKey,
+  chainOf,
+  confirmedKey,
+  firstEnd,
+  namesOf,
+  numericDate,
+  signedAt,
+  statedType,
+  stringsOf,
+} from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
 import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
@@ -29,7 +39,7 @@ export function read(presentation: string): Evidence {
 export function hold(credential: string): HeldCredential {
   const jws = readJws(credential)
   const evidence = evidenceOf(jws, undefined)
-  if (evidence.formats.length === 0) malformed('it is no VC of VCDM 1.1: its type is not JWT, or it has no vc')
+  if (evidence.formats.length === 0) malformed(`it is no VC of VCDM 1.1 (JWT with a vc): ${evidence.statedFormat}`)
   return { ...evidence, hidable: [], expiresAt: firstEnd(evidence.validity) }
 }
 
@@ -45,6 +55,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   const { identifiers, ...said } = w3cEvidence(payload, claims)
   return {
     formats: isJwt(header) && isObject(vc) ? IDS : [],
+    statedFormat: `${statedType(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
     issuer: { identifiers, chain: chainOf(header), signedBy: (key) => signedBy(jws, key) },
     holder,
     boundKey: boundKeyOf(payload, claims),

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Place, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
-import { chainOf, confirmedKey } from '../evidence.ts'
+import { chainOf, confirmedKey, statedType } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt } from '../sd-jwt/present.ts'
 import { keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt/read.ts'
@@ -45,6 +45,7 @@ function takeApart(sdJwt: SdJwt): TakenApart {
   const { identifiers, ...said } = w3cEvidence(payload, claims)
   const evidence: Evidence = {
     formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
+    statedFormat: `${statedType(header)}${own(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
     issuer: { identifiers, chain: chainOf(header), signedBy: (key) => signedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
     boundKey: confirmedKey(payload),
@@ -57,7 +58,7 @@ function takeApart(sdJwt: SdJwt): TakenApart {
 }
 
 export function hold(credential: string): HeldCredential {
-  return holdSdJwt(credential, takeApart, 'its type is not vc+sd-jwt')
+  return holdSdJwt(credential, takeApart, 'it is no credential of the W3C (vc+sd-jwt without a vct)')
 }
 
 export function fulfils(order: Order, credential: string): boolean {

@@ -6,7 +6,7 @@ import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { certificateProblem } from '../../keys/certificate.ts'
 import { didOf, readDid } from '../../keys/did.ts'
-import { importPublicKey, type PublicJwk, publicJwkOf, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
+import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -62,7 +62,7 @@ function headerKey(header: JsonObject, clock: ProofClock): NamedKey {
     const names = 'kid (a did:jwk or did:key), jwk or x5c'
     return refuse('invalid_proof', `the header of the key proof must name its key by exactly one of ${names}`)
   }
-  if (jwk !== undefined) return { holderKey: readPublicJwk(jwk), holderDid: undefined }
+  if (jwk !== undefined) return { holderKey: readSigningJwk(jwk), holderDid: undefined }
   if (x5c !== undefined) return { holderKey: certifiedKey(x5c, clock), holderDid: undefined }
   if (typeof kid !== 'string') return refuse('invalid_proof', 'kid of the key proof must be a did:jwk or did:key')
   return { holderKey: readDid(kid), holderDid: didOf(kid) }

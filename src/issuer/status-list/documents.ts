@@ -1,5 +1,5 @@
 /**
- * A list as it is served: the bits, compressed, signed and dated. Token Status List draft-20, Status List Token; Bitstring
+ * A list as it is served: the bits, compressed, signed and dated. Token Status List, Status List Token; Bitstring
  * Status List, BitstringStatusListCredential, secured as VC-JOSE-COSE has it.
  */
 import { promisify } from 'node:util'
@@ -46,7 +46,7 @@ const compressed = {
 
 /** Bitstring Status List, Bitstring Generation Algorithm: the least that hides one credential among many. */
 const LEAST_BITSTRING = 131_072
-/** CBOR Web Token claims: RFC 8392 section 4; Token Status List draft-20, IANA Considerations. */
+/** CBOR Web Token claims: RFC 8392 section 4; Token Status List, IANA Considerations. */
 const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const
 
 /** The document of one kind, as it goes over the wire. */

@@ -7,7 +7,7 @@ import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { joseAlgorithms } from '../../keys/algorithm.ts'
-import { importPublicKey, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
+import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
@@ -41,7 +41,7 @@ const ALGORITHMS = joseAlgorithms.join(' ')
 export function verifyDpopProof(context: IssuerContext, request: ProvedRequest, tokenDigest?: string): DpopProof {
   const jws = readProof(request.dpop)
   const { header, payload } = jws
-  const jwk = orInvalid(() => readPublicJwk(own(header, 'jwk')))
+  const jwk = orInvalid(() => readSigningJwk(own(header, 'jwk')))
   const key = orInvalid(() => importPublicKey(jwk))
   if (!signedBy(jws, key)) refuseProof('its signature is not by the key in its header')
   if (own(payload, 'htm') !== request.method) refuseProof(`htm must be ${request.method}`)

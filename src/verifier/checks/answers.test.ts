@@ -217,6 +217,8 @@ const long = (length: number) =>
 const noNames = issuedBy(({ ca, issuerKey }) => ({ chain: [certify(ca, issuerKey, { dnsNames: [] })] }))
 const ofTlsServer = issuedBy(() => ({ chain: [tlsServer.der] }))
 let tlsServer: Certificate
+const ofCertSigner = issuedBy(() => ({ chain: [certSigner.der] }))
+let certSigner: Certificate
 /** A chain whose certificates are by another authority, which is sent along. */
 let strangers: readonly Uint8Array[]
 beforeAll(async () => {
@@ -224,6 +226,7 @@ beforeAll(async () => {
   const other = certify({ name: certificateName, key }, key, { isCa: true, usages: ['keyCertSign'] })
   const { tlsServer: server, tlsClient } = EXTENDED_KEY_USAGE
   const purposes = { purposes: [server, tlsClient], isCritical: false }
+  certSigner = parseCertificate(certify(world.ca, world.issuerKey, { usages: ['keyCertSign'] }))
   tlsServer = parseCertificate(certify(world.ca, world.issuerKey, purposes))
   strangers = [certify({ name: certificateName, key }, world.issuerKey), other]
 })
@@ -421,7 +424,31 @@ const others: readonly Row[] = [
     bare,
   ],
   ['the format', 'query.format', 'passed', same],
-  ['another format', 'query.format', /^failed: the type header is not that of \S+$/, () => ({ formats: ['other'] })],
+  [
+    'another format',
+    'query.format',
+    'failed: the credential is no jwt_vc_json-ld: its type (typ) is JWT',
+    () => ({ formats: ['other'], statedFormat: 'its type (typ) is JWT' }),
+  ],
+  [
+    'an anchor with the key usage keyCertSign alone that signed the credential itself',
+    'issuer.certificate',
+    /^warning: the key usage of the certificate 'CN=issuer\.localhost' does not allow digitalSignature; it is a trust anchor/,
+    ofCertSigner,
+    () => ({ trustAnchors: [certSigner] }),
+  ],
+  [
+    'a certificate with the key usage keyCertSign alone that is no anchor',
+    'issuer.certificate',
+    /^failed: the key usage of the certificate 'CN=issuer\.localhost' does not allow digitalSignature$/,
+    ofCertSigner,
+  ],
+  [
+    'a certificate with the key usage nonRepudiation alone',
+    'issuer.certificate',
+    'passed',
+    issuedBy(({ ca, issuerKey }) => ({ chain: [certify(ca, issuerKey, { usages: ['nonRepudiation'] })] })),
+  ],
   ['the type', 'query.type', 'passed', same],
   [
     'another type',

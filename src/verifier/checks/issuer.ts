@@ -1,10 +1,13 @@
 /** Who issued the credential, and whether that is somebody we trust. Trust is decided on the key that verified the signature. */
+
 import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { isForTlsAlone, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
+import { anchorAsSigner } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
+import { SD_JWT_VC } from '../../protocol/specifications.ts'
 import { type Check, cannotAsk, fail, pass, tolerate } from './check.ts'
 import { CREDIBLE, type PresentationContext } from './presentation.ts'
 
@@ -25,15 +28,17 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'issuer.certificate',
     asks: 'Is the issuer certificate valid now, and may its key sign?',
-    spec: 'RFC 5280 section 6.1.3; SD-JWT VC draft-19, Issuer Signature Mechanisms; ISO/IEC 18013-5 section 9.3.1',
+    spec: `RFC 5280 section 6.1.3; ${SD_JWT_VC}, Issuer Signature Mechanisms; ISO/IEC 18013-5 section 9.3.1`,
     level: 'MUST',
-    run({ issuer: { chain, signedAt } }, { parseCertificate, now, clockSkewSeconds }) {
+    run({ issuer: { chain, signedAt } }, { parseCertificate, now, clockSkewSeconds, trustAnchors = [] }) {
       const leaf = leafOf(chain, parseCertificate)
       if ('problem' in leaf) return fail(leaf.problem)
-      const problem =
-        leafProblem(leaf.certificate, now, clockSkewSeconds, 'credential') ??
-        signingTimeProblem(leaf.certificate, signedAt?.at)
-      return problem === undefined ? pass() : fail(problem)
+      const problemOf = (certificate: Certificate) =>
+        leafProblem(certificate, now, clockSkewSeconds, 'credential') ?? signingTimeProblem(certificate, signedAt?.at)
+      const problem = problemOf(leaf.certificate)
+      if (problem === undefined) return pass()
+      const tolerated = problemOf(anchorAsSigner(leaf.certificate, trustAnchors)) === undefined
+      return tolerated ? tolerate(`${problem}; it is a trust anchor itself, and so it is taken`) : fail(problem)
     },
   },
   {
@@ -56,7 +61,7 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
   {
     id: 'issuer.identifier',
     asks: 'Does the credential name one issuer, and is that a name in its certificate?',
-    spec: 'VC-JOSE-COSE, Using JOSE (iss and issuer); RFC 9525 section 6; SD-JWT VC draft-19, Issuer Signature Mechanisms',
+    spec: `VC-JOSE-COSE, Using JOSE (iss and issuer); RFC 9525 section 6; ${SD_JWT_VC}, Issuer Signature Mechanisms`,
     level: 'MUST',
     needs: CREDIBLE,
     run({ issuer: { chain, identifiers } }, { parseCertificate, issuerIdentifier }) {

@@ -14,8 +14,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     asks: 'Is the credential of the format that was asked for?',
     spec: 'OpenID4VP 1.0, Credential Query (format)',
     level: 'MUST',
-    run: ({ formats }, { query: asked }) =>
-      formats.includes(asked.format) ? pass() : fail(`the type header is not that of ${asked.format}`),
+    run: ({ formats, statedFormat }, { query: asked }) =>
+      formats.includes(asked.format) ? pass() : fail(`the credential is no ${asked.format}: ${statedFormat}`),
   },
   {
     id: 'query.type',

@@ -1,5 +1,7 @@
 /** Whether the issuer has taken the credential back. The lists come from elsewhere: `../status`. */
+
 import type { Evidence } from '../../credential/format.ts'
+import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import { statusVerdict } from '../status/verdict.ts'
 import type { Check } from './check.ts'
 import type { PresentationContext } from './presentation.ts'
@@ -7,7 +9,7 @@ import type { PresentationContext } from './presentation.ts'
 export const status: Check<Evidence, PresentationContext> = {
   id: 'status.valid',
   asks: 'Has the issuer neither revoked nor suspended the credential?',
-  spec: 'Token Status List draft-20, Validation Rules; Bitstring Status List 1.0, Validate Algorithm',
+  spec: `${TOKEN_STATUS_LIST}, Validation Rules; Bitstring Status List 1.0, Validate Algorithm`,
   level: 'MUST',
   // Nobody is asked on the word of somebody who is not trusted.
   needs: ['issuer.trusted'],

@@ -1,6 +1,6 @@
 /**
  * Status lists from other servers, kept for as long as they allow. Whoever asks for one that is on its way waits for the
- * same answer. Token Status List draft-20, Status List Caching; Bitstring Status List 1.0, ttl.
+ * same answer. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl.
  */
 import { MalformedError } from '../../codec/malformed.ts'
 import { firstEnd } from '../../credential/evidence.ts'

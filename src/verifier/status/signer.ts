@@ -1,13 +1,13 @@
 /**
  * Who may sign the status list of a credential: its issuer, or whom the same authority says may do it for others. Token
- * Status List draft-20, Validation Rules and Extended Key Usage Extension.
+ * Status List, Validation Rules and Extended Key Usage Extension.
  */
 import { MalformedError } from '../../codec/malformed.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE, isForTlsAlone, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
-import { findTrustPath } from '../../keys/trust-anchors.ts'
+import { anchorAsSigner, findTrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
 import type { PresentationContext } from '../checks/presentation.ts'
 import type { StatusList } from './status-list.ts'
@@ -24,7 +24,8 @@ export function signerProblem(
   const [[own], [leaf]] = [issuer, signer]
   if (own === undefined || leaf === undefined) return 'there is no certificate of its key'
   if (!list.signedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
-  const problem = leafProblem(leaf, context.now, context.clockSkewSeconds, 'status')
+  const asSigner = anchorAsSigner(leaf, context.trustAnchors ?? [])
+  const problem = leafProblem(asSigner, context.now, context.clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
   if (isSameKey(leaf, own)) return undefined
   const found = pathOf(signer, context)

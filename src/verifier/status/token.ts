@@ -1,4 +1,4 @@
-/** Status list tokens, as JWT and as CWT, taken apart. Token Status List draft-20, Status List Token. */
+/** Status list tokens, as JWT and as CWT, taken apart. Token Status List, Status List Token. */
 import { fromBase64url } from '../../codec/base64url.ts'
 import { asBytes, asMap, type Cbor, decodeCbor, untagged } from '../../codec/cbor.ts'
 import { readSign1 } from '../../codec/cose.ts'
@@ -12,10 +12,10 @@ import { type StatusList, unpack } from './status-list.ts'
 
 export const TOKEN_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
 
-/** Claims and tags: RFC 8392 section 4 and 6; Token Status List draft-20, IANA. */
+/** Claims and tags: RFC 8392 section 4 and 6; Token Status List, IANA. */
 const CLAIM = { sub: 2, exp: 4, nbf: 5, iat: 6, ttl: 65_534, list: 65_533 } as const
 const CWT = 61
-/** CoAP content formats: Token Status List draft-20, IANA. Not registered yet, so that both are texts. */
+/** CoAP content formats: Token Status List, IANA. Not registered yet, so that both are texts. */
 const CWT_TYPES: readonly unknown[] = [TOKEN_TYPES.cwt, 'statuslist+cwt']
 const WIDTHS: readonly unknown[] = [1, 2, 4, 8]
 

@@ -1,4 +1,4 @@
-/** What the status lists of a credential say of it. Token Status List draft-20, Status Types; Bitstring Status List 1.0. */
+/** What the status lists of a credential say of it. Token Status List, Status Types; Bitstring Status List 1.0. */
 import { MalformedError } from '../../codec/malformed.ts'
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
@@ -9,7 +9,7 @@ import { referencesOf, type StatusReference } from './reference.ts'
 import { signerProblem } from './signer.ts'
 import type { StatusList } from './status-list.ts'
 
-/** Token Status List draft-20, Status Types Values; all others are an application's own. */
+/** Token Status List, Status Types Values; all others are an application's own. */
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 const MDOC = 'mso_mdoc'
 
