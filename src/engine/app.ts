@@ -8,6 +8,7 @@ import { watchConnections } from '../http/connections.ts'
 import { publicDocument, sendDocument } from '../http/document.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
 import { refilled } from '../http/rate-limit.ts'
+import { WITHOUT_SCHEMAS } from '../http/without-schemas.ts'
 import type { EngineContext } from './context.ts'
 import { preflightHeaders } from './cors.ts'
 import { exchange } from './exchange.ts'
@@ -31,6 +32,7 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
   const { targetBytes, headerBytes } = config.limits
   const maxHeaderSize = targetBytes + headerBytes + PARSER_SLACK
   const app = Fastify({
+    ...WITHOUT_SCHEMAS,
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     requestTimeout: 60_000,
     keepAliveTimeout: 65_000,

@@ -1,6 +1,6 @@
 /** An installation that is not whole: said before an engine has opened or answered anything. */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { buildCommand, COMMAND, temporaryDirectory } from '../support/command.ts'
@@ -39,4 +39,30 @@ it('without component-worker.cjs the doctor says so once', () => {
   rmSync(join(directory, 'dist', 'component-worker.cjs'))
   const { stdout } = spawnSync(process.execPath, [command, 'doctor', 'engine'], { cwd, encoding: 'utf8' })
   expect(stdout.match(/component-worker\.cjs/g)).toHaveLength(1)
+})
+
+it('dist/ alone starts an engine: no package but SQLite, which older Node lacks', async () => {
+  const directory = temporaryDirectory()
+  cpSync(DIST, join(directory, 'dist'), { recursive: true })
+  const sqlite = join('node_modules', '@photostructure')
+  mkdirSync(join(directory, 'node_modules'))
+  symlinkSync(join(DIST, '..', sqlite), join(directory, sqlite), 'junction')
+  const command = join(directory, 'dist', 'vouchsafe.cjs')
+  const cwd = join(directory, 'engine')
+  execFileSync(process.execPath, [command, 'init', 'engine', '--dir', cwd])
+  const file = join(cwd, 'conf', 'server.json')
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as object
+  writeFileSync(file, JSON.stringify({ ...settings, port: 0 }))
+  const engine = spawn(process.execPath, [command, 'engine'], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  const event = new Promise<string>((resolve) => {
+    engine.stdout.on('data', (part: Buffer) => {
+      said += part.toString()
+      const [, name] = /"event":"(listening|refused_to_start|failed_to_start)"/.exec(said) ?? []
+      if (name !== undefined) resolve(name)
+    })
+    engine.on('close', () => resolve(said))
+  })
+  expect(await event).toBe('listening')
+  engine.kill()
 })
