@@ -2,10 +2,17 @@
  * What an engine does when the chain took back a block that it had acted on: what it stored for a contract may be of a chain that is no
  * more. It says so, and until the state change hook of the contract has run on the chain that stays, nothing else of the contract does.
  */
-import { ChainError } from '../chain/chain.ts'
-import type { EngineContext } from './context.ts'
+import type { Logger } from 'pino'
+import { type Chain, ChainError } from '../chain/chain.ts'
 import type { Entry } from './contract-entry.ts'
 import type { Fence } from './fence.ts'
+import type { Outbox } from './outbox.ts'
+
+export interface ReconcileContext {
+  readonly chain: Pick<Chain, 'has'>
+  readonly outbox: Pick<Outbox, 'doubtNonces'>
+  readonly log: Logger
+}
 
 /** The chain took back a block: each contract is looked at before it is called again. */
 export function doubtFork(entries: Iterable<Entry>): void {
@@ -16,7 +23,7 @@ export function doubtFork(entries: Iterable<Entry>): void {
 }
 
 /** Whether the contract may be called, by the block of its last commit. False as long as the chain cannot be asked for that block. */
-export async function isReconciled(context: EngineContext, entry: Entry, { block }: Fence): Promise<boolean> {
+export async function isReconciled(context: ReconcileContext, entry: Entry, { block }: Fence): Promise<boolean> {
   if (entry.fork.standing === 'unchecked') {
     const { number } = entry.fork
     const isThere = block === undefined || (await hasBlock(context, block))
@@ -39,7 +46,7 @@ function isSettled({ fork }: Entry): boolean {
 }
 
 /** Undefined when the chain cannot be asked. */
-async function hasBlock({ chain }: EngineContext, block: NonNullable<Fence['block']>): Promise<boolean | undefined> {
+async function hasBlock({ chain }: ReconcileContext, block: NonNullable<Fence['block']>): Promise<boolean | undefined> {
   try {
     return await chain.has(block)
   } catch (error) {
@@ -48,7 +55,7 @@ async function hasBlock({ chain }: EngineContext, block: NonNullable<Fence['bloc
   }
 }
 
-function beginReconciling({ log, outbox }: EngineContext, entry: Entry, block: Fence['block']): void {
+function beginReconciling({ log, outbox }: ReconcileContext, entry: Entry, block: Fence['block']): void {
   const { fork, hook, state, address } = entry
   const hasHook = state.kind === 'ready' && state.hooks.includes('off_chain_on_state_change')
   fork.standing = hasHook ? 'reconciling' : 'settled'
@@ -61,7 +68,7 @@ const LOST =
   'the chain took back a block that this engine had acted on; the contract is served again when its hook has run'
 
 /** To be called when the hook has run to its end. */
-export function endReconciling({ log }: EngineContext, { fork, address }: Entry): void {
+export function endReconciling({ log }: ReconcileContext, { fork, address }: Entry): void {
   if (fork.standing !== 'reconciling') return
   fork.standing = 'settled'
   log.info({ event: 'reconciled', contract: address }, 'the hook has run on the chain that stayed')

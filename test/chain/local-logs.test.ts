@@ -170,7 +170,7 @@ describe('logs that are not in memory any more', () => {
     const logsOf = (entry: Entry): readonly LogInBlock[] => Array(entry.done?.logCount ?? 0).fill(LOG) as LogInBlock[]
     const entryWith = (logCount: number): Entry => ({ block: {}, done: { logCount } }) as unknown as Entry
     const ran: Entry[] = []
-    const kept = keepLogs((entry) => {
+    const kept = keepLogs((entry: Entry) => {
       ran.push(entry)
       return Promise.resolve(logsOf(entry))
     }, 2000)

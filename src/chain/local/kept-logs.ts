@@ -1,8 +1,12 @@
 /** The logs of a local chain's blocks: those of the newest blocks stay in memory, and older ones come from running a block again. */
 import type { Log } from './execute.ts'
-import type { Entry } from './ledger.ts'
 
-export interface KeptLogs {
+/** A block with the count of the logs that its transaction left. */
+interface LoggedBlock {
+  readonly done?: { readonly logCount: number }
+}
+
+export interface KeptLogs<Entry extends LoggedBlock> {
   add(entry: Entry, logs: readonly Log[]): void
   /** The logs of a block in their order; runs its transaction again where they are not in memory any more. */
   of(entry: Entry): Promise<readonly Log[]>
@@ -14,7 +18,10 @@ const MOST_SIZE = 32 * 1024 * 1024
 const LOG_SIZE = 400
 
 /** `runAgain` gives the logs of a block's transaction. `mostSize` bounds the characters that are kept in memory. */
-export function keepLogs(runAgain: (entry: Entry) => Promise<readonly Log[]>, mostSize = MOST_SIZE): KeptLogs {
+export function keepLogs<Entry extends LoggedBlock>(
+  runAgain: (entry: Entry) => Promise<readonly Log[]>,
+  mostSize = MOST_SIZE,
+): KeptLogs<Entry> {
   const kept = new Map<Entry, { readonly logs: readonly Log[]; readonly size: number }>()
   let total = 0
   const has = (entry: Entry): boolean => (entry.done?.logCount ?? 0) === 0 || kept.has(entry)

@@ -57,7 +57,7 @@ export interface Ledger {
    * time. The last one is remembered.
    */
   remember(tried: Tried, enough: bigint): void
-  readonly logs: KeptLogs
+  readonly logs: KeptLogs<Entry>
   readonly state: State
   /** Of what changes the chain. */
   readonly machine: Machine
@@ -92,7 +92,7 @@ interface Chained {
   readonly machine: Machine
   readonly entries: Entry[]
   readonly byHash: Map<string, Entry>
-  readonly logs: KeptLogs
+  readonly logs: KeptLogs<Entry>
   readonly state: State
   readonly surroundings: (number: number, time: number, parent: string) => Surroundings
   tried?: Remembered
@@ -121,7 +121,7 @@ function makeLedger(
     parent,
     hashOf,
   })
-  const logs = keepLogs((entry) => runForLogs({ state, machine, surroundings }, entry))
+  const logs = keepLogs((entry: Entry) => runForLogs({ state, machine, surroundings }, entry))
   const chained: Chained = { entries, byHash: new Map(), logs, state, machine, chainId, surroundings }
   const inTurn = oneAtATime()
   const next = ({ number, time, hash }: HashedBlock): Surroundings =>
