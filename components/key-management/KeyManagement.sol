@@ -47,8 +47,6 @@ contract KeyManagement is EngineList {
         address accuser;
         address accused;
         bytes32 publicKey;
-        /// Where it stands among the pending.
-        uint256 place;
         string reason;
         Policy policy;
         bytes[] commitments;
@@ -56,8 +54,26 @@ contract KeyManagement is EngineList {
         bool[] confirmed;
     }
 
+    /// A key that has come to another status. Of a key that has gone on since, only the last is of use.
+    struct Change {
+        /// How many changes there are up to this one.
+        uint256 count;
+        /// What stands in the list of changes: the key (uint128), its status (uint8), and a digest of all up to this one (uint120).
+        uint256 entry;
+        bytes32 registration;
+        uint8 threshold;
+    }
+
+    /// A key at a status, for which an engine has sent what it had to say.
+    struct Step {
+        uint128 id;
+        bytes32 registration;
+        Status status;
+    }
+
     mapping(uint128 => Key) private keys;
-    uint128[] private pendingKeys;
+    /// Every change of a status, oldest first. None is ever taken out: an engine remembers how far it has read.
+    uint256[] private changes;
 
     event KeyCreated(uint128 indexed id, address indexed owner, uint8 threshold);
     event CommitmentsPublished(uint128 indexed id, address indexed engine);
@@ -88,9 +104,8 @@ contract KeyManagement is EngineList {
         key_.status = Status.Commitments;
         key_.commitments = new bytes[](engineCount());
         key_.confirmed = new bool[](engineCount());
-        key_.place = pendingKeys.length;
-        pendingKeys.push(id);
         store(key_, policy_);
+        noteChange(key_, id);
         emit KeyCreated(id, msg.sender, threshold);
     }
 
@@ -107,7 +122,7 @@ contract KeyManagement is EngineList {
         require(key_.status == Status.Commitments, "the key does not wait for commitments");
         require(package.length == 96 + 32 * uint256(key_.threshold), "the package has the wrong length");
         key_.commitments[index] = package;
-        advance(key_, Status.Shares);
+        advance(key_, id, Status.Shares);
         emit CommitmentsPublished(id, msg.sender);
     }
 
@@ -130,7 +145,7 @@ contract KeyManagement is EngineList {
             require(encrypted[i].length == (i == index ? 0 : 48), "a share has the wrong length");
             published.push(encrypted[i]);
         }
-        advance(key_, Status.Confirmation);
+        advance(key_, id, Status.Confirmation);
         emit SharesPublished(id, msg.sender);
     }
 
@@ -151,10 +166,9 @@ contract KeyManagement is EngineList {
         }
         key_.publicKey = publicKey;
         key_.confirmed[index] = true;
-        advance(key_, Status.Active);
+        advance(key_, id, Status.Active);
         emit Confirmed(id, msg.sender);
         if (key_.status == Status.Active) {
-            leavePending(key_);
             emit KeyActive(id, publicKey);
         }
     }
@@ -181,8 +195,8 @@ contract KeyManagement is EngineList {
     /// For good: the engines make no more signatures with it, and forget their shares.
     function disable(uint128 id) external {
         Key storage key_ = owned(id);
-        if (key_.status != Status.Active) leavePending(key_);
         key_.status = Status.Disabled;
+        noteChange(key_, id);
         emit KeyDisabled(id);
     }
 
@@ -244,9 +258,57 @@ contract KeyManagement is EngineList {
         return keys[id].confirmed;
     }
 
-    /// The keys that are being made, in no order.
-    function pending() external view returns (uint128[] memory) {
-        return pendingKeys;
+    /// What has changed since an engine looked last, and is so still: of the next `most` changes, those that were not followed by
+    /// another of the same key. Gas is taken for so many, however many keys there are.
+    /// @param seen how many changes it has seen
+    /// @param last the entry of the last of them: where another stands in its place, the chain took back blocks, and all is told anew
+    /// @return found the changes, oldest first
+    /// @return count how many changes there are up to the end of those that were looked through
+    /// @return entry the entry of the last of these
+    /// @return more whether there are others after them
+    function changesAfter(uint256 seen, uint256 last, uint256 most)
+        external
+        view
+        returns (Change[] memory found, uint256 count, uint256 entry, bool more)
+    {
+        count = seen > 0 && seen <= changes.length && changes[seen - 1] == last ? seen : 0;
+        uint256 left = changes.length - count;
+        found = new Change[](most < left ? most : left);
+        more = most < left;
+        uint256 size = 0;
+        for (uint256 i = found.length; i > 0; i--) {
+            entry = changes[count++];
+            Key storage key_ = keys[uint128(entry >> 128)];
+            if (uint8(entry >> 120) == uint8(key_.status)) {
+                found[size++] = Change(count, entry, key_.registration, key_.threshold);
+            }
+        }
+        if (count > 0) entry = changes[count - 1];
+        assembly {
+            mstore(found, size)
+        }
+    }
+
+    /// Those of the steps that this contract still waits for an engine to take: by their places.
+    function awaited(address engine, Step[] calldata steps) external view returns (uint256[] memory places) {
+        uint256 index = indexOf(engine);
+        places = new uint256[](steps.length);
+        uint256 size = 0;
+        for (uint256 i = 0; i < steps.length; i++) {
+            Key storage key_ = keys[steps[i].id];
+            if (key_.registration != steps[i].registration || key_.status != steps[i].status) continue;
+            if (!hasDone(key_, index)) places[size++] = i;
+        }
+        assembly {
+            mstore(places, size)
+        }
+    }
+
+    /// Whether an engine has done what the status of a key asks of each; of a status that asks nothing, that it has.
+    function hasDone(Key storage key_, uint256 index) private view returns (bool) {
+        if (key_.status == Status.Commitments) return key_.commitments[index].length > 0;
+        if (key_.status == Status.Shares) return key_.shares[index].length > 0;
+        return key_.status != Status.Confirmation || key_.confirmed[index];
     }
 
     function known(uint128 id) private view returns (Key storage key_) {
@@ -265,11 +327,19 @@ contract KeyManagement is EngineList {
         require(key_.status != Status.Failed && key_.status != Status.Disabled, "the key has failed or is disabled");
     }
 
-    function advance(Key storage key_, Status next) private {
+    function advance(Key storage key_, uint128 id, Status next) private {
         key_.done++;
         if (key_.done < engineCount()) return;
         key_.done = 0;
         key_.status = next;
+        noteChange(key_, id);
+    }
+
+    /// The digest tells an engine whether what it has seen is of the chain that it sees now.
+    function noteChange(Key storage key_, uint128 id) private {
+        uint256 before = changes.length == 0 ? 0 : changes[changes.length - 1];
+        uint256 entry = (uint256(id) << 128) | (uint256(key_.status) << 120);
+        changes.push(entry | uint120(uint256(keccak256(abi.encode(before, entry, key_.registration)))));
     }
 
     function fail(uint128 id, address accused, string memory reason) private {
@@ -278,15 +348,8 @@ contract KeyManagement is EngineList {
         key_.accuser = msg.sender;
         key_.accused = accused;
         key_.reason = reason;
-        leavePending(key_);
+        noteChange(key_, id);
         emit KeyFailed(id, msg.sender, accused, reason);
-    }
-
-    function leavePending(Key storage key_) private {
-        uint128 last = pendingKeys[pendingKeys.length - 1];
-        pendingKeys[key_.place] = last;
-        keys[last].place = key_.place;
-        pendingKeys.pop();
     }
 
     function store(Key storage key_, Policy calldata policy_) private {

@@ -1,7 +1,8 @@
 /** What the component asks of its contract, KeyManagement.sol, and tells it. */
 
 import type { Context } from 'vouchsafe/component'
-import { account, answer, byteString, callData, list, uint } from '../abi.ts'
+import { type Answer, account, answer, byteString, callData, list, uint } from '../abi.ts'
+import { concat } from '../bytes.ts'
 
 /** The first four bytes of the Keccak-256 of each signature. */
 export const selectors = {
@@ -11,7 +12,8 @@ export const selectors = {
   'commitments(uint128)': 'f9166447',
   'sharesFor(uint128,uint256)': '79302ee0',
   'confirmations(uint128)': 'f1a04608',
-  'pending()': 'e20ccec3',
+  'changesAfter(uint256,uint256,uint256)': 'dee28359',
+  'awaited(address,(uint128,bytes32,uint8)[])': '84f50a50',
   'publishCommitments(uint128,bytes32,bytes)': '421792ed',
   'publishShares(uint128,bytes32,bytes[])': '2d0e32b6',
   'confirm(uint128,bytes32,bytes32)': '1c071528',
@@ -91,8 +93,70 @@ export function confirmations(id: bigint, context: Reading): readonly boolean[] 
   return found.list(0, (items, at) => items.flag(at))
 }
 
-export function pending(context: Reading): readonly bigint[] {
-  return answer(context.read(callData(selectors['pending()']))).list(0, (items, at) => items.uint(at))
+/** How far an engine has read the changes of the contract. */
+export interface Reached {
+  readonly count: bigint
+  /** The 32 bytes of the last change: by them the contract tells whether it is still the same one. */
+  readonly entry: Uint8Array
+}
+
+/** Reads the two words of a number of changes and the last of them. */
+export function readReached(words: Uint8Array): Reached {
+  const found = answer(words)
+  return { count: found.uint(0), entry: found.word(1) }
+}
+
+/** A key that came to a status, and is there still. */
+export interface Change extends Step {
+  readonly threshold: number
+  readonly reached: Reached
+}
+
+/** The changes after those that were read, of so many looked through; all from the first, where the chain took back what was read. */
+export function changesAfter(
+  { count, entry }: Reached,
+  most: number,
+  context: Reading,
+): { readonly changes: readonly Change[]; readonly reached: Reached; readonly more: boolean } {
+  const asked = callData(selectors['changesAfter(uint256,uint256,uint256)'], uint(count), entry, uint(most))
+  const found = answer(context.read(asked))
+  return {
+    changes: found.list(0, changeAt),
+    reached: { count: found.uint(1), entry: found.word(2) },
+    more: found.flag(3),
+  }
+}
+
+/** Four words stand for each change. */
+function changeAt(items: Answer, at: number): Change {
+  const entry = items.word(4 * at + 1)
+  return {
+    id: answer(concat([new Uint8Array(16), entry.subarray(0, 16)])).uint(0),
+    registration: items.word(4 * at + 2),
+    status: STATUSES[entry[16] ?? 0] ?? 'unknown',
+    threshold: items.number(4 * at + 3),
+    reached: { count: items.uint(4 * at), entry },
+  }
+}
+
+/** Those of the steps that the contract still waits for this engine to take. */
+export function awaited<T extends Step>(steps: readonly T[], context: Pick<Context, 'read' | 'engine'>): readonly T[] {
+  if (steps.length === 0) return []
+  const words = steps.flatMap(({ id, registration, status }) => [
+    uint(id),
+    registration,
+    uint(STATUSES.indexOf(status)),
+  ])
+  const asked = callData(selectors['awaited(address,(uint128,bytes32,uint8)[])'], account(context.engine), {
+    tail: concat([uint(steps.length), ...words]),
+  })
+  const places = answer(context.read(asked)).list(0, (items, at) => items.number(at))
+  return places.flatMap((place) => steps[place] ?? [])
+}
+
+/** A key at a status. */
+export interface Step extends Registered {
+  readonly status: Status
 }
 
 /** The key that a transaction is about: the contract refuses it where the id belongs to another registration. */

@@ -26,7 +26,7 @@ import {
 /** What one engine needs to go on with one key. */
 interface Place {
   readonly id: bigint
-  readonly key: contract.Key
+  readonly key: Pick<contract.Change, 'registration' | 'status' | 'threshold'>
   readonly engines: readonly string[]
   readonly index: number
   readonly context: Context

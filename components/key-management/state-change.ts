@@ -1,90 +1,95 @@
-/** What an engine does when the contract has changed, or may have: goes on with keys that are being made, forgets those that are no more. */
+/**
+ * What an engine does when the contract has changed, or may have: goes on with keys that are being made, forgets those that are no more.
+ * The contract tells what has changed since the engine looked last, so that keys of which nothing has changed cost nothing.
+ */
 import type { Context } from 'vouchsafe/component'
-import { equal, fromHex, toHex } from '../bytes.ts'
+import { uint } from '../abi.ts'
+import { concat, equal } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { nextStep } from './key-generation.ts'
+import { addSentStep, hasSentSteps, RESEND_MS, takeSentSteps } from './sent-steps.ts'
 import { forgetGeneration, forgetKeyShares } from './stored.ts'
 
-/** How long a transaction has, before it is sent again. */
-const RESEND_MS = 60_000
-/** The timer that looks again, as long as a key is being made. */
+/** The timer that looks again, as long as something is to be done or was sent. */
 export const RESEND_TIMER = 1
-/** Of one run. */
+/** Of one run: transactions, changes that are looked through, steps that are looked for. */
 const SENT_AT_ONCE = 4
+const CHANGES_AT_ONCE = 256
+const STEPS_AT_ONCE = 64
 
-const SENT = 'SENT'
-const HELD = 'HELD'
+const BUCKET = 'CHANGES'
+const REACHED = 'reached'
+const START: contract.Reached = { count: 0n, entry: new Uint8Array(32) }
+
+interface Run {
+  readonly context: Context
+  /** Of the contract, once one of them was needed. */
+  engines?: readonly string[]
+  sent: number
+}
 
 export function stateChange(context: Context): void {
-  const pending = contract.pending(context)
-  const engines = contract.engines(context)
-  const index = engines.indexOf(context.engine)
+  const run: Run = { context, sent: 0 }
+  sendAgain(run)
+  const hasMore = readChanges(run)
+  if (hasMore || run.sent >= SENT_AT_ONCE) context.timers.schedule(RESEND_TIMER, 0)
+  else if (hasSentSteps(context)) context.timers.schedule(RESEND_TIMER, RESEND_MS)
+}
+
+/** What was sent a minute ago, and the contract still waits for; of more than one run takes, the rest waits for the next. */
+function sendAgain(run: Run): void {
+  const steps = takeSentSteps(STEPS_AT_ONCE, run.context)
+  for (const step of contract.awaited(steps, run.context)) {
+    if (run.sent < SENT_AT_ONCE) takeStep(run, step)
+    else addSentStep(step, step.at, run.context)
+  }
+}
+
+/** Whether there are others. */
+function readChanges(run: Run): boolean {
+  const { context } = run
+  const before = loadReached(context)
+  const { changes, reached, more } = contract.changesAfter(before, CHANGES_AT_ONCE, context)
+  let last = before
+  for (const change of changes) {
+    if (run.sent >= SENT_AT_ONCE) {
+      storeReached(before, last, context)
+      return true
+    }
+    applyChange(run, change)
+    last = change.reached
+  }
+  storeReached(before, reached, context)
+  return more
+}
+
+/** Keys that have failed or are disabled leave nothing behind. What belongs to another fork of the chain stays: it may come back. */
+function applyChange(run: Run, change: contract.Change): void {
+  const { status, registration } = change
+  const isOver = status === 'failed' || status === 'disabled'
+  if (isOver || status === 'active') forgetGeneration(registration, run.context)
+  if (isOver) forgetKeyShares(registration, run.context)
+  if (!isOver && status !== 'active') takeStep(run, change)
+}
+
+function takeStep(run: Run, change: contract.Change): void {
+  const { context } = run
+  run.engines ??= contract.engines(context)
+  const index = run.engines.indexOf(context.engine)
   if (index < 0) throw new Error('this engine is none of those that the contract names')
-  let sent = 0
-  for (const id of pending) {
-    if (sent === SENT_AT_ONCE) break
-    const key = contract.keyOf(id, context)
-    hold({ id, registration: key.registration }, context)
-    if (wasSent(key, context)) continue
-    const transaction = nextStep({ id, key, engines, index, context })
-    if (!transaction) continue
-    context.transact(transaction)
-    context.storage(SENT).set(key.registration, new TextEncoder().encode(`${key.status} ${context.now().getTime()}`))
-    sent++
-  }
-  forget(context)
-  if (pending.length > 0) context.timers.schedule(RESEND_TIMER, sent === SENT_AT_ONCE ? 0 : RESEND_MS)
+  const transaction = nextStep({ id: change.id, key: change, engines: run.engines, index, context })
+  if (!transaction) return
+  context.transact(transaction)
+  addSentStep(change, context.now().getTime(), context)
+  run.sent++
 }
 
-function wasSent({ registration, status }: contract.Key, context: Context): boolean {
-  const [step, time] = textOf(context.storage(SENT).get(registration)).split(' ')
-  return step === status && context.now().getTime() - Number(time) < RESEND_MS
+function loadReached(context: Context): contract.Reached {
+  const stored = context.storage(BUCKET).get(REACHED)
+  return stored ? contract.readReached(stored) : START
 }
 
-function hold({ id, registration }: contract.Registered, context: Context): void {
-  const held = heldKeys(context)
-  const name = `${id}:${toHex(registration)}`
-  if (!held.includes(name)) setHeld([...held, name], context)
-}
-
-/** Keys that have failed or are disabled leave nothing behind. Those of another fork of the chain are left as they are: it may come back. */
-function forget(context: Context): void {
-  const held = heldKeys(context)
-  const left = held.filter((name) => {
-    const { id, registration } = heldKey(name)
-    const key = contract.keyOf(id, context)
-    if (!equal(key.registration, registration)) return true
-    if (key.status === 'active' && context.storage(SENT).get(registration)) forgetSteps(registration, context)
-    return key.status !== 'failed' && key.status !== 'disabled'
-  })
-  for (const name of held) {
-    if (left.includes(name)) continue
-    const { registration } = heldKey(name)
-    forgetSteps(registration, context)
-    forgetKeyShares(registration, context)
-  }
-  if (left.length < held.length) setHeld(left, context)
-}
-
-/** Of a key that is made, or never will be. */
-function forgetSteps(registration: Uint8Array, context: Context): void {
-  context.storage(SENT).delete(registration)
-  forgetGeneration(registration, context)
-}
-
-function heldKey(name: string): contract.Registered {
-  const [id = '', registration = ''] = name.split(':')
-  return { id: BigInt(id), registration: fromHex(registration) }
-}
-
-function heldKeys(context: Context): readonly string[] {
-  return textOf(context.storage(HELD).get('keys')).split(' ').filter(Boolean)
-}
-
-function setHeld(names: readonly string[], context: Context): void {
-  context.storage(HELD).set('keys', new TextEncoder().encode(names.join(' ')))
-}
-
-function textOf(bytes: Uint8Array | undefined): string {
-  return new TextDecoder().decode(bytes ?? new Uint8Array())
+function storeReached(before: contract.Reached, now: contract.Reached, context: Context): void {
+  if (before.count === now.count && equal(before.entry, now.entry)) return
+  context.storage(BUCKET).set(REACHED, concat([uint(now.count), now.entry]))
 }

@@ -206,17 +206,27 @@ contract SecretSharing is EngineList {
         }
     }
 
-    /// The tickets of sharings whose deletion was asked for, and of which an engine has not said that its share is gone: the oldest,
-    /// and no more than `most`. Gas is taken for so many, however many there are.
-    function toDelete(address engine, uint256 most) external view returns (uint256[] memory tickets) {
+    /// The tickets of sharings whose deletion was asked for, and of which an engine has not said that its share is gone: of the oldest
+    /// from a place on, and no more than `most`. Gas is taken for so many, however many there are.
+    /// @param from 0 for the oldest; or `next` of an answer, to go on behind it before the contract has heard of what was in it
+    /// @return tickets fewer than `most` where there is nothing behind them
+    /// @return next the place behind them
+    function toDelete(address engine, uint256 from, uint256 most)
+        external
+        view
+        returns (uint256[] memory tickets, uint256 next)
+    {
         uint256 index = indexOf(engine);
-        uint256 place = first[index];
-        uint256 left = deletions.length - place;
+        next = from > first[index] ? from : first[index];
+        uint256 left = next < deletions.length ? deletions.length - next : 0;
         tickets = new uint256[](most < left ? most : left);
         uint256 count = 0;
-        while (count < tickets.length && place < deletions.length) {
-            tickets[count++] = deletions[place];
-            place += 1 + gaps[index][place].beyond;
+        while (count < tickets.length && next < deletions.length) {
+            uint256 ticket = deletions[next];
+            next += 1 + gaps[index][next].beyond;
+            Sharing storage sharing_ = sharings[uint128(ticket)];
+            // The engine may have said so since it was told of the place to begin at.
+            if (isAt(sharing_, Stage.Deleting, ticket) && holds(sharing_, index)) tickets[count++] = ticket;
         }
         assembly {
             mstore(tickets, count)

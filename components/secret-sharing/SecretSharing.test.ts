@@ -50,7 +50,7 @@ describe.each(chains)('the secret sharing contract on $name', ({ start }) => {
   const ticketOf = async (id: bigint, of = contract): Promise<bigint> =>
     ((await of.ask('share', { id, engine: engines[0].address })) as { ticket: bigint }).ticket
   const toDelete = async (engine: { address: string }, most = 100n, of = contract): Promise<bigint[]> =>
-    (await of.ask('toDelete', { engine: engine.address, most })) as bigint[]
+    ((await of.ask('toDelete', { engine: engine.address, from: 0n, most })) as { tickets: bigint[] }).tickets
 
   it('names its engines and its component', async () => {
     expect(await contract.ask('engines')).toEqual(list)
@@ -285,6 +285,27 @@ describe.each(chains)('the secret sharing contract on $name', ({ start }) => {
     },
   )
 
+  it('says what is behind what it said before, and leaves out what an engine has said meanwhile', async () => {
+    const ids = [await uploaded(), await uploaded(), await uploaded(), await uploaded()]
+    for (const id of ids) await contract.send(owner, 'deleteSharing', id)
+    const tickets = await Promise.all(ids.map((id) => ticketOf(id)))
+    const page = async (from: bigint, most = 2n) =>
+      (await contract.ask('toDelete', { engine: engines[0].address, from, most })) as {
+        tickets: bigint[]
+        next: bigint
+      }
+    const first = await page(0n)
+    expect(first.tickets).toEqual(tickets.slice(0, 2))
+    const second = await page(first.next, 3n)
+    expect(second.tickets).toEqual(tickets.slice(2))
+    expect(await page(second.next)).toEqual({ tickets: [], next: second.next })
+    await contract.send(engines[0], 'registerAllDeleted', tickets.slice(0, 3))
+    expect((await page(first.next)).tickets).toEqual(tickets.slice(3))
+    expect((await page(0n)).tickets).toEqual(tickets.slice(3))
+    expect((await page(1n << 200n)).tickets).toEqual([])
+    for (const engine of engines) await contract.send(engine, 'registerAllDeleted', tickets)
+  })
+
   it('asks as much gas of the engine that deletes last as of any other', async () => {
     const ids = [await uploaded(), await uploaded()]
     const tickets = await Promise.all(ids.map((id) => ticketOf(id)))
@@ -315,7 +336,7 @@ describe.each(chains)('the secret sharing contract on $name', ({ start }) => {
       return ticketOf(id, own)
     }
     const measured = async () => {
-      const asked = await gas(owner, 'toDelete', { engine: engines[0].address, most: 8n })
+      const asked = await gas(owner, 'toDelete', { engine: engines[0].address, from: 0n, most: 8n })
       const [ticket, next] = [await begun(), await begun()]
       const said = await gas(engines[0], 'registerAllDeleted', [next])
       await own.send(engines[0], 'registerAllDeleted', [next])

@@ -9,7 +9,7 @@ export const selectors = {
   'share(uint128,address)': '7d93b1fe',
   'registerAllShared(uint256[])': '004af68f',
   'awaited(address,uint256[])': 'c11623cc',
-  'toDelete(address,uint256)': 'f9099a87',
+  'toDelete(address,uint256,uint256)': '9dd06ceb',
   'registerAllDeleted(uint256[])': 'a9b637b0',
 } as const
 
@@ -58,9 +58,15 @@ export function awaited(tickets: Uint8Array, context: Context): Uint8Array {
   return ticketsOf(callData(selectors['awaited(address,uint256[])'], account(context.engine), list(tickets)), context)
 }
 
-/** Of the shares that this engine is still to delete, so many at most. */
-export function toDelete(most: number, context: Context): Uint8Array {
-  return ticketsOf(callData(selectors['toDelete(address,uint256)'], account(context.engine), uint(most)), context)
+/** Of the shares that this engine is still to delete, so many at most, from a place on; and the place behind them. */
+export function toDelete(
+  from: bigint,
+  most: number,
+  context: Context,
+): { readonly tickets: Uint8Array; readonly next: bigint } {
+  const asked = [account(context.engine), uint(from), uint(most)]
+  const found = answer(context.read(callData(selectors['toDelete(address,uint256,uint256)'], ...asked)))
+  return { tickets: concat(found.list(0, (items, at) => items.word(at))), next: found.uint(1) }
 }
 
 /** That this engine has deleted these shares: as {@link registerShared}. */

@@ -6,14 +6,13 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Context, Request, Response } from 'vouchsafe/component'
 import { equal } from '../bytes.ts'
-import { registerDeleted, type Sharing, sharingOf, TICKET, toDelete } from './contract.ts'
-import { forgetShare, loadShare, storeShare } from './stored.ts'
+import { type Sharing, sharingOf } from './contract.ts'
+import { deleteShares } from './deletions.ts'
+import { loadShare, storeShare } from './stored.ts'
 import { announce, announceAgain } from './unconfirmed.ts'
 
 /** A share begins with as many random bytes as nobody can guess. */
 const SMALLEST_SHARE = 32
-/** Of one run, in one transaction; the rest is left for the next. */
-const DELETED_AT_ONCE = 64
 
 /** Every answer but a share has an empty body, or an object with `error`. */
 export function http(request: Request, context: Context): Response {
@@ -31,11 +30,7 @@ export function http(request: Request, context: Context): Response {
 /** Brings the engine to where the contract is, from wherever it was. */
 export function stateChange(context: Context): void {
   announceAgain(context)
-  const tickets = toDelete(DELETED_AT_ONCE, context)
-  for (let end = TICKET; end <= tickets.length; end += TICKET) {
-    forgetShare(tickets.subarray(end - TICKET, end), context)
-  }
-  registerDeleted(tickets, context)
+  deleteShares(context)
 }
 
 /** The decimal digits of a number below 2^128, in the one way to write it. */

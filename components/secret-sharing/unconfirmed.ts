@@ -137,10 +137,10 @@ function key(at: bigint): Uint8Array {
 }
 
 /** Big-endian. */
-function toBytes(value: bigint, length: number): Uint8Array {
+export function toBytes(value: bigint, length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, at) => Number((value >> BigInt(8 * (length - 1 - at))) & 0xffn))
 }
 
-function fromBytes(bytes: Uint8Array): bigint {
+export function fromBytes(bytes: Uint8Array): bigint {
   return bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n)
 }

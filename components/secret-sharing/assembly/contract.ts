@@ -4,7 +4,7 @@ import { fail, readContract, transact } from './host'
 const SHARE: u32 = 0x7d93b1fe
 const REGISTER_ALL_SHARED: u32 = 0x004af68f
 const AWAITED: u32 = 0xc11623cc
-const TO_DELETE: u32 = 0xf9099a87
+const TO_DELETE: u32 = 0x9dd06ceb
 const REGISTER_ALL_DELETED: u32 = 0xa9b637b0
 
 const WORD: i32 = 32
@@ -67,13 +67,27 @@ export function awaited(engine: Uint8Array, tickets: Uint8Array): Uint8Array {
   return words(readContract(listCallData(AWAITED, engine, tickets)))
 }
 
-/** Of the shares that the engine is still to delete, so many at most. */
-export function toDelete(engine: Uint8Array, most: i32): Uint8Array {
-  const data = new Uint8Array(4 + 2 * WORD)
+/** Shares that the engine is still to delete, and the place behind them in the list of the contract. */
+export class Deletions {
+  constructor(private answer: Uint8Array) {}
+
+  get tickets(): Uint8Array {
+    return words(this.answer)
+  }
+
+  get next(): u64 {
+    return number(this.answer, 1)
+  }
+}
+
+/** So many at most, from a place on. */
+export function toDelete(engine: Uint8Array, from: u64, most: i32): Deletions {
+  const data = new Uint8Array(4 + 3 * WORD)
   store<u32>(data.dataStart, bswap(TO_DELETE))
   putAddress(data, 4, engine)
-  putNumber(data, 4 + WORD, most)
-  return words(readContract(data))
+  store<u64>(data.dataStart + <usize>(4 + 2 * WORD - 8), bswap(from))
+  putNumber(data, 4 + 2 * WORD, most)
+  return new Deletions(readContract(data))
 }
 
 /** That the engine has deleted these shares: as registerShared. */

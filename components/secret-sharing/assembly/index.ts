@@ -1,13 +1,13 @@
 // Secret sharing in AssemblyScript: what ../shares.ts is in TypeScript, answer by answer and byte by byte of storage.
-import { equal, Id, registerDeleted, Sharing, sharingOf, TICKET, toDelete } from './contract'
+import { equal, Id, Sharing, sharingOf } from './contract'
+import { deleteShares } from './deletions'
 import { blockTime, input, isSignedBy, now, output, Reader, Writer } from './host'
 import { sha256 } from './sha256'
-import { forgetShare, loadShare, storeShare } from './stored'
+import { loadShare, storeShare } from './stored'
 import { announce, announceAgain, announceCollected } from './unconfirmed'
 
 const HTTP_RESPONSE: u8 = 0x22
 const SMALLEST_SHARE: i32 = 32
-const DELETED_AT_ONCE: i32 = 64
 const PATH = '/shares/'
 
 export function off_chain_on_http_request(ptr: i32, len: i32): i64 {
@@ -22,11 +22,7 @@ export function off_chain_on_state_change(ptr: i32, len: i32): i64 {
   const contract = from.address()
   const engine = from.address()
   announceAgain(contract, engine)
-  const tickets = toDelete(engine, DELETED_AT_ONCE)
-  for (let end = TICKET; end <= tickets.length; end += TICKET) {
-    forgetShare(tickets.subarray(end - TICKET, end))
-  }
-  registerDeleted(tickets, contract)
+  deleteShares(contract, engine)
   return output(0, null)
 }
 
@@ -37,6 +33,13 @@ export function off_chain_thread_1(ptr: i32, len: i32): i64 {
 export function off_chain_thread_2(ptr: i32, len: i32): i64 {
   const from = input(ptr, len)
   announceCollected(from.address())
+  return output(0, null)
+}
+
+export function off_chain_thread_3(ptr: i32, len: i32): i64 {
+  const from = input(ptr, len)
+  const contract = from.address()
+  deleteShares(contract, from.address())
   return output(0, null)
 }
 

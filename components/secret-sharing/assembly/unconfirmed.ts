@@ -6,7 +6,7 @@ import { fail, loadValue, now, schedule, storeValue } from './host'
 const COLLECTED_MS: u64 = 500
 const COLLECTED_TIMER: i32 = 2
 const MOST_TOGETHER: i32 = 64
-const RESEND_MS: u64 = 60_000
+export const RESEND_MS: u64 = 60_000
 const RESEND_TIMER: i32 = 1
 const LOOKED_AT: i32 = 7
 const LOOKED_BACK: i32 = 64

@@ -1,0 +1,57 @@
+/** Steps that this engine has sent a transaction for, oldest first: a minute later the contract is asked which of them it still waits for. */
+import type { Context } from 'vouchsafe/component'
+import type { Change } from './contract.ts'
+import { replace, revive } from './stored.ts'
+
+/** How long a transaction has, before it is looked for. */
+export const RESEND_MS = 60_000
+
+const BUCKET = 'SENT'
+const ENDS = 'ends'
+
+interface SentStep extends Change {
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+interface Ends {
+  readonly head: number
+  readonly tail: number
+}
+
+export function addSentStep(change: Change, at: number, context: Context): void {
+  const { head, tail } = loadEnds(context)
+  const sent: SentStep = { ...change, at }
+  context.storage(BUCKET).set(String(tail), JSON.stringify(sent, replace))
+  context.storage(BUCKET).set(ENDS, JSON.stringify({ head, tail: tail + 1 }))
+}
+
+/** So many at most that were sent a minute ago or earlier. They are not in the queue any more. */
+export function takeSentSteps(most: number, context: Context): readonly SentStep[] {
+  const latest = context.now().getTime() - RESEND_MS
+  const { head, tail } = loadEnds(context)
+  const taken: SentStep[] = []
+  while (head + taken.length < tail && taken.length < most) {
+    const step = load(String(head + taken.length), context) as SentStep
+    if (step.at > latest) break
+    taken.push(step)
+  }
+  if (taken.length === 0) return []
+  for (const at of taken.keys()) context.storage(BUCKET).delete(String(head + at))
+  context.storage(BUCKET).set(ENDS, JSON.stringify({ head: head + taken.length, tail }))
+  return taken
+}
+
+export function hasSentSteps(context: Context): boolean {
+  const { head, tail } = loadEnds(context)
+  return head < tail
+}
+
+function loadEnds(context: Context): Ends {
+  return (load(ENDS, context) ?? { head: 0, tail: 0 }) as Ends
+}
+
+function load(key: string, context: Context): unknown {
+  const stored = context.storage(BUCKET).get(key)
+  return stored && JSON.parse(new TextDecoder().decode(stored), revive)
+}
