@@ -14,6 +14,7 @@ import type { Outbound } from '../http/outbound.ts'
 import { type EncryptionCollections, encrypted, encryptionKey } from '../store/encrypted.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
+import { fileProblem } from './database-file.ts'
 import { makeDirectory } from './directory.ts'
 import { createOutbound } from './outbound.ts'
 
@@ -64,6 +65,8 @@ export async function openDatabase<C>(
 ): Promise<Store<C>> {
   // Its code is loaded by those who use it.
   if (database.kind === 'postgresql') return (await import('../store/postgres.ts')).openPostgres(database, migrations)
+  const problem = fileProblem(database.file)
+  if (problem !== undefined) throw new Error(problem)
   makeDirectory(dirname(database.file), 0o700)
   return open(database.file, migrations)
 }

@@ -4,12 +4,12 @@ import type { Logger } from 'pino'
 import { databaseName } from '../config/database.ts'
 import type { App } from '../http/app-type.ts'
 import { readConfigFile } from './config-file.ts'
-import { encryptDatabase, files, now, openDatabase, outbound, random } from './effects.ts'
-import { confirmDatabase } from './generation.ts'
+import { encryptDatabase, files, now, outbound, random } from './effects.ts'
 import { createLog } from './log.ts'
 import { defaultHost } from './network.ts'
 import { type Hangup, onHangup, renew, signingKeyMistakes } from './renewal.ts'
 import { addressPort, keepYoungGenerationSmall, listenMistake, refuseToStart, stopOnSignal } from './running.ts'
+import { openServiceDatabase } from './service-database.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
 import { keepUp } from './upkeep.ts'
 import { otherServiceMistake } from './which-service.ts'
@@ -46,15 +46,9 @@ async function openStore<Name extends ServiceName>(
   const { database } = config
   let store: StoreOf<Name>
   try {
-    store = await openDatabase(database, migrations)
+    store = await openServiceDatabase(database, migrations, { log })
   } catch (error) {
     return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
-  }
-  try {
-    await confirmDatabase(store as never, database, log)
-  } catch (error) {
-    await store.close()
-    return { mistake: `database: ${databaseName(database)}: ${(error as Error).message}` }
   }
   try {
     return await encryptDatabase(store as never, secrets as never, config)

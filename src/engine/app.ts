@@ -8,6 +8,7 @@ import { watchConnections } from '../http/connections.ts'
 import { publicDocument, sendDocument } from '../http/document.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
 import { refilled } from '../http/rate-limit.ts'
+import { readiness } from '../http/readiness.ts'
 import { WITHOUT_SCHEMAS } from '../http/without-schemas.ts'
 import type { EngineContext } from './context.ts'
 import { preflightHeaders } from './cors.ts'
@@ -142,7 +143,7 @@ function preflight(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 function addRoutes(app: App, context: EngineContext): void {
-  const { watcher, config, store } = context
+  const { watcher, config } = context
   app.addHook('onSend', (request, reply, payload, done) => {
     reply
       .header('x-request-id', request.id)
@@ -157,6 +158,7 @@ function addRoutes(app: App, context: EngineContext): void {
     sendDocument(request, reply.type('application/json; charset=utf-8'), document),
   )
   app.get('/health/live', () => ({ status: 'ok' }))
+  const ready = readiness(context)
   app.get('/health/ready', async (request, reply) => {
     if (app.connections.areEnding()) {
       ownProblem(context, request, reply, problem('overloaded', { detail: 'the engine is stopping' }))
@@ -169,10 +171,10 @@ function addRoutes(app: App, context: EngineContext): void {
       return reply
     }
     try {
-      await store.get('component_state', '-')
+      await ready()
       return { status: 'ok' }
     } catch {
-      ownProblem(context, request, reply, problem('overloaded', { detail: 'the database does not answer' }))
+      ownProblem(context, request, reply, problem('overloaded', { detail: 'the database cannot be written' }))
       return reply
     }
   })

@@ -84,7 +84,7 @@ export const openApi = {
     },
     '/engine': own('getEngine', 'Who this engine is, what it serves, and the key of its answers'),
     '/health/live': own('getLiveness', 'Whether the process runs'),
-    '/health/ready': own('getReadiness', 'Whether the chain can be seen and the database answers'),
+    '/health/ready': own('getReadiness', 'Whether the chain can be seen and the database can be written'),
     '/openapi': own('getOpenApi', 'This document'),
   },
   components: { schemas: { Problem: problemSchema } },

@@ -32,7 +32,7 @@ export interface AppOptions {
   readonly title: string
   readonly description: string
   readonly authenticate: Authenticate
-  /** Rejects when the service cannot work, that is when its database cannot be reached. */
+  /** Rejects when the service cannot work, that is when its database cannot be written. */
   readonly ready: () => Promise<unknown>
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
@@ -226,11 +226,13 @@ function addCommonRoutes(app: App, { ready }: AppOptions): void {
     ...health,
     ...refuses('temporarily_unavailable'),
     operationId: 'getReadiness',
-    summary: 'Whether the database answers, and the service goes on',
+    summary: 'Whether the database can be written, and the service goes on',
   }
   app.get('/health/ready', { schema: readiness }, async () => {
     if (app.connections.areEnding()) refuse('temporarily_unavailable', 'the service is stopping; ask another instance')
-    await ready().catch((cause: unknown) => refuse('temporarily_unavailable', 'the database does not answer', cause))
+    await ready().catch((cause: unknown) =>
+      refuse('temporarily_unavailable', 'the database does not take what is written', cause),
+    )
     return { status: 'ok' } as const
   })
 }

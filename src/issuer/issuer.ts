@@ -4,6 +4,7 @@ import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
+import { readiness } from '../http/readiness.ts'
 import { deriveSecret, keySigner } from '../keys/file-signer.ts'
 import { derived } from '../memory/derived.ts'
 import { kept } from '../memory/kept.ts'
@@ -28,14 +29,13 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
 const REMEMBERED_CONFIGURATIONS = 1000
 
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
-  const { store } = effects
   const context = contextOf(config, effects)
   return createApp(
     {
       title: issuerTitle,
       description: 'OpenID4VCI 1.0, pre-authorized code flow',
       authenticate: authenticator(config.apiKeys, effects.random),
-      ready: () => store.get('credential_configuration', '-'),
+      ready: readiness(effects),
       random: effects.random,
       log: effects.log,
       now: effects.now,

@@ -8,18 +8,20 @@ export interface Kept<T> {
 
 /** What `make` gives, made anew when it is older than `milliseconds`. A failure is not kept. */
 export function kept<T>(milliseconds: number, now: () => Date, make: () => Promise<T>): Kept<T> {
-  let current: { readonly value: Promise<T>; readonly until: number } | undefined
+  let current: { readonly value: Promise<T>; readonly at: number } | undefined
   const remake = (): Promise<T> => {
     const value = make()
-    const made = { value, until: now().getTime() + milliseconds }
+    const made = { value, at: now().getTime() }
     current = made
     value.catch(() => {
       if (current === made) current = undefined
     })
     return value
   }
+  // A clock that was set back says that it was made later than now.
+  const isFresh = (age: number): boolean => age >= 0 && age < milliseconds
   return {
-    get: () => (current !== undefined && now().getTime() < current.until ? current.value : remake()),
+    get: () => (current !== undefined && isFresh(now().getTime() - current.at) ? current.value : remake()),
     forget: () => {
       current = undefined
     },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { freshUrl, postgresOf, serverUrl } from '../../test/support/store.ts'
+import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
 import { openPostgres } from './postgres.ts'
 import { type Run, withConnection } from './postgres-connections.ts'
 import { storeContract } from './store.contract.ts'
@@ -143,6 +144,29 @@ describe('PostgreSQL with others on it', () => {
     expect((await failure(several.commit([insert('b', 1)]))).code).toBe('25006')
     for (let n = 0; n < 8; n += 1) expect(await several.commit([insert(`later ${n}`, n)])).toBe(undefined)
     expect((await several.list('thing')).map(({ id }) => id)).not.toContain('b')
+  })
+
+  it('says that it cannot be written once it can only be read', async () => {
+    const user = `reader_${randomBytes(8).toString('hex')}`
+    await administer(`create role ${user} superuser login password '${user}'`)
+    const own = Object.assign(new URL(freshUrl()), { username: user, password: user }).href
+    const steps = [{ id: 'generation-0001', statements: generationCollection }]
+    const one = await openPostgres<GenerationCollections>(postgresOf(own, { maxConnections: 1 }), steps)
+    onTestFinished(() => one.close())
+    await checkWritable(one, randomBytes)
+    const end = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${user}'`
+    await administer(`alter role ${user} set default_transaction_read_only = on`, end)
+    await expect
+      .poll(() =>
+        one.list('generation').then(
+          () => 'read',
+          () => 'lost',
+        ),
+      )
+      .toBe('read')
+    expect((await failure(checkWritable(one, randomBytes))).code).toBe('25006')
+    await administer(`alter role ${user} reset default_transaction_read_only`)
+    await checkWritable(one, randomBytes)
   })
 
   it('tells nothing of a value in an error', async () => {

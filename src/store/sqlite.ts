@@ -5,6 +5,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { groupCommit } from './group-commit.ts'
+import { type LogKeeper, logKeeper } from './sqlite-log.ts'
 import { missingSteps, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
@@ -15,7 +16,6 @@ const BUSY_TIMEOUT_MS = 1000
 const TIDY_TIMEOUT_MS = 50
 /** In one transaction; others are served between two. */
 const PURGED_AT_ONCE = 1000
-
 /** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
 export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
   const Database = await loadDriver()
@@ -24,6 +24,7 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
   database.exec(`pragma busy_timeout = ${OPENING_TIMEOUT_MS}`)
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
+  database.exec('pragma wal_autocheckpoint = 0')
   migrate(database, migrations)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   return createStore<C>(database)
@@ -33,24 +34,24 @@ function createStore<C>(database: DatabaseSync): Store<C> {
   const statement = statementCache(database)
   const forget = forgetter(database)
   forget('fast')
+  const log = logKeeper(database)
   const commit = groupCommit((batches: readonly (readonly Change<C>[])[]) => {
     forget(batches.some((batch) => batch.some((change) => 'erases' in change)) ? 'on' : 'fast')
-    return inTransaction(database, 'immediate', () => batches.map((batch) => applyBatch(statement, batch)))
+    const results = inTransaction(database, 'immediate', () => {
+      log.begin()
+      return batches.map((batch) => applyBatch(statement, batch))
+    })
+    log.begun()
+    log.written(batches.reduce((sum, { length }) => sum + length, 0))
+    return results
   })
   return {
     ...readers<C>(statement),
     commit: (changes) => commit(changes),
-    purge: async (collection: string, now: Date) => {
-      const sql = `delete from ${collection} where rowid in (select rowid from ${collection} where due_at <= ? limit ?)`
-      for (let purged = 0; ; ) {
-        const changes = Number(statement(sql).run(now.getTime(), PURGED_AT_ONCE).changes)
-        purged += changes
-        if (changes < PURGED_AT_ONCE) return purged
-        await setImmediate()
-      }
-    },
+    purge: (collection: string, now: Date) => purge({ database, statement, log }, collection, now),
     tidy: promised(() => {
       tidy(database)
+      log.emptied()
     }),
     close: async () => {
       // What was to be committed before is.
@@ -62,6 +63,30 @@ function createStore<C>(database: DatabaseSync): Store<C> {
         database.close()
       }
     },
+  }
+}
+
+interface Purging {
+  readonly database: DatabaseSync
+  readonly statement: (sql: string) => StatementSync
+  readonly log: LogKeeper
+}
+
+async function purge({ database, statement, log }: Purging, collection: string, now: Date): Promise<number> {
+  const isDue = `select 1 from ${collection} where due_at <= ? limit 1`
+  const sql = `delete from ${collection} where rowid in (select rowid from ${collection} where due_at <= ? limit ?)`
+  for (let purged = 0; ; ) {
+    // A round with nothing to do writes nothing, not even how many logs there were.
+    if (statement(isDue).get(now.getTime()) === undefined) return purged
+    const changes = inTransaction(database, 'immediate', () => {
+      log.begin()
+      return Number(statement(sql).run(now.getTime(), PURGED_AT_ONCE).changes)
+    })
+    purged += changes
+    log.begun()
+    log.written(changes)
+    if (changes < PURGED_AT_ONCE) return purged
+    await setImmediate()
   }
 }
 

@@ -4,6 +4,7 @@ import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
+import { readiness } from '../http/readiness.ts'
 import { type Certificate, certificateCache } from '../keys/certificate.ts'
 import { keySigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -51,7 +52,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       title: verifierTitle,
       description: 'OpenID4VP 1.0 with DCQL',
       authenticate: authenticator(config.apiKeys, effects.random),
-      ready: () => store.get('verification_query', '-'),
+      ready: readiness(effects),
       random: effects.random,
       log: effects.log,
       now: effects.now,

@@ -3,11 +3,15 @@ import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
+import { findDamage } from '../../store/sqlite-check.ts'
 import type { Migration } from '../../store/store.ts'
+import { fileProblem } from '../database-file.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 
 const BUSY_TIMEOUT_MS = 3000
+/** How long a large database is looked through for damage. */
+const CHECK_MS = 5000
 
 export async function databaseFindings(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Finding[]> {
   if (database.kind === 'sqlite') return sqliteFindings(database.file, migrations)
@@ -22,7 +26,11 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
   } catch {
     return [found('problem', 'there is no SQLite: use Node 22.13 or newer, or install the optional packages')]
   }
+  const problem = fileProblem(file)
+  if (problem !== undefined) return [found('problem', `${file} cannot be used: ${problem}`)]
   if (!existsSync(file)) return [couldBeMade(file)]
+  const { damage } = await findDamage(file, CHECK_MS)
+  if (damage !== undefined) return [found('problem', `${file} is damaged (${damage}); put back a backup`)]
   try {
     return [existing(new Database(file), file, migrations), ...privateFileFindings('database', file)]
   } catch (error) {
@@ -38,9 +46,14 @@ function existing(
 ): Finding {
   try {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // Takes the lock that a write takes, and gives it back.
+    // Writes what is there already, and takes it back: of a file that can only be read, SQLite refuses no lock.
     database.exec('begin immediate')
-    database.exec('rollback')
+    const version = database.prepare('pragma user_version').get()?.user_version
+    try {
+      database.exec(`pragma user_version = ${String(version)}`)
+    } finally {
+      database.exec('rollback')
+    }
     const tables = database
       .prepare("select name from sqlite_master where type = 'table'")
       .all()

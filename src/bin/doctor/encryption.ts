@@ -7,6 +7,7 @@ import type { Files } from '../../config/files.ts'
 import { longestKeptMs, retentionOf } from '../../config/retention.ts'
 import { encryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { loadDriver } from '../../store/sqlite.ts'
+import { fileProblem } from '../database-file.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 
@@ -46,7 +47,8 @@ export async function encryptionFindings(
 
 /** What the database says of its keys; nothing when it is not there, or of an earlier release. */
 async function knownKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
-  if (!existsSync(file)) return []
+  // To open a file beside the log of another would read that into it.
+  if (!existsSync(file) || fileProblem(file) !== undefined) return []
   try {
     const Database = await loadDriver()
     const database = new Database(file)

@@ -7,12 +7,12 @@ import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
 import { encrypted, encryptionKey } from '../../store/encrypted.ts'
 import { openSqliteInThreads } from '../../store/sqlite-threads.ts'
-import { partOf } from '../../store/store.ts'
+import type { Migration } from '../../store/store.ts'
 import { builtDirectory } from '../../toolchain/places.ts'
 import { readConfigFile } from '../config-file.ts'
 import { files, now, openDatabase, random } from '../effects.ts'
-import { confirmDatabase } from '../generation.ts'
 import { CONFIG_FILE } from '../init/files.ts'
+import { openServiceDatabase } from '../service-database.ts'
 
 /** The mistake is about the setting that it begins with. With a log, for an engine that is to run on it. */
 export async function openStore(
@@ -21,17 +21,14 @@ export async function openStore(
 ): Promise<EngineStore | { readonly mistake: string }> {
   let store: EngineStore
   try {
-    store = await openDatabase<EngineCollections>(database, engineMigrations, (file, migrations) =>
-      openSqliteInThreads(file, migrations, join(builtDirectory(), 'sqlite-writer.cjs')),
-    )
+    const open = (file: string, migrations: readonly Migration[]) =>
+      openSqliteInThreads<EngineCollections>(file, migrations, join(builtDirectory(), 'sqlite-writer.cjs'))
+    store =
+      log === undefined
+        ? await openDatabase(database, engineMigrations, open)
+        : await openServiceDatabase(database, engineMigrations, { log, open })
   } catch (error) {
     return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
-  }
-  try {
-    if (log !== undefined) await confirmDatabase(partOf(store), database, log)
-  } catch (error) {
-    await store.close()
-    return { mistake: `database: ${databaseName(database)}: ${(error as Error).message}` }
   }
   try {
     const keys = [encryptionKey(storageEncryptionKey(identity))]

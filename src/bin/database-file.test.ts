@@ -1,0 +1,136 @@
+import { copyFileSync, mkdtempSync, rmSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { loadDriver, openSqlite } from '../store/sqlite.ts'
+import { createCollection, type Store } from '../store/store.ts'
+import { fileProblem } from './database-file.ts'
+
+const migrations = [{ id: '1', statements: createCollection('thing') }]
+type Things = { thing: { n: number } }
+
+const open = (file: string) => openSqlite<Things>(file, migrations)
+
+/** A directory of its own, and what a copy of its files was at a moment: as a process leaves them that is killed. */
+function place() {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-file-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const file = join(directory, 'test.db')
+  const killed = (name: string) => {
+    for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, join(directory, `${name}${end}`))
+    return join(directory, name)
+  }
+  return { file, killed, at: (name: string) => join(directory, name) }
+}
+
+async function write(store: Store<Things>, from: number, count: number): Promise<void> {
+  for (let n = from; n < from + count; n += 1)
+    expect(await store.commit([{ insert: 'thing', id: `${n}`, value: { n } }])).toBe(undefined)
+}
+
+describe('the log beside a database file', () => {
+  it('belongs to it wherever the process was killed, and is read', async () => {
+    const { file, killed } = place()
+    const store = await open(file)
+    // Across several moves of the log into the file.
+    for (let n = 0; n < 1300; n += 1) {
+      await write(store, n, 1)
+      if (n % 50 !== 0 && n % 400 > 3) continue
+      const copy = killed(`at ${n}`)
+      expect([n, fileProblem(copy)]).toEqual([n, undefined])
+      const again = await open(copy)
+      expect(await again.list('thing')).toHaveLength(n + 1)
+      await again.close()
+    }
+    await store.tidy?.()
+    expect(fileProblem(killed('tidy'))).toBe(undefined)
+    await store.close()
+    expect(fileProblem(file)).toBe(undefined)
+  })
+
+  it('belongs to it where two processes write, and one reads', async () => {
+    const { file, killed } = place()
+    const [first, second, third] = [await open(file), await open(file), await open(file)]
+    for (let n = 0; n < 900; n += 20) {
+      await write(first, n, 10)
+      await write(second, n + 10, 10)
+      if (n % 200 === 0) await third.tidy?.().catch(() => undefined)
+      expect([n, fileProblem(killed('both'))]).toEqual([n, undefined])
+    }
+    await Promise.all([first, second, third].map((each) => each.close()))
+  })
+
+  it('is refused beside every copy that was made before it was begun', async () => {
+    const { file, killed, at } = place()
+    const Database = await loadDriver()
+    const vacuum = (name: string) => {
+      const database = new Database(file)
+      database.exec(`vacuum into '${at(name)}'`)
+      database.close()
+    }
+    let store = await open(file)
+    await write(store, 0, 50)
+    vacuum('vacuumed')
+    await store.close()
+    copyFileSync(file, at('stopped'))
+    store = await open(file)
+    await write(store, 50, 500)
+    copyFileSync(file, at('copied while it ran'))
+    await write(store, 550, 900)
+    vacuum('vacuumed later')
+    const { file: log } = { file: `${killed('killed')}-wal` }
+    await store.close()
+    for (const name of ['vacuumed', 'stopped', 'copied while it ran', 'vacuumed later']) {
+      const file = at(name)
+      expect([name, fileProblem(file)]).toEqual([name, undefined])
+      copyFileSync(log, `${file}-wal`)
+      expect([name, fileProblem(file)]).toEqual([name, expect.stringMatching(/log of another state/)])
+    }
+  })
+
+  it('is refused beside no file, and beside an empty one', async () => {
+    const { file, killed } = place()
+    const store = await open(file)
+    await write(store, 0, 10)
+    const copy = killed('killed')
+    await store.close()
+    truncateSync(copy, 0)
+    expect(fileProblem(copy)).toMatch(/missing or empty, and its log/)
+    rmSync(copy)
+    expect(fileProblem(copy)).toMatch(/missing or empty, and its log/)
+  })
+})
+
+describe('a log that begins with what is purged', () => {
+  it('is told from that of another state', async () => {
+    const { file, killed, at } = place()
+    const store = await open(file)
+    await store.commit(
+      Array.from({ length: 900 }, (_, n) => ({ insert: 'thing', id: `old ${n}`, value: { n }, dueAt: new Date(0) })),
+    )
+    await store.tidy?.()
+    copyFileSync(file, at('before'))
+    await store.purge('thing', new Date(1))
+    await store.tidy?.()
+    copyFileSync(file, at('between'))
+    await store.purge('thing', new Date(1))
+    await write(store, 0, 20)
+    const copy = killed('killed')
+    expect(fileProblem(copy)).toBe(undefined)
+    copyFileSync(`${copy}-wal`, `${at('before')}-wal`)
+    expect(fileProblem(at('before'))).toMatch(/log of another state/)
+    await store.close()
+  })
+})
+
+describe('a database file', () => {
+  it('is refused when it was cut off', async () => {
+    const { file } = place()
+    const store = await open(file)
+    await write(store, 0, 300)
+    await store.close()
+    expect(fileProblem(file)).toBe(undefined)
+    truncateSync(file, 8192)
+    expect(fileProblem(file)).toMatch(/it was cut off; put back a backup/)
+  })
+})

@@ -1,0 +1,123 @@
+/**
+ * The file of an embedded database, looked at before SQLite opens it: SQLite reads whatever log lies beside a file, also that of another
+ * database, and makes an empty database where there is none. SQLite documentation, Database File Format, The Database Header and The
+ * Write-Ahead Log.
+ */
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { generationFile } from './generation-file.ts'
+
+const HEADER_BYTES = 100
+const LOG_HEADER_BYTES = 32
+const FRAME_HEADER_BYTES = 24
+/** Of the read and write versions of a file whose journal is a log. */
+const LOG_VERSION = 2
+
+interface Header {
+  readonly pageBytes: number
+  readonly pages: number
+  readonly version: number
+  /** Counts the logs that the database has had; the store counts it up with each that it begins. */
+  readonly logs: number
+  /** Whether the number of pages was written together with the rest. */
+  readonly isCurrent: boolean
+}
+
+/** Why the database must not be opened, in words that say what to do; undefined when it may be. */
+export function fileProblem(file: string): string | undefined {
+  if (file === ':memory:') return undefined
+  const size = sizeOf(file)
+  const logSize = sizeOf(`${file}-wal`)
+  if (size === 0) return missingProblem(file, logSize)
+  const header = readPart(file, 0, HEADER_BYTES)
+  // SQLite says of another file that it is none of its own.
+  if (header.length < HEADER_BYTES || header.toString('latin1', 0, 15) !== 'SQLite format 3') return undefined
+  const main = headerOf(header)
+  if (logSize > LOG_HEADER_BYTES) return foreignLogProblem(file, main)
+  if (main.isCurrent && size < main.pages * main.pageBytes) {
+    return `the file has ${size} bytes and says that it has ${main.pages * main.pageBytes}: it was cut off; put back a backup`
+  }
+  return undefined
+}
+
+/** What the file says of itself while it is used. */
+export interface FileState {
+  /** Whether all pages that it says it has are there. */
+  readonly isWhole: boolean
+  /** Whether its journal is a log: a copy by `vacuum into` says that it is not. */
+  readonly hasLog: boolean
+  /** How many logs it has had, which goes up only. */
+  readonly logs: number
+}
+
+/** Undefined when it is not even as long as a header. */
+export function readFileState(file: string): FileState | undefined {
+  const size = sizeOf(file)
+  const header = size < HEADER_BYTES ? Buffer.alloc(0) : readPart(file, 0, HEADER_BYTES)
+  if (header.length < HEADER_BYTES) return undefined
+  const { pages, pageBytes, version, logs } = headerOf(header)
+  return { isWhole: size >= pages * pageBytes, hasLog: version === LOG_VERSION, logs }
+}
+
+function missingProblem(file: string, logSize: number): string | undefined {
+  if (logSize > 0) {
+    return `the file is missing or empty, and its log ${file}-wal is there; put the file back, or take the log away to begin an empty database`
+  }
+  const kept = generationFile(file)
+  if (!existsSync(kept)) return undefined
+  return `the file is missing or empty, and was there at the last start; put it back, or take ${kept} away to begin an empty database`
+}
+
+/**
+ * The log belongs to the file when it was begun on it: the count of logs that is in the file is one less than that of the first page 1 in
+ * the log, or one of those in the log, where some of it is in the file already.
+ */
+function foreignLogProblem(file: string, main: Header): string | undefined {
+  const advice = `${file}-wal is the log of another state of the database, as it is left where a backup is put back: take it and ${file}-shm away if the file is the one that you want, or put back the file that the log belongs to`
+  if (main.version !== LOG_VERSION) return advice
+  const counts = logCounts(`${file}-wal`, main.pageBytes)
+  if (counts === undefined) return advice
+  const [first] = counts
+  return first === undefined || main.logs === first - 1 || counts.includes(main.logs) ? undefined : advice
+}
+
+/** The counts of logs in the copies of page 1 that a log has, in their order; undefined when its pages have another size. */
+function logCounts(log: string, pageBytes: number): readonly number[] | undefined {
+  const head = readPart(log, 0, LOG_HEADER_BYTES)
+  if (head.readUInt32BE(8) !== pageBytes) return undefined
+  const salts = head.subarray(16, 24)
+  const counts: number[] = []
+  const end = sizeOf(log)
+  const frameBytes = FRAME_HEADER_BYTES + pageBytes
+  for (let at = LOG_HEADER_BYTES; at + frameBytes <= end; at += frameBytes) {
+    const frame = readPart(log, at, FRAME_HEADER_BYTES + HEADER_BYTES)
+    // What follows is left of an earlier log.
+    if (!frame.subarray(8, 16).equals(salts)) break
+    if (frame.readUInt32BE(0) === 1) counts.push(headerOf(frame.subarray(FRAME_HEADER_BYTES)).logs)
+  }
+  return counts
+}
+
+function headerOf(bytes: Buffer): Header {
+  const size = bytes.readUInt16BE(16)
+  return {
+    pageBytes: size === 1 ? 65_536 : size,
+    version: bytes.readUInt8(18),
+    pages: bytes.readUInt32BE(28),
+    logs: bytes.readInt32BE(60),
+    isCurrent: bytes.readUInt32BE(24) === bytes.readUInt32BE(92),
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function readPart(file: string, from: number, bytes: number): Buffer {
+  const descriptor = openSync(file, 'r')
+  try {
+    const part = Buffer.alloc(bytes)
+    return part.subarray(0, readSync(descriptor, part, 0, bytes, from))
+  } finally {
+    closeSync(descriptor)
+  }
+}

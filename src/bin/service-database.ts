@@ -1,0 +1,40 @@
+/** The database of a service that is about to run: not damaged, not a copy unknowingly, and watched from then on. */
+import type { Logger } from 'pino'
+import type { DatabaseConfig } from '../config/database.ts'
+import type { GenerationCollections } from '../store/generation.ts'
+import type { openSqlite } from '../store/sqlite.ts'
+import { findDamage } from '../store/sqlite-check.ts'
+import type { Migration, Store } from '../store/store.ts'
+import { openDatabase } from './effects.ts'
+import { confirmDatabase } from './generation.ts'
+import { watchedDatabase } from './watched-database.ts'
+
+/** How long the check of a large database may hold up the start. */
+const CHECK_MS = 5000
+
+/** As `openDatabase`. Throws in words also where the file is damaged, or the setting `database.generation` is lower than it was. */
+export async function openServiceDatabase<C>(
+  database: DatabaseConfig,
+  migrations: readonly Migration[],
+  { log, open }: { readonly log: Logger; readonly open?: typeof openSqlite<C> | undefined },
+): Promise<Store<C>> {
+  const opened = await openDatabase<C>(database, migrations, open)
+  const isFile = database.kind === 'sqlite' && database.file !== ':memory:'
+  const store = isFile ? watchedDatabase(opened, database.file, log) : opened
+  try {
+    if (isFile) await refuseDamaged(database.file, log)
+    await confirmDatabase(store as unknown as Store<GenerationCollections>, database, log)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return store
+}
+
+async function refuseDamaged(file: string, log: Logger): Promise<void> {
+  const { damage, unchecked } = await findDamage(file, CHECK_MS)
+  if (damage !== undefined) throw new Error(`the file is damaged (${damage}); put back a backup`)
+  if (unchecked.length === 0) return
+  const line = { event: 'database_unchecked', tables: unchecked }
+  log.warn(line, 'the database is large: these tables were not looked at for damage')
+}

@@ -1,0 +1,54 @@
+/** The log (WAL) of an SQLite database: counted, so that it is not taken for that of another state, and moved into the file in time. */
+import type { DatabaseSync } from 'node:sqlite'
+
+/** Changes after which the log is moved into the file: some thousand pages, as SQLite would do by itself. */
+const CHANGES_IN_LOG = 400
+/** `user_version` has 32 bits, with a sign. */
+const MOST_LOGS = 2 ** 31
+
+/** Looks after the log that SQLite writes before it writes the file. */
+export interface LogKeeper {
+  /** Within the next transaction, which may be the first in a log. */
+  begin(): void
+  /** That transaction is in the log. */
+  begun(): void
+  /** So many changes more are in the log. */
+  written(changes: number): void
+  /** All that was in the log is in the file. */
+  emptied(): void
+}
+
+/**
+ * Counts the logs of the database in its `user_version`, in the first transaction of each: so a log that belongs to another state of the file
+ * is told before it is read (`bin/database-file.ts`). SQLite begins a log anew only once all of it is in the file, and that happens here alone.
+ */
+export function logKeeper(database: DatabaseSync): LogKeeper {
+  let isFirst = true
+  let changesInLog = 0
+  const emptied = (): void => {
+    isFirst = true
+    changesInLog = 0
+  }
+  return {
+    begin: () => {
+      if (!isFirst) return
+      const logs = Number(database.prepare('pragma user_version').get()?.user_version)
+      database.exec(`pragma user_version = ${(logs + 1) % MOST_LOGS}`)
+    },
+    begun: () => {
+      isFirst = false
+    },
+    written: (changes) => {
+      changesInLog += changes
+      if (changesInLog < CHANGES_IN_LOG) return
+      changesInLog = 0
+      try {
+        const moved = database.prepare('pragma wal_checkpoint(passive)').get()
+        if (moved?.busy === 0 && moved.log === moved.checkpointed) emptied()
+      } catch {
+        // The file has no room, say: what was written is in the log all the same, and stays there.
+      }
+    },
+    emptied,
+  }
+}

@@ -1,0 +1,198 @@
+/** Services whose embedded database is taken away, replaced, cut off, damaged, or cannot be written: they say so, and answer for nothing. */
+import { execFile } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { loadDriver } from '../../src/store/sqlite.ts'
+import { buildCommand, COMMAND, startCommand } from '../support/command.ts'
+import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
+import { API_KEY } from '../support/services.ts'
+import { configuration, dataset, dcqlQuery } from '../support/wire.ts'
+
+/** The file is looked at twice a second; a busy machine may be late. */
+const NOTICED = { timeout: 10_000, interval: 50 }
+const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+const NOBODY = 65_534
+
+const running: Running[] = []
+beforeAll(() => buildCommand(), 60_000)
+afterEach(async () => {
+  for (const { child, ended } of running.splice(0)) {
+    child.kill('SIGKILL')
+    await ended
+  }
+})
+
+type Name = 'issuer' | 'verifier'
+
+async function started(name: Name): Promise<{ service: Running; directory: string; file: string }> {
+  const directory = await serviceDirectory(name)
+  const service = await start(name, directory)
+  running.push(service)
+  for (let n = 0; n < 5; n += 1) expect(await write(name, service)).toBe(201)
+  return { service, directory, file: join(directory, 'data', `${name}.db`) }
+}
+
+/** An administrative request that is answered once it is stored. */
+async function write(name: Name, { url }: Running): Promise<number> {
+  const [path, body] =
+    name === 'issuer'
+      ? ['/credential-configuration/create', configuration]
+      : ['/verification-query/create', { dcql_query: dcqlQuery }]
+  const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  await response.arrayBuffer()
+  return response.status
+}
+
+async function ready({ url }: Running): Promise<number> {
+  const response = await fetch(`${url}/health/ready`)
+  await response.arrayBuffer()
+  return response.status
+}
+
+async function vacuumed(file: string): Promise<string> {
+  const Database = await loadDriver()
+  const database = new Database(file)
+  database.exec(`vacuum into '${file}.copy'`)
+  database.close()
+  return `${file}.copy`
+}
+
+async function cutOff(file: string): Promise<void> {
+  const Database = await loadDriver()
+  const database = new Database(file)
+  database.exec('pragma wal_checkpoint(passive)')
+  database.close()
+  truncateSync(file, statSync(file).size - 4096)
+}
+
+const changes: readonly (readonly [string, (file: string) => Promise<void> | void])[] = [
+  ['taken away', (file) => rmSync(file)],
+  ['taken away with all that is beside it', (file) => rmSync(join(file, '..'), { recursive: true })],
+  ['moved away', (file) => renameSync(file, `${file}.old`)],
+  ['replaced by a copy', async (file) => renameSync(await vacuumed(file), file)],
+  ['overwritten by a copy', async (file) => copyFileSync(await vacuumed(file), file)],
+  ['cut off', cutOff],
+  ['emptied', (file) => truncateSync(file, 0)],
+]
+
+describe.each(['issuer', 'verifier'] as const)('the database of the %s', (name) => {
+  it.each(changes)('%s: is noticed, and nothing is answered for any more', { timeout: 30_000 }, async (_, change) => {
+    const { service, directory, file } = await started(name)
+    expect(await ready(service)).toBe(200)
+    await change(file)
+    await expect.poll(() => ready(service), NOTICED).toBe(503)
+    for (let n = 0; n < 5; n += 1) expect(await write(name, service)).toBe(500)
+    expect((await fetch(`${service.url}/health/live`)).status).toBe(200)
+    service.child.kill('SIGTERM')
+    const { status, stdout } = await service.ended
+    expect(status).toBe(1)
+    expect(stdout.match(/"event":"database_lost"/g)).toHaveLength(1)
+    if (readdirSync(directory).includes('data') && statSync(file, { throwIfNoEntry: false }) === undefined) {
+      const again = await startCommand([name], { cwd: directory }).ended
+      expect([again.status, again.stderr]).toEqual([2, expect.stringMatching(/missing or empty/)])
+    }
+  })
+})
+
+describe('a database that is put back beside the log of another', () => {
+  it('is refused at the start, by every command, and is used once the log is gone', { timeout: 60_000 }, async () => {
+    const { service, directory, file } = await started('issuer')
+    const copy = await vacuumed(file)
+    for (let n = 0; n < 5; n += 1) expect(await write('issuer', service)).toBe(201)
+    service.child.kill('SIGKILL')
+    await service.ended
+    expect(statSync(`${file}-wal`).size).toBeGreaterThan(0)
+    copyFileSync(copy, file)
+    for (const words of [['issuer'], ['audit', 'export', '--service', 'issuer'], ['doctor', 'issuer']]) {
+      const { status, stdout, stderr } = await startCommand(words, { cwd: directory }).ended
+      expect([words, status]).toEqual([words, 2])
+      expect(`${stdout}${stderr}`).toMatch(/issuer\.db-wal is the\s+log\s+of\s+another\s+state/)
+    }
+    rmSync(`${file}-wal`)
+    rmSync(`${file}-shm`)
+    running.push(await start('issuer', directory))
+  })
+})
+
+describe('a damaged database', () => {
+  it('is refused at the start, and told by doctor', { timeout: 60_000 }, async () => {
+    const { service, directory, file } = await started('issuer')
+    service.child.kill('SIGTERM')
+    await service.ended
+    const size = statSync(file).size
+    const descriptor = openSync(file, 'r+')
+    for (let at = 4096 * 3; at < size; at += 4096) writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, at)
+    closeSync(descriptor)
+    for (const words of [['issuer'], ['doctor', 'issuer']]) {
+      const { status, stdout, stderr } = await startCommand(words, { cwd: directory }).ended
+      expect([words, status]).toEqual([words, 2])
+      expect(stdout + stderr).toMatch(/damaged|malformed/)
+    }
+  })
+})
+
+describe('a service that cannot write', () => {
+  it('is not ready while its disk is full', { timeout: 60_000 }, async () => {
+    const directory = await serviceDirectory('issuer')
+    const service = await startOnFullDisk('issuer', directory, 2048)
+    running.push(service)
+    expect(await ready(service)).toBe(200)
+    const post = (path: string, body: object) =>
+      fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const id = await (await post('/credential-configuration/create', configuration)).text()
+    const credential_dataset = { credentialSubject: { ...dataset.credentialSubject, note: 'a'.repeat(20_000) } }
+    for (let refused = 0; refused < 3; ) {
+      const session = { credential_dataset, credential_configurations: [id] }
+      const { status } = await post('/issuance/oid4vci/new-session', session)
+      if (status === 500) refused += 1
+      else expect(status).toBe(200)
+    }
+    await expect.poll(() => ready(service), NOTICED).toBe(503)
+  })
+
+  it('does not start on a file that this user can only read, and doctor says why', { timeout: 60_000 }, async () => {
+    const { service, directory, file } = await started('issuer')
+    service.child.kill('SIGTERM')
+    await service.ended
+    chmodSync(file, 0o444)
+    for (const words of [['issuer'], ['doctor', 'issuer']]) {
+      const { code, text } = await asNobody(directory, words)
+      expect([words, code]).toEqual([words, 2])
+      expect(text).toMatch(/readonly|read-only|only be read/)
+    }
+  })
+})
+
+/** The command as a user who is not root, to whom everything in the directory belongs. */
+async function asNobody(directory: string, words: readonly string[]): Promise<{ code: number; text: string }> {
+  const isRoot = process.getuid?.() === 0
+  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+  if (isRoot) {
+    for (const entry of ['.', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })])
+      chownSync(join(directory, entry), NOBODY, NOBODY)
+  }
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [COMMAND, ...words], {
+      cwd: directory,
+      ...user,
+    })
+    return { code: 0, text: stdout + stderr }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, text: stdout + stderr }
+  }
+}
