@@ -66,7 +66,7 @@ const ca = (commonName: string, by: Party | undefined, change: Change = {}) =>
 
 function find(chain: readonly Party[], anchors: readonly Party[], now = NOW, skew = 0) {
   const certificates = (parties: readonly Party[]) => parties.map(({ certificate }) => certificate)
-  return findTrustPath(certificates(chain), certificates(anchors), now, skew)
+  return findTrustPath(certificates(chain), certificates(anchors), { now, clockSkewSeconds: skew })
 }
 
 /** The names on the path, or the problem without its introduction. */

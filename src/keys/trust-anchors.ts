@@ -10,13 +10,22 @@ import { type Certificate, certificateProblem, isSignedBy, readPemCertificates }
 /** `path` starts with the certificate asked about and ends with the anchor; `problem` is a sentence part. */
 export type TrustPath = { readonly path: readonly Certificate[] } | { readonly problem: string }
 
-interface Search {
+/** How many signatures may still be checked in vain; searches that a stranger asks for together share one. */
+export interface SignatureChecks {
+  left: number
+}
+
+/** When a path must be valid, and what a search for it may cost. */
+interface SearchTerms {
+  readonly now: Date
+  readonly clockSkewSeconds: number
+  readonly checks?: SignatureChecks
+}
+
+interface Search extends Required<SearchTerms> {
   readonly anchors: readonly Certificate[]
   /** Certificates that may stand between. */
   readonly sent: readonly Certificate[]
-  readonly now: Date
-  readonly clockSkewSeconds: number
-  checksLeft: number
   /** The problem that came closest to a path, so that it is told and not one of a side track. */
   closest: { readonly reached: number; readonly problem: string }
 }
@@ -24,12 +33,15 @@ interface Search {
 const MAX_PATH = 8
 const MAX_SIGNATURE_CHECKS = 12
 
+export function newSignatureChecks(): SignatureChecks {
+  return { left: MAX_SIGNATURE_CHECKS }
+}
+
 /** A path from the first of `chain` to one of `anchors`. The others of `chain` may stand in any order, or be of no use. */
 export function findTrustPath(
   chain: readonly Certificate[],
   anchors: readonly Certificate[],
-  now: Date,
-  clockSkewSeconds: number,
+  { now, clockSkewSeconds, checks = newSignatureChecks() }: SearchTerms,
 ): TrustPath {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'no certificate was sent' }
@@ -44,11 +56,14 @@ export function findTrustPath(
     sent: [...sent.values()],
     now,
     clockSkewSeconds,
-    checksLeft: MAX_SIGNATURE_CHECKS,
+    checks,
     closest: { reached: 0, problem: 'there are no trust anchors' },
   }
   const path = anchors.length === 0 ? undefined : extend([leaf], leaf, search)
-  return path === undefined ? notTrusted(leaf, search.closest.problem) : { path }
+  if (path === undefined) return notTrusted(leaf, search.closest.problem)
+  // Those of the path were not checked in vain.
+  checks.left += path.length - 1
+  return { path }
 }
 
 /**
@@ -74,11 +89,11 @@ function extend(path: readonly Certificate[], last: Certificate, search: Search)
   const sent = namedAsIssuer(last, search.sent).filter((certificate) => !path.includes(certificate))
   if (anchors.length + sent.length === 0) note(search, 2 * path.length, noIssuer(last))
   for (const issuer of [...anchors, ...sent]) {
-    if (search.checksLeft === 0) {
+    if (search.checks.left <= 0) {
       note(search, 2 * path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
       return undefined
     }
-    search.checksLeft -= 1
+    search.checks.left -= 1
     if (!isSignedBy(last, issuer)) {
       note(
         search,

@@ -267,6 +267,19 @@ describe('a response that answers the query', () => {
     expect(report.checks.find(({ id }) => id === 'presentation.session')).toMatchObject({ outcome: 'passed' })
   })
 
+  it('whose first three presentations fail is not looked at any further', async () => {
+    const { code, report } = await respond({ credentials: [query('card', { multiple: true })] }, async (request) => ({
+      card: [await show(request), 'a', 'b', 'c', await show(request), 'd'],
+    }))
+    expect(code).toBe(400)
+    const said = report.credentials.card?.map(
+      ({ checks }) => checks.find(({ outcome }) => outcome === 'failed')?.detail,
+    )
+    const unread = expect.stringMatching(/^it has no tilde/) as string
+    const rest = 'it was not looked at, because 3 presentations of the response had failed'
+    expect(said).toEqual([undefined, unread, unread, unread, rest, rest])
+  })
+
   it('made as far from our clock as clocks may differ', async () => {
     const { clock } = world.services
     for (const seconds of [-59, 59]) {

@@ -1,7 +1,7 @@
 /** The path from the issuer of a credential to a trust anchor, found once for all checks of a response. RFC 5280 section 6. */
 import type { Evidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
-import { findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
+import { findTrustPath, newSignatureChecks, type TrustPath } from '../keys/trust-anchors.ts'
 
 export type FindIssuerPath = (issuer: Evidence['issuer']) => TrustPath
 
@@ -15,12 +15,13 @@ export function issuerPathFinder(context: {
   readonly clockSkewSeconds: number
 }): FindIssuerPath {
   const { trustAnchors = [], parseCertificate, now, clockSkewSeconds } = context
+  const terms = { now, clockSkewSeconds, checks: newSignatureChecks() }
   const paths = new WeakMap<Evidence['issuer'], TrustPath>()
   return (issuer) => {
     const known = paths.get(issuer)
     if (known !== undefined) return known
     const sent = parsedChain(issuer.chain, parseCertificate)
-    const path = 'problem' in sent ? sent : findTrustPath(sent.certificates, trustAnchors, now, clockSkewSeconds)
+    const path = 'problem' in sent ? sent : findTrustPath(sent.certificates, trustAnchors, terms)
     paths.set(issuer, path)
     return path
   }

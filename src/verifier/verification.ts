@@ -69,12 +69,19 @@ export type VerificationContext = Omit<PresentationContext, 'query' | 'format' |
   readonly state: string | undefined
 }
 
+/** After so many presentations that failed the others of a response are not looked at: each costs signatures. */
+const MAX_FAILED = 3
+const NOT_LOOKED_AT = {
+  problem: `it was not looked at, because ${MAX_FAILED} presentations of the response had failed`,
+}
+
 /** Between two presentations others are served: each may take a while, whoever sent it. */
 export async function verify(response: VpResponse, context: VerificationContext): Promise<Report> {
   const asked = { ...context, status: forOneResponse(context.status), issuerPath: issuerPathFinder(context) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
+  let failed = 0
   for (const query of context.query.credentials) {
     // Where one was asked for, more are wrong already, and only the first is looked at.
     const presentations = response.vpToken.get(query.id)?.slice(0, query.multiple ? undefined : 1)
@@ -82,7 +89,9 @@ export async function verify(response: VpResponse, context: VerificationContext)
     const reports: CredentialReport[] = []
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
-      reports.push(await verifyPresentation(text, query, asked))
+      const report = await verifyPresentation(failed < MAX_FAILED ? text : undefined, query, asked)
+      if (!allHold(report.checks)) failed += 1
+      reports.push(report)
     }
     credentials.push([query.id, reports])
   }
@@ -96,15 +105,16 @@ export function checksOf({ checks, credentials }: Pick<Report, 'checks' | 'crede
   return [...checks, ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks))]
 }
 
+/** The report of a presentation; one without its text is not looked at. */
 async function verifyPresentation(
-  text: string,
+  text: string | undefined,
   query: CredentialQuery,
   context: VerificationContext & Pick<PresentationContext, 'issuerPath'>,
 ): Promise<CredentialReport> {
   const format = formatOf(query.format)
   // Nothing else is stored: a format that we cannot read is refused when the query is posted.
   if (format === undefined) throw new Error(`there is no format ${query.format}`)
-  const reading = read(format, text)
+  const reading = text === undefined ? NOT_LOOKED_AT : read(format, text)
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const transactionData = transactionsFor(context.binding.transactionData, query.id)
   const asked: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }

@@ -46,7 +46,7 @@ export function grownCertificates({ ca, issuerKey }: World, growth: Growth): Buf
   if (shape === 'text') return [leaf({ uris: [text(MOST_BYTES) || 'a'] })]
   if (shape === 'objects')
     return [leaf(), ...Array.from({ length: few }, (_, at) => issuerNamed(ca, curveOf(growth, at)))]
-  if (shape === 'grid') return [signedBySlow(issuerKey), ...Array.from({ length: few }, () => issuerNamed(ca, 'rsa'))]
+  if (shape === 'grid') return ofStrangers(issuerKey, few)
   if (shape === 'digits')
     return [withExtension(ca.name, issuerKey, writeInteger(Buffer.alloc(Math.min(size, MOST_BYTES), 1)))]
   if (shape === 'deep' || shape === 'tree') return [withExtension(ca.name, issuerKey, deepDer(Math.min(size, 3000)))]
@@ -66,10 +66,18 @@ function issuerNamed({ name, key }: World['ca'], kind: string): Buffer {
   return makeCertificate({ ...content, ...common(), extensions: [basicConstraints(true), keyUsage(['keyCertSign'])] })
 }
 
-/** The certificate of the issuer, by a key on the slowest curve that signs credentials. */
-function signedBySlow(issuerKey: KeyObject): Buffer {
-  const privateKey = generateKeyPairSync('ec', { namedCurve: 'secp521r1' }).privateKey
-  return certify({ name: writeName([['CN', 'Example CA']]), key: privateKey }, issuerKey)
+/** A certificate by a stranger on the slowest curve, and many of the stranger's name whose keys did not sign it. */
+function ofStrangers(issuerKey: KeyObject, count: number): Buffer[] {
+  const stranger = { name: writeName([['CN', 'Stranger']]), key: slowKey() }
+  const others = Array.from({ length: count }, () => issuerNamed({ ...stranger, der: Buffer.alloc(0) }, 'secp521r1'))
+  return [certify(stranger, issuerKey), ...others]
+}
+
+let slow: KeyObject | undefined
+
+function slowKey(): KeyObject {
+  slow ??= generateKeyPairSync('ec', { namedCurve: 'secp521r1' }).privateKey
+  return slow
 }
 
 function withExtension(name: Buffer, issuerKey: KeyObject, value: Buffer): Buffer {

@@ -36,6 +36,11 @@ export const knownCosts: readonly Known[] = [
     SD_JWT_VC,
     [growth('x5c', 'objects', 9), growth('vp_token.copies', 'text', 19)],
   ],
+  [
+    'twenty presentations with nine slow certificates of strangers',
+    SD_JWT_VC,
+    [growth('x5c', 'grid', 9), growth('vp_token.copies', 'text', 19)],
+  ],
   ['more certificates than are read', SD_JWT_VC, [growth('x5c', 'same', 600)]],
   ['many texts of numbers', SD_JWT_VC, [growth('payload.extra', 'exponents', 60_000)]],
   [
@@ -54,6 +59,11 @@ export const knownCosts: readonly Known[] = [
     'a large body for no session',
     'verifier POST /presentation/oid4vp/authorization-response/a',
     [growth('body', 'text', 400_000, { fill: 'pair' })],
+  ],
+  [
+    'ten proofs that attest a hundred keys each',
+    'issuer POST credential-request',
+    [growth('attested.attested_keys', 'keys', 100), growth('copies', 'text', 10)],
   ],
   [
     'a small request that inflates',

@@ -1,4 +1,5 @@
 /** Values that grow: what stands in the place of a short one, described by plain data that a search can change. */
+import { hash } from 'node:crypto'
 import { isObject, type Json, type JsonObject } from '../../src/codec/json.ts'
 import { pick, type Random } from './mutate.ts'
 
@@ -89,6 +90,7 @@ const shapes = {
   doubled: (size: number) => raw(`{${times(size, () => '"a":1').join()}}`),
   named: (size: number) => raw(`{${times(size, (at) => `"\\u0061${at}":1`).join()}}`),
   blanks: (size: number) => raw(`${' '.repeat(size)}1`),
+  keys: (size: number) => times(size, ed25519Key),
   empty: (size: number, piece: Piece) => times(size, (at) => (piece(at) > 'Z' ? {} : [])),
 } satisfies Readonly<Record<string, (size: number, piece: Piece, prefix: string) => Json>>
 
@@ -180,6 +182,11 @@ export function grown(value: Json, root: string, growths: readonly Growth[]): Js
   return growths
     .filter(({ place }) => place.startsWith(`${root}.`))
     .reduce<Json>((made, growth) => replaced(made, growth.place.split('.').slice(1), grownValue(growth)), value)
+}
+
+/** A public key on Ed25519 for about every second number. */
+function ed25519Key(at: number): Json {
+  return { kty: 'OKP', crv: 'Ed25519', x: hash('sha256', String(at), 'base64url') }
 }
 
 function tree(depth: number): Json {

@@ -23,6 +23,8 @@ export interface KeyAttestationPolicy extends ProofClock {
   readonly required: KeyAttestationRequirement | undefined
   /** Whose attestations count, where one is required. */
   readonly anchors: readonly Certificate[]
+  /** The attestations of the request that hold, by their text: several proofs may have the same one. */
+  readonly verified: Map<string, KeyAttestation>
 }
 
 export interface KeyAttestation {
@@ -46,6 +48,14 @@ export function verifyKeyAttestation(
   proofType: 'jwt' | 'attestation',
   policy: KeyAttestationPolicy,
 ): KeyAttestation {
+  const known = policy.verified.get(text)
+  if (known !== undefined) return known
+  const attestation = verifyOnce(text, proofType, policy)
+  policy.verified.set(text, attestation)
+  return attestation
+}
+
+function verifyOnce(text: string, proofType: 'jwt' | 'attestation', policy: KeyAttestationPolicy): KeyAttestation {
   const jws = readProofJwt(text, KIND)
   const { header, payload } = jws
   if (own(header, 'x5c') === undefined) refuse('invalid_proof', 'the key attestation comes without a certificate (x5c)')
@@ -58,7 +68,7 @@ export function verifyKeyAttestation(
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
   refuseUnlessFresh(payload, KIND, policy, true)
-  const attestedKeys = orInvalidProof(KIND, () => readAttestedKeys(payload))
+  const attestedKeys = orInvalidProof(KIND, () => readAttestedKeys(payload, policy))
   refuseLevels(payload, policy)
   const nonce = own(payload, 'nonce')
   if (nonce !== undefined && typeof nonce !== 'string') {
@@ -72,14 +82,16 @@ function refuseSigner(chain: readonly [Certificate, ...Certificate[]], policy: K
   const problem = leafProblem(chain[0], now, clockSkewSeconds, 'attestation')
   if (problem !== undefined) refuse('invalid_proof', `the signer of the key attestation: ${problem}`)
   if (required === undefined) return
-  const found = findTrustPath(chain, anchors, now, clockSkewSeconds)
+  const found = findTrustPath(chain, anchors, { now, clockSkewSeconds })
   if ('problem' in found) refuse('invalid_proof', `the signer of the key attestation: ${found.problem}`)
 }
 
-function readAttestedKeys(payload: JsonObject): KeyAttestation['attestedKeys'] {
+/** Each key costs time to read, so that all attestations of a request may have so many together. */
+function readAttestedKeys(payload: JsonObject, { verified }: KeyAttestationPolicy): KeyAttestation['attestedKeys'] {
   const keys = own(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
-  if (keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
+  const before = [...verified.values()].reduce((sum, { attestedKeys }) => sum + attestedKeys.length, 0)
+  if (before + keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
   const [first, ...others] = keys.map((key) => readPoint(key))
   return first === undefined ? malformed('attested_keys is empty') : [first, ...others]
 }

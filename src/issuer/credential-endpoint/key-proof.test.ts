@@ -13,7 +13,7 @@ const clock = { now, clockSkewSeconds: 60 }
 const policy = {
   ...clock,
   audiences: ['https://a.example'],
-  keyAttestations: { ...clock, required: undefined, anchors: [] },
+  keyAttestations: { ...clock, required: undefined, anchors: [], verified: new Map() },
 }
 
 describe('what a key proof has shown', () => {

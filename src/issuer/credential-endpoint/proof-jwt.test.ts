@@ -30,7 +30,7 @@ beforeAll(async () => {
   proof = await keyProof({ holder, nonce: 'n', audience: AUDIENCE, header: { key_attestation: attestation } }, now)
 })
 
-const policy = () => ({ ...clock, anchors, required: { key_storage: ['iso_18045_high'] } })
+const policy = () => ({ ...clock, anchors, required: { key_storage: ['iso_18045_high'] }, verified: new Map() })
 const readers = {
   'a key attestation': (text: string) => verifyKeyAttestation(text, 'attestation', policy()),
   'the key attestation of a key proof': (text: string) => verifyKeyAttestation(text, 'jwt', policy()),

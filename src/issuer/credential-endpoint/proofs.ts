@@ -7,7 +7,12 @@ import type { IssuerContext } from '../context.ts'
 import { identifierOf } from '../metadata.ts'
 import type { IssuanceSession } from '../session.ts'
 import { batchSizeOf, inTurn, mostProofs } from './batch.ts'
-import { attestationRequirement, type KeyAttestationPolicy, verifyKeyAttestation } from './key-attestation.ts'
+import {
+  attestationRequirement,
+  type KeyAttestation,
+  type KeyAttestationPolicy,
+  verifyKeyAttestation,
+} from './key-attestation.ts'
 import { verifyKeyProof } from './key-proof.ts'
 
 type SentProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonly string[] }
@@ -36,7 +41,8 @@ export async function provedKeys(
 ): Promise<ProvedKeys> {
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
   const clock = { now: asked.now, clockSkewSeconds }
-  const keyAttestations = { ...clock, anchors, required: attestationRequirement(asked.configuration) }
+  const required = attestationRequirement(asked.configuration)
+  const keyAttestations = { ...clock, anchors, required, verified: new Map<string, KeyAttestation>() }
   const { type, jwts } = proofsOf(request)
   const most = batchSizeOf(asked.configuration)
   if (type === 'attestation') {

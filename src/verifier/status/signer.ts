@@ -53,7 +53,7 @@ function pathOf(
   certificates: readonly Certificate[],
   { trustAnchors = [], now, clockSkewSeconds }: PresentationContext,
 ) {
-  return findTrustPath(certificates, trustAnchors, now, clockSkewSeconds)
+  return findTrustPath(certificates, trustAnchors, { now, clockSkewSeconds })
 }
 
 /** Not KeyObject.equals: on keys of two types it leaves an error behind, which the next key that is read is blamed for. */
