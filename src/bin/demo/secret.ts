@@ -159,8 +159,10 @@ async function corruptShare({ directory, address }: DemoEngine, { client }: Secr
   await withEngineStore(directory, async (store) => {
     for (const { id, value } of await store.list('component_storage')) {
       const bytes = Buffer.from(value.value, 'base64')
-      if (!createHash('sha256').update(bytes).digest().equals(commitment)) continue
-      bytes.writeUInt8(bytes.readUInt8(0) ^ 1, 0)
+      // The component stores a share behind its commitment, at the end of the value.
+      const stored = bytes.subarray(bytes.indexOf(commitment) + commitment.length)
+      if (!createHash('sha256').update(stored).digest().equals(commitment)) continue
+      stored.writeUInt8(stored.readUInt8(0) ^ 1, 0)
       const row = await store.get('component_storage', id)
       const changed = { ...value, value: bytes.toString('base64') }
       await store.commit([{ update: 'component_storage', id, version: row?.version ?? 0, value: changed }])
