@@ -33,9 +33,9 @@ function configFile(service: ServiceName, args: string[]): string {
 async function main(): Promise<void> {
   const [word = 'help', ...args] = process.argv.slice(2)
   if (isCommand(word)) {
-    // The wallet explains itself at greater length.
     const hint = wordHint(word, args[0])
     if (hint !== undefined) throw new Error(hint)
+    // The wallet explains itself at greater length.
     if (word === 'wallet' || !asksForHelp(args)) return commands[word](args)
     process.stdout.write(usageOf(word))
   } else if (word === 'help' || asksForHelp([word])) process.stdout.write(USAGE)
@@ -55,13 +55,16 @@ function asksForHelp(words: readonly string[]): boolean {
   return words.includes('--help') || words.includes('-h')
 }
 
+/** Commands that write their log to stdout, and serve whether or not anybody reads it. */
+const SERVICES: readonly unknown[] = ['issuer', 'verifier', 'engine']
+
 // The reader of a pipe may have seen enough, as `head` has.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code === 'EPIPE') process.exit(0)
+  if (code === 'EPIPE' && !SERVICES.includes(process.argv[2])) process.exit(0)
 })
 bypassProxy()
 main().catch((error: unknown) => {
-  // What a contract, a node or an issuer said may be part of it.
+  // The message may have words of a contract, a node or an issuer in it.
   process.stderr.write(`${plainLines((error as Error).message)}\n`)
   process.exitCode = 2
 })

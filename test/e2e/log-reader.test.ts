@@ -73,6 +73,21 @@ it('of which the reader stands still for ever keeps no service from stopping', a
   expect(await ended).toBe(0)
 }, 90_000)
 
+it('of which the reader is gone keeps no service from going on', async () => {
+  const port = await freePort()
+  const cwd = await serviceDirectory('issuer', { port })
+  const child = spawn(process.execPath, [COMMAND, 'issuer'], { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
+  children.push(child)
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const url = `http://127.0.0.1:${port}`
+  await expect.poll(() => statusOf(`${url}/health/live`), { timeout: 30_000 }).toBe(200)
+  child.stdout.destroy()
+  expect(await statusOf(`${url}/nowhere`)).toBe(404)
+  expect(await statusOf(`${url}/nowhere`)).toBe(404)
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+}, 60_000)
+
 /** How many requests were refused as they should be. */
 async function refusals(url: string): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
