@@ -1,6 +1,6 @@
 /** Issuer metadata that says by whom it is, for wallets that ask for it. OpenID4VCI 1.0, Signed Metadata. */
 import { hash } from 'node:crypto'
-import { parseJsonObject } from '../codec/json.ts'
+import type { JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import type { PublicDocument } from '../http/document.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -40,7 +40,7 @@ interface Signing {
 }
 
 async function sign({ parts }: PublicDocument, { issuer, signer, issuedAt }: Signing): Promise<PublicDocument> {
-  const members = parseJsonObject(Buffer.concat(parts).toString())
+  const members = JSON.parse(Buffer.concat(parts).toString()) as JsonObject
   const payload = {
     iss: issuer,
     sub: members.credential_issuer ?? '',

@@ -138,6 +138,19 @@ describe('issuer metadata', () => {
     }
   })
 
+  it('comes signed with a configuration that is as deep as one may be posted', async () => {
+    const deep = Array.from({ length: 27 }).reduce<JsonObject>((inner) => ({ inner }), {})
+    const display = [{ name: 'Student card', deep }]
+    await declare(services, { ...configuration, credential_metadata: { display } })
+    const response = await fetchFrom(PATH, 'application/jwt')
+    expect(response.status).toBe(200)
+    const refused = await call(services, `${ISSUER_URL}/credential-configuration/create`, {
+      ...configuration,
+      credential_metadata: { display: [{ name: 'Student card', deep: { deep } }] },
+    })
+    expect(refused.status).toBe(400)
+  })
+
   it('comes signed without the trust anchor among its certificates', async () => {
     const ca = await makeAuthority('Example CA')
     const chained = await startServices({
