@@ -48,11 +48,15 @@ function nonceRoutes(app: App, context: IssuerContext): void {
 function byToken(context: IssuerContext) {
   const { onRequest, foundFor } = lookUpFirst(async (request) => {
     const { authorization } = request.headers
-    // Before it is known to be good, so that the refusal of a token that has expired is told of its session.
-    request.sessionId = sessionNamedBy(context, authorization)
-    const open = await sessionOfToken(context, { ...provedRequest(request), authorization, address: request.ip })
-    request.sessionId = open.sessionId
-    return open
+    try {
+      const open = await sessionOfToken(context, { ...provedRequest(request), authorization, address: request.ip })
+      request.sessionId = open.sessionId
+      return open
+    } catch (error) {
+      // The status of a session tells of the refusal of a token that has expired.
+      request.sessionId = sessionNamedBy(context, authorization)
+      throw error
+    }
   })
   return { onRequest: [offerDpopNonce(context), onRequest], openedBy: foundFor }
 }

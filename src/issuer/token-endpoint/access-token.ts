@@ -84,11 +84,8 @@ export async function sessionOfToken(context: IssuerContext, request: Authorized
 }
 
 /** The session that the access token of a request says it is for, unverified; empty when the token is of another server, or says nothing. */
-export function sessionNamedBy(
-  { authorizationServer }: IssuerContext,
-  authorization: AuthorizedRequest['authorization'],
-): string {
-  const [, token = ''] = TOKEN.exec(authorization ?? '')?.slice(1) ?? []
+export function sessionNamedBy({ authorizationServer }: IssuerContext, authorization: string | undefined): string {
+  const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []
   return authorizationServer === undefined ? (subjectOf(token) ?? '') : ''
 }
 
