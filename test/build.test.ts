@@ -1,4 +1,4 @@
-/** What `npm start`, `npm test` and the other words of package.json do before anything of Vouchsafe runs. */
+/** Tests what `npm start`, `npm test` and the other scripts of package.json do before anything of Vouchsafe runs. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -79,7 +79,7 @@ describe('an older Node', () => {
   it('can parse everything that it meets', () => {
     const built = readdirSync(dirname(COMMAND)).filter((name) => name.endsWith('.cjs'))
     const files = [...built.map((name) => join(dirname(COMMAND), name)), ...scripts.map((name) => join(BUILD, name))]
-    // What esbuild would have to write in another way is what that Node cannot read.
+    // That version of Node cannot read the syntax that esbuild would have to write in another way.
     const written = (file: string, target: string): string =>
       transformSync(text(file), { target, format: file.endsWith('.cjs') ? 'cjs' : 'esm' }).code
     expect(files.filter((file) => written(file, 'node18.19') !== written(file, 'esnext'))).toEqual([])

@@ -1,4 +1,4 @@
-/** What engines keep of keys when the chain takes back blocks that they had acted on, and the id belongs to a stranger after that. */
+/** Tests that engines keep keys apart when the chain takes back blocks that they had acted on and the id then belongs to a stranger. */
 import { createPublicKey, verify } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keyPackage, type SigningEngine, signTogether } from '../../sdk/client/key-management.ts'
@@ -115,7 +115,7 @@ describe('key management, when the chain took back blocks', () => {
 
     await rpc('evm_revert', [fork])
     const { registration } = await create(world, stranger, time)
-    // As if every engine had published what it had published before.
+    // Every engine is taken to have published the packages of before.
     const named = { id: ID, registration }
     for (const [index, { party: engine }] of devices.entries()) {
       await contract.send(engine, 'publishCommitments', { ...named, package: packages[index] })

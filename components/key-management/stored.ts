@@ -1,6 +1,6 @@
 /**
- * What an engine keeps of keys in its storage. It leaves the engine in no other way than encrypted, and most of it never. All of it
- * is kept by the registration of its key: where the chain took back blocks, and an id belongs to somebody else, nothing of it is found.
+ * The storage of an engine for keys: nothing in it leaves the engine otherwise than encrypted, and most of it never does. Each row is
+ * found by the registration of its key alone, so that nothing is found where the chain took back blocks and an id belongs to somebody else.
  */
 import type { DKG_Secret, FrostPublic, FrostSecret } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'
@@ -38,7 +38,7 @@ export function storeGeneration(registration: Uint8Array, generation: Generation
   store(GENERATIONS, registration, generation, context)
 }
 
-/** Its secrets are of no use any more, once the key is active. */
+/** Deletes the secrets of a generation, which are of no use once the key is active. */
 export function forgetGeneration(registration: Uint8Array, context: Context): void {
   context.storage(GENERATIONS).delete(registration)
 }

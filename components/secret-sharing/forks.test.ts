@@ -1,4 +1,4 @@
-/** What engines keep of secrets when the chain takes back blocks that they had acted on, and the id belongs to a stranger after that. */
+/** Tests that engines keep shares apart when the chain takes back blocks that they had acted on and the id then belongs to a stranger. */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import { compileAssembly } from '../../build/components.js'
@@ -28,7 +28,7 @@ interface World {
   readonly stranger: Party
   /** The number of a snapshot from which both chains go on. */
   readonly fork: unknown
-  /** Of the block in which the id is registered, on each chain. */
+  /** The time of the block in which the id is registered, on each chain. */
   readonly time: number
 }
 
@@ -110,7 +110,7 @@ describe.each([
     expect(await uploadedOf(world)).toEqual([false, false])
     await expect(contract.send(stranger, 'requestDownload', ID)).rejects.toThrow('not every engine has its share yet')
 
-    // As if every engine had said that it holds its share.
+    // Every engine is taken to have said that it holds its share.
     for (const engine of engines) await contract.send(engine, 'registerShared', ID)
     for (const answer of await download(world, stranger)) {
       expect(answer).toMatchObject({ status: 404, text: '{ "error": "Unknown sharing" }' })

@@ -26,13 +26,13 @@ export function loadShare(sharing: Sharing, context: Context): Uint8Array | unde
     ?.subarray(SHARE)
 }
 
-/** Of a sharing that has none yet. */
+/** Stores the share of a sharing that has none yet. */
 export function storeShare(sharing: Sharing, share: Uint8Array, context: Context): void {
   const rows = rowsOf(sharing.ticket, context)
   replaceRows(rows, [concat([bindingOf(sharing), share]), ...rows], context)
 }
 
-/** With it goes whatever the same owner has had under the id on other forks of the chain. */
+/** Deletes the share of a ticket, and whatever its owner has had under the same id on other forks of the chain. */
 export function forgetShare(ticket: Uint8Array, context: Context): void {
   const rows = rowsOf(ticket, context)
   const owner = rows.find((row) => equal(ticketOf(row), ticket))?.subarray(OWNER, COMMITMENT)

@@ -25,7 +25,7 @@ export interface Device {
   offline: boolean
   /** Added to the clock. */
   ahead: number
-  /** Of its engine's storage. */
+  /** The generation of its engine's storage. */
   generation: string
   readonly http: (method: string, uri: string, options?: { body?: Uint8Array | string; as?: Party }) => Promise<Answer>
   readonly stateChange: () => Promise<void>

@@ -11,7 +11,7 @@ import { chainProblem, LOG_STARTED, ORIGIN, type Position, readRecord } from './
 export interface AuditReport {
   /** False also where `undecided` says why nobody can tell. */
   readonly intact: boolean
-  /** What is wrong with the copy, in words, with the line; no more than twenty. */
+  /** The faults of the copy in words, each with its line; no more than twenty. */
   readonly problems: readonly string[]
   /** Why it cannot be told whether a copy without problems is right. */
   readonly undecided: readonly string[]

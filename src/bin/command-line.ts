@@ -107,7 +107,7 @@ export function readWords<T extends ParseArgsConfig>(command: CommandName, confi
   }
 }
 
-/** What Node says of them, without its advice on words that begin with a hyphen; and which of the `options` was probably meant. */
+/** The message of Node about words, without its advice on those that begin with a hyphen, and with the one of `options` that was probably meant. */
 export function wordsProblem(error: unknown, options: readonly string[]): string {
   const text = (error as Error).message.replace(/\.?\s+To specify a positional argument.*$/s, '')
   const [, unknown = ''] = /^Unknown option '--([^']*)'/.exec(text) ?? []

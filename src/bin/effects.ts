@@ -1,5 +1,5 @@
 /**
- * What the services and the wallet are given of the outside world: files, clock, randomness, database. Nothing but
+ * The outside world as the services and the wallet are given it: files, clock, randomness, database. Nothing but
  * `bin/` reaches out of the process by itself.
  */
 import { randomFillSync } from 'node:crypto'

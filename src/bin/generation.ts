@@ -1,6 +1,6 @@
 /**
- * What of the generation of a database is known outside of it: a file beside an embedded database, and the setting `database.generation`.
- * docs/decisions/0010-generations.md.
+ * The generation of a database as it is known outside of it: by a file beside an embedded database, and by the setting
+ * `database.generation`. docs/decisions/0010-generations.md.
  */
 import type { Logger } from 'pino'
 import { toBase64url } from '../codec/base64url.ts'

@@ -47,7 +47,7 @@ function fileLines(descriptor: number): DestinationStream {
       try {
         writeSync(descriptor, line)
       } catch {
-        // Nobody is left to be told.
+        // The log itself is the place where this would be told.
       }
     },
   }

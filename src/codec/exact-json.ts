@@ -1,5 +1,5 @@
 /**
- * What a JSON text says and its parsed value does not: members that stand there twice, and numbers that become other numbers.
+ * Finds what JSON.parse would change in a text without a word: members that stand there twice, and numbers that become other numbers.
  * RFC 7493 (I-JSON) sections 2.2 and 2.3, which ask for texts without them. One pass over the text, linear in its length.
  */
 import { malformed } from './malformed.ts'
@@ -17,7 +17,7 @@ interface Scan {
 
 const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x2d, 0x30, 0x39]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, BLANK] = [0x5b, 0x5d, 0x7b, 0x7d, 0x20]
-/** So many decimal digits always survive (IEEE 754, binary64). */
+/** Decimal digits that a number always keeps (IEEE 754, binary64). */
 const SAFE_DIGITS = 15
 /** Characters of a path in a message: its names are the sender's. */
 const MAX_PATH = 200
@@ -123,7 +123,7 @@ function isExact(written: string): boolean {
   return decimalOf(written) === decimalOf(String(value))
 }
 
-/** One text for one number: its digits without zeros around them, and where the point is from the first of them. */
+/** Writes equal numbers as equal texts: the digits without zeros around them, and where the point is from the first of them. */
 function decimalOf(written: string): string {
   const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? []
   const digits = whole + fraction

@@ -17,7 +17,7 @@ import {
   type Runtime,
   type RuntimeLimits,
 } from './runtime.ts'
-import { computedMs, heldWorkers, idleFor, isAsleep, type Slot, type Task } from './slot.ts'
+import { computedMs, heldWorkers, idleFor, isAsleep, type Slot, type WorkerTask } from './slot.ts'
 import { createTurns, type Turns } from './turns.ts'
 import { isHook } from './vet.ts'
 
@@ -44,7 +44,7 @@ interface Pool {
   readonly settings: PoolSettings
   readonly data: Omit<WorkerData, 'signal'>
   readonly slots: Set<Slot>
-  readonly waiting: Task[]
+  readonly waiting: WorkerTask[]
   readonly turns: Turns
   closed: boolean
   /** Until a spare worker is started. */
@@ -101,7 +101,7 @@ async function describe(pool: Pool, component: Component, prepared: Prepared): P
   return { kind: 'javascript', hooks: found }
 }
 
-function enqueue(pool: Pool, task: Omit<Task, 'owner' | 'end' | 'fail'>): Promise<Ended> {
+function enqueue(pool: Pool, task: Omit<WorkerTask, 'owner' | 'end' | 'fail'>): Promise<Ended> {
   return new Promise((end, fail) => {
     if (pool.closed) throw new Error('The component runtime is closed.')
     const owner = task.call?.contract ?? task.component
@@ -114,7 +114,7 @@ function enqueue(pool: Pool, task: Omit<Task, 'owner' | 'end' | 'fail'>): Promis
 }
 
 /** Ends a task that no worker has taken when its time to wait is over. */
-function giveUpLater({ waiting }: Pool, task: Task, queueMs: number): void {
+function giveUpLater({ waiting }: Pool, task: WorkerTask, queueMs: number): void {
   setTimeout(() => {
     const place = waiting.indexOf(task)
     if (place === -1) return
@@ -220,7 +220,7 @@ function lookAgain(pool: Pool): void {
   dispatch(pool)
 }
 
-function give(pool: Pool, slot: Slot, task: Task): void {
+function give(pool: Pool, slot: Slot, task: WorkerTask): void {
   const { component, program, call, deadlineMs } = task
   const has = slot.known.get(component) !== undefined
   const forget = has ? undefined : slot.known.add(component, true)

@@ -6,7 +6,7 @@ import type { Prepared, RecentlyUsed } from './programs.ts'
 import type { Host } from './runtime.ts'
 import type { HeldWorker } from './turns.ts'
 
-export interface Task {
+export interface WorkerTask {
   /** The contract; of hooks that are looked for, the component itself. */
   readonly owner: string
   readonly component: string
@@ -23,13 +23,13 @@ export interface Task {
 export interface Slot {
   readonly worker: Worker
   readonly signal: Int32Array
-  /** What it has of components. */
+  /** The components that the worker has already. */
   readonly known: RecentlyUsed<true>
   state: 'starting' | 'idle' | 'busy' | 'gone'
-  task: Task | undefined
-  /** How many it was given: the number of the last. */
+  task: WorkerTask | undefined
+  /** The number of tasks that the worker was given, which is also the number of the last. */
   jobs: number
-  /** When it was given its task. */
+  /** The time at which the worker was given its task. */
   since: number
   /** When its component asked the engine what is not answered yet; and how long the task slept for earlier answers. */
   askedAt: number | undefined

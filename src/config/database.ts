@@ -57,17 +57,17 @@ function isWherever(database: Database): boolean {
   return names.length > 0 && names.every((name) => WHEREVER.includes(name))
 }
 
-function generationOf(database: Database | undefined): Generation {
+function generationOf(database: Database | undefined): RaisedGeneration {
   return database?.generation === undefined ? {} : { generation: database.generation }
 }
 
 /** Where a service keeps what it knows. */
 export type DatabaseConfig =
-  | ({ readonly kind: 'sqlite'; readonly file: string } & Generation)
-  | ({ readonly kind: 'postgresql' } & PostgresConfig & Generation)
+  | ({ readonly kind: 'sqlite'; readonly file: string } & RaisedGeneration)
+  | ({ readonly kind: 'postgresql' } & PostgresConfig & RaisedGeneration)
 
-interface Generation {
-  /** What the operator says: it goes up when a backup was put back. */
+interface RaisedGeneration {
+  /** The number that the operator raises when a backup was put back. */
   readonly generation?: number
 }
 

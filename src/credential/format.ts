@@ -50,7 +50,7 @@ export interface Binding {
 export interface Evidence {
   /** The formats this may be by its own type header; the query decides whether one of them was asked for. */
   readonly formats: readonly string[]
-  /** What says so, found or missing, as a sentence for people: `its type (typ) is JWT`. */
+  /** The header or member that decides on `formats`, as a sentence part for people: `its type (typ) is JWT`. */
   readonly statedFormat: string
   readonly issuer: {
     /**

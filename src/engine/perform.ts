@@ -96,7 +96,7 @@ export async function perform(
   return { kind: 'overloaded', until: whileFull(context.now()) }
 }
 
-/** One run of a call that may wait for a worker for `queueMs` milliseconds more. */
+/** A call that may wait for a worker for `queueMs` milliseconds more. */
 interface AskedOnce extends Asked {
   readonly queueMs: number
 }
@@ -115,7 +115,7 @@ async function runOnce(
   const fork = entry.fork.number
   const seen: Seen = new Map()
   const outcome = await run(context, target, { ...asked, fence, seen })
-  // What it was computed from is no more.
+  // The block that the outcome was computed from may be gone.
   if (entry.fork.number !== fork) return 'again'
   if (outcome.kind === 'overloaded') return outcome.kind
   if (outcome.kind !== 'done') return { kind: outcome.kind }

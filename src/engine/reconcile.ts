@@ -1,6 +1,6 @@
 /**
- * What an engine does when the chain took back a block that it had acted on: what it stored for a contract may be of a chain that is no
- * more. It says so, and until the state change hook of the contract has run on the chain that stays, nothing else of the contract does.
+ * Reconciles contracts with a chain that took back a block which the engine had acted on: what is stored for them may be of a chain that
+ * is no more. The log says so, and nothing else of a contract runs until its state change hook has run on the chain that stays.
  */
 import type { Logger } from 'pino'
 import { type Chain, ChainError } from '../chain/chain.ts'
@@ -13,6 +13,9 @@ export interface ReconcileContext {
   readonly outbox: Pick<Outbox, 'doubtNonces'>
   readonly log: Logger
 }
+
+const LOST =
+  'the chain took back a block that this engine had acted on; a contract with a state change hook is served again when that has run'
 
 /** The chain took back a block: each contract is looked at before it is called again. */
 export function doubtFork(entries: Iterable<Entry>): void {
@@ -63,9 +66,6 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: Entry, block
   if (hasHook) Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0 })
   log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST)
 }
-
-const LOST =
-  'the chain took back a block that this engine had acted on; the contract is served again when its hook has run'
 
 /** To be called when the hook has run to its end. */
 export function endReconciling({ log }: ReconcileContext, { fork, address }: Entry): void {

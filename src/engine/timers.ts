@@ -7,7 +7,7 @@ import { perform } from './perform.ts'
 import { againAt, backOff, MOST_ATTEMPTS } from './retry.ts'
 import { over } from './timer-book.ts'
 
-/** It waits, and that is no attempt. */
+/** The outcomes after which a timer waits, and that count as no attempt. */
 const NOT_RUN: ReadonlySet<string> = new Set(['unavailable', 'reconciling'])
 
 export async function runTimer(context: EngineContext, entry: Entry, id: number): Promise<void> {

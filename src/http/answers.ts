@@ -18,7 +18,7 @@ export function answersByType(schemas: Readonly<Record<string, TSchema>>): Recor
   return { 200: byType(schemas) }
 }
 
-/** What an operation is refused with, beside what its kind always is: see `openapi.ts`. */
+/** The codes that an operation is refused with, beside those of every operation of its kind, which `openapi.ts` knows. */
 export function refuses(...codes: readonly ErrorCode[]): Record<string, readonly ErrorCode[]> {
   return { [REFUSALS]: codes }
 }

@@ -4,8 +4,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 import type { ErrorCode } from '../protocol/error.ts'
 
-/** What a server knows of its connections. */
-export interface Connections {
+/** The connections of a server, for whoever stops it. */
+export interface ServerConnections {
   readonly open: () => number
   readonly areEnding: () => boolean
   /** From now on an answer is the last of its connection (`Connection: close`). RFC 9112 section 9.6. */
@@ -20,13 +20,13 @@ declare module 'fastify' {
     admin?: boolean
     /** The code for a request of this route that cannot be read; `invalid_request` when absent. */
     malformed?: ErrorCode
-    /** The endpoint of wallets that it is, whose refusals the status of a session tells. */
+    /** The name of this endpoint of wallets in the status of a session, which tells its refusals. */
     endpoint?: string
     /** By status: the event of the log line that an answer of that status leaves. */
     logged?: Readonly<Record<number, string>>
   }
   interface FastifyInstance {
-    connections: Connections
+    connections: ServerConnections
   }
   interface FastifyRequest {
     /** The label of the API key, on administrative routes. */

@@ -180,7 +180,7 @@ function answerError(thrown: unknown, log: Logger, request: FastifyRequest, repl
   sendError(error, request, reply)
 }
 
-/** What a log line says of a request. A session is named by the digest of its id, as in the audit log: the id itself opens an offer. */
+/** The members of a log line about a request. A session is named by the digest of its id, as in the audit log: the id itself opens an offer. */
 function lineOf({ id, apiKeyLabel, sessionId, routeOptions }: FastifyRequest) {
   const session = sessionId ? digestOf(sessionId) : undefined
   return { request: id, session, caller: apiKeyLabel || undefined, route: routeOptions.url }

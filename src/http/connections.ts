@@ -55,7 +55,7 @@ export function watchConnections(app: App): void {
         before = new Set(quiet)
       }, LAST_REQUEST_MS)
     },
-  } satisfies Connections)
+  } satisfies ServerConnections)
 }
 
 function takeRequest(requests: UnfinishedRequest[], socket: Socket, response: ServerResponse): void {
@@ -66,6 +66,8 @@ function takeRequest(requests: UnfinishedRequest[], socket: Socket, response: Se
       requests.findIndex((request) => request.response === response),
       1,
     )
-    requests[0]?.begin?.()
+    const [next] = requests
+    next?.begin?.()
+    delete next?.begin
   })
 }

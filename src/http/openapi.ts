@@ -49,8 +49,8 @@ function mapped(object: Json | undefined, change: (value: Json, name: string) =>
 }
 
 function withRefusals(operation: JsonObject, method: string): JsonObject {
-  const { [REFUSALS]: own, ...rest } = operation
-  const codes = [...stringsIn(own), ...usualCodes(operation, method)] as ErrorCode[]
+  const { [REFUSALS]: declared, ...rest } = operation
+  const codes = [...stringsIn(declared), ...usualCodes(operation, method)] as ErrorCode[]
   const isProtected = namesScheme(operation, 'accessToken')
   const byStatus = new Map<number, string[]>()
   for (const code of new Set(codes)) {
@@ -59,13 +59,9 @@ function withRefusals(operation: JsonObject, method: string): JsonObject {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const refusals = [...byStatus].map(([status, names]) => [String(status), refusal(names)] as const)
-  const answers = mapped(rest.responses, (response) => {
-    const { description, ...content } = response as JsonObject
-    return { description: description ?? '', ...content }
+  const answers = mapped(rest.responses, (response, status) => {
+    return { ...(response as JsonObject), description: DESCRIPTIONS[status] ?? 'The answer' }
   })
-  for (const [status, answer] of Object.entries(answers)) {
-    ;(answer as JsonObject).description = DESCRIPTIONS[status] ?? 'The answer'
-  }
   return { ...rest, responses: { ...answers, ...Object.fromEntries(refusals) } }
 }
 
@@ -74,7 +70,7 @@ function refusal(codes: readonly string[]): JsonObject {
   return { description: codes.join(', '), content: { 'application/json': { schema } } }
 }
 
-/** What an operation refuses with because of who calls it and whether it takes a body. */
+/** The codes that an operation refuses with because of who calls it and whether it takes a body. */
 function usualCodes(operation: JsonObject, method: string): readonly ErrorCode[] {
   const tags = stringsIn(operation.tags)
   const hasBody = own(operation, 'requestBody') !== undefined

@@ -46,13 +46,13 @@ export interface IssuerContext extends Effects<IssuerCollections> {
   readonly configuration: (id: string) => Promise<JsonObject | undefined>
   /** Every configuration that new sessions may name, as wallets see them. Another process may be a second ahead. */
   readonly offeredConfigurations: Kept<ShownConfigurations>
-  /** Those of a session, as wallets see them. */
+  /** The configurations of a session, as wallets see them. */
   readonly namedConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
   /** Signed issuer metadata, kept while it may be served again. */
   readonly signedMetadata: SignedMetadata
   /** Wallets encrypt their requests to it. */
   readonly encryptionKey: EncryptionKeyPair
   readonly allocateEntries: AllocateEntries
-  /** What wallets come to in their sessions, for the status. */
+  /** Records how far wallets come in their sessions, for the status. */
   readonly progress: ProgressRecorder
 }

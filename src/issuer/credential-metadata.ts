@@ -11,7 +11,7 @@ import { isSecure } from '../protocol/private-host.ts'
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
 type Described = readonly { readonly locale?: string }[]
 
-/** Of one data: URI; wallets fetch the metadata with all of them in it. */
+/** Characters of one data: URI; wallets fetch the metadata with all of them in it. */
 const MAX_DATA_URI = 64 * 1024
 
 /**

@@ -51,7 +51,7 @@ function kindOfMember(name: string, value: Json): DatasetMembers {
   return name.includes('.') && isObject(value) ? 'namespaces' : 'claims'
 }
 
-/** Of one format, `checkDataset` knows better what does not belong there. */
+/** Refuses a member that no format takes, where there are several; for one alone, `checkDataset` says what does not belong there. */
 function refuseUntaken(dataset: JsonObject, formats: readonly CredentialFormat[]): void {
   const taken = new Set(formats.flatMap((format) => Object.keys(datasetPart(dataset, format, formats))))
   const untaken = Object.keys(dataset).find((name) => !taken.has(name))

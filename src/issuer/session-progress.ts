@@ -1,6 +1,6 @@
 /**
- * What wallets have come to in a session that changes nothing of it: the offer was fetched, a request was refused. How it is
- * written is in progress-recorder.ts.
+ * The progress of wallets in a session that changes nothing of the session: the offer was fetched, a request was refused.
+ * progress-recorder.ts writes it.
  */
 import type { ErrorCode } from '../protocol/error.ts'
 

@@ -52,7 +52,7 @@ export interface CertificateExtensions {
   readonly keyUsage: ReadonlySet<KeyUsage> | undefined
   readonly dnsNames: readonly string[]
   readonly uris: readonly string[]
-  /** As URLs have them: `192.0.2.1`, `[2001:db8::1]`. */
+  /** Addresses as URLs write them: `192.0.2.1`, `[2001:db8::1]`. */
   readonly ipAddresses: readonly string[]
   readonly hasSubjectAltName: boolean
   /** Extensions without which the certificate must not be used, and which we do not process. Dotted OIDs. */

@@ -27,7 +27,7 @@ export const statusOf = {
   credential_request_denied: 400,
   // OpenID4VCI 1.0, Deferred Credential Error Response
   invalid_transaction_id: 400,
-  // Its drafts up to 15, Deferred Credential Error Response
+  // Drafts of OpenID4VCI up to 15, Deferred Credential Error Response
   issuance_pending: 400,
   // OpenID4VCI 1.0, Notification Error Response
   invalid_notification_id: 400,

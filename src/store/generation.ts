@@ -5,7 +5,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { createCollection, type Row, type Store } from './store.ts'
 
-export interface Generation {
+export interface DatabaseGeneration {
   /** Random, so that no two are alike, also of databases that were restored from one backup. */
   readonly id: string
   /** The setting `database.generation` when it began. */
@@ -17,8 +17,8 @@ export interface Generation {
 }
 
 export type GenerationCollections = {
-  /** One row, `current`. */
-  generation: Generation
+  /** The generation of this database, as the one row `current`. */
+  generation: DatabaseGeneration
 }
 
 export const generationCollection = createCollection('generation')
@@ -42,7 +42,7 @@ export async function currentGeneration(store: GenerationStore, random: Random):
   }
 }
 
-/** What is known of the database outside of it, when a service starts. */
+/** Facts about the database that are known outside of it when a service starts. */
 export interface OutsideKnowledge {
   /** The setting `database.generation`. */
   readonly number: number
@@ -76,7 +76,7 @@ export async function confirmGeneration(
 }
 
 function restoredBecause(
-  known: Generation,
+  known: DatabaseGeneration,
   { number, witness, origin }: OutsideKnowledge & { readonly origin: string },
 ): string | undefined {
   if (known.origin !== origin) return 'it is a copy of the database that it was'
@@ -94,7 +94,11 @@ export async function checkWritable(store: Store<GenerationCollections>, random:
   if (failed !== undefined) await currentGeneration(store, random)
 }
 
-async function replace(store: GenerationStore, row: Row<Generation> | undefined, value: Generation): Promise<boolean> {
+async function replace(
+  store: GenerationStore,
+  row: Row<DatabaseGeneration> | undefined,
+  value: DatabaseGeneration,
+): Promise<boolean> {
   const failed = await store.commit([
     row === undefined
       ? { insert: 'generation', id: CURRENT, value }

@@ -131,7 +131,7 @@ describe('PostgreSQL with others on it', () => {
     const own = Object.assign(new URL(url), { username: user, password: user }).href
     const several = await openPostgres<Things>(postgresOf(own, { connectTimeoutSeconds: 2 }), migrations)
     onTestFinished(() => several.close())
-    // What a session is given at its beginning it keeps.
+    // A session keeps the settings that it was given at its beginning.
     await administer(`alter role ${user} set default_transaction_read_only = on`)
     const many = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => several.commit([insert(`many ${n}`, n)])))
     const codes = many.map((each) =>

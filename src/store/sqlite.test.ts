@@ -21,7 +21,7 @@ describe('SQLite', () => {
       Array.from({ length: 20 }, (_, n) => store.commit([{ insert: 'thing', id: String(n), value: { n } }])),
     )
     expect(results.map(({ status }) => status)).toEqual(Array(20).fill('rejected'))
-    // One wait for all of them, and so one error.
+    // All commits waited together, and so they share one error.
     expect(new Set(results.map((each) => each.status === 'rejected' && (each.reason as Error))).size).toBe(1)
     other.exec('rollback')
     expect(await store.list('thing')).toEqual([])

@@ -62,8 +62,8 @@ export async function findWaitingSession(
 }
 
 /**
- * Takes the one response of a session, which `row` is as {@link findWaitingSession} found it. What cannot be read is refused and leaves the session open; a presentation that
- * fails ends it, and the wallet learns only that it was refused. Refuses with `gone` or `invalid_request`.
+ * Takes the one response of a session as {@link findWaitingSession} found it. What cannot be read is refused and leaves the session
+ * open; a presentation that fails ends it, and the wallet learns only that it was refused. Refuses with `gone` or `invalid_request`.
  */
 export async function receiveResponse(
   context: VerifierContext,

@@ -1,4 +1,4 @@
-/** What the application is told of a session: its status, and the report with every check. */
+/** Schemas of what the application is told of a session: its status, and the report with every check. */
 import * as Type from 'typebox'
 import { Seconds } from '../http/answers.ts'
 

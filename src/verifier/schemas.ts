@@ -12,7 +12,7 @@ import {
 } from '../http/answers.ts'
 import { MAX_TRANSACTIONS } from '../protocol/transaction-data.ts'
 import { VerificationResult, VerificationSessionStatus } from './report-schemas.ts'
-import { DcqlQueryBody, Simulation, SimulationResult } from './simulation-schemas.ts'
+import { DcqlQueryBody, SimulationResultSchema, SimulationSchema } from './simulation-schemas.ts'
 
 const TransactionData = Type.Object(
   { type: Type.String(), credential_ids: Type.Array(Type.String(), { minItems: 1 }) },
@@ -117,8 +117,8 @@ export const simulateQuery = {
   summary: 'Which of some credentials would answer a DCQL query; nothing is verified or stored',
   description:
     'A dry run. Signatures, trust, dates and status are not looked at, and nothing is kept. Reasons name paths, never the values of claims.',
-  body: Simulation,
-  response: answers(200, SimulationResult),
+  body: SimulationSchema,
+  response: answers(200, SimulationResultSchema),
 }
 
 export const createBareQuery = {

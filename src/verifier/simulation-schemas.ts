@@ -1,4 +1,4 @@
-/** What a dry run of a query takes and gives. */
+/** Schemas of what a dry run of a query takes and gives. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { DcqlQuerySchema } from '../protocol/dcql-schema.ts'
@@ -12,7 +12,7 @@ export const DcqlQueryBody = Type.Object(
 )
 
 /** A text is a credential as issued, whose format is found out; so is `credential`. `claims` describes one by hand. */
-export const PostedCredential = Type.Union([
+const PostedCredentialSchema = Type.Union([
   Type.String({ description: 'A credential as issued' }),
   Type.Object({
     format: Type.Optional(Type.String({ description: 'Required' })),
@@ -28,15 +28,15 @@ export const PostedCredential = Type.Union([
     doctype: Type.Optional(Type.String()),
   }),
 ])
-export type PostedCredential = Static<typeof PostedCredential>
+export type PostedCredential = Static<typeof PostedCredentialSchema>
 
-export const Simulation = Type.Object(
-  { dcql_query: DcqlQueryBody, credentials: Type.Array(PostedCredential, { minItems: 1, maxItems: 100 }) },
+export const SimulationSchema = Type.Object(
+  { dcql_query: DcqlQueryBody, credentials: Type.Array(PostedCredentialSchema, { minItems: 1, maxItems: 100 }) },
   { title: 'Simulation', additionalProperties: false },
 )
-export type Simulation = Static<typeof Simulation>
+export type Simulation = Static<typeof SimulationSchema>
 
-export const SimulationResult = Type.Object(
+export const SimulationResultSchema = Type.Object(
   {
     satisfied: Type.Boolean({ description: 'Whether a wallet with all of these credentials could answer' }),
     explanation: Type.Optional(Type.String()),

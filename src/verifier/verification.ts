@@ -33,7 +33,7 @@ export interface CredentialReport {
   readonly format: string
   /** Whose key signed the credential. */
   readonly issuer_certificate?: IssuerCertificate
-  /** What the credential says of itself (`iss`, `issuer`), where that is a canonical https URL, a DID or a URN. */
+  /** The issuer that the credential names (`iss`, `issuer`), where that is a canonical https URL, a DID or a URN. */
   readonly issuer?: string
   readonly type?: readonly string[]
   /** What was disclosed, rooted as DCQL paths are. */
@@ -51,9 +51,9 @@ export interface IssuerCertificate extends NamedCertificate {
 }
 
 interface NamedCertificate {
-  /** As in `CN=Example University, C=DE`. */
+  /** The name of its holder, as in `CN=Example University, C=DE`. */
   readonly subject: string
-  /** Of the DER, in hexadecimal, as people compare it. */
+  /** The digest of the DER in hexadecimal, as people compare it. */
   readonly sha256: string
 }
 

@@ -29,7 +29,7 @@ export interface Attack<Parts = Forgery> {
   vpToken?(presentation: string): unknown
 }
 
-/** What is not looked at in a credential whose signature or certificate is no good. */
+/** The checks that are not run on a credential whose signature or certificate is no good. */
 const doubtful = ['issuer.trusted', 'issuer.identifier', 'status.valid', 'query.type', 'query.claims', 'query.values']
 
 /** What is not run after a check has failed: these depend on it, directly or not. */

@@ -158,7 +158,7 @@ describe('a service', () => {
         return original.get(...args)
       },
       commit: (...args: Parameters<typeof original.commit>) => {
-        // What the status tells of wallets is written beside the requests, for many sessions at a time.
+        // The progress of wallets is written beside the requests, for many sessions at a time.
         if (!JSON.stringify(args).includes('issuance_progress')) calls.commit += 1
         return original.commit(...args)
       },

@@ -34,7 +34,7 @@ describe('the memory of strangers', () => {
   }
 
   interface HalfSent {
-    /** Of the answer that came all the same. */
+    /** The status of the answer that came all the same. */
     status?: number
   }
 
@@ -164,7 +164,7 @@ function unsentAnswers({ server }: App) {
   return {
     begun: () => [...responses].filter(({ headersSent }) => headersSent).length,
     sent: () => sum([...sockets].map(({ bytesWritten, writableLength }) => bytesWritten - writableLength)),
-    /** Of answers that wait for those before them, too. */
+    /** Bytes of answers that wait for those before them, too. */
     unsent: () =>
       sum([...sockets].map(({ writableLength }) => writableLength)) +
       sum([...responses].filter(({ socket }) => socket === null).map(({ writableLength }) => writableLength)),

@@ -150,7 +150,7 @@ describe('a clock that is set back by an hour', () => {
     expect(await typesOf(services.verifierStore, declined)).toEqual(['verification.started', 'verification.declined'])
     expect(posted.map(({ type }) => type)).toEqual(['issuance.succeeded', ...acts])
 
-    // What waits for its first attempt does not wait for the hour to come again either.
+    // An event that waits for its first attempt does not wait for the hour to come again either.
     const { sessionId: later } = await issued(services)
     const { issuerStore } = services
     await sealEvents({ store: partOf(issuerStore), callback: true, now: () => services.clock.now, random: randomBytes })

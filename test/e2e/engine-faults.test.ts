@@ -50,7 +50,7 @@ const url = (contract: Address, path: string): string => `${engine.url}/offchain
 const ask = (path: string, method = 'POST'): Promise<Response> => fetch(url(faulty, path), { method })
 const left = async (): Promise<unknown> => (await ask('/left', 'GET')).json()
 
-/** What another contract says meanwhile. */
+/** Asks another contract meanwhile, which answers as ever. */
 async function meanwhile(): Promise<void> {
   const response = await fetch(url(other, '/hello?x'))
   expect([response.status, await response.text()]).toEqual([200, '/hello?x'])

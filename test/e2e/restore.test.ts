@@ -81,7 +81,7 @@ function putAllBack({ directory, copy }: Place): void {
   cpSync(copy, join(directory, 'data'), { recursive: true })
 }
 
-/** As if a whole disk were put back: nothing on it can tell. */
+/** Puts everything back as a snapshot of the disk does, so that nothing on it can tell. */
 function tellAndOverwrite({ directory, copy, file }: Place): void {
   for (const each of readdirSync(copy)) writeFileSync(join(directory, 'data', each), readFileSync(join(copy, each)))
   for (const each of [`${file}-wal`, `${file}-shm`]) rmSync(each, { force: true })

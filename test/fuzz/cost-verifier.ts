@@ -106,7 +106,7 @@ function plain(profile: Profile): CostTarget {
   }
 }
 
-/** What is encrypted, and to which session. */
+/** A response to be encrypted, and the session that it is for. */
 type Sealed = { readonly sessionId: string; readonly request: RequestObject; readonly presentation: string }
 
 function encrypted(

@@ -1,4 +1,4 @@
-/** What the search for costly requests works with: both services and an engine in this process, and the requests it makes to them. */
+/** The world of the search for costly requests: both services and an engine in this process, and the requests that are made to them. */
 import type { Response as InjectResponse } from 'light-my-request'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import type { Json } from '../../src/codec/json.ts'
@@ -39,7 +39,7 @@ export interface CostWorld {
   readonly configurationId: string
   /** Ids of the queries of the verifier, by name. */
   readonly queries: Map<string, string>
-  /** What other servers answer, by address. */
+  /** The answers of other servers, by address. */
   readonly network: ReturnType<typeof makeNetwork>
   readonly send: (request: CostRequest) => Promise<InjectResponse>
   readonly close: () => Promise<void>

@@ -95,7 +95,7 @@ async function searchRound(search: Search, target: CostTarget): Promise<void> {
     if (best === undefined || ratio > best.ratio) best = { growths, ratio }
   }
   if (best === undefined) return
-  // What a pause made slow is not what goes on growing.
+  // A request that a pause made slow does not go on growing.
   const again = {
     growths: best.growths,
     ratio: Math.min(best.ratio, await measured(search.world, target, best.growths)),

@@ -10,11 +10,11 @@ export interface Growth {
   readonly fill: keyof typeof fills
   /** Characters, elements or members, by the shape. */
   readonly size: number
-  /** What a text begins with. */
+  /** The beginning of a text. */
   readonly prefix: string
 }
 
-/** One piece of a text; `at` counts them. */
+/** A piece of a text; `at` counts the pieces. */
 const fills = {
   letter: () => 'a',
   zero: () => '0',

@@ -108,7 +108,7 @@ export interface CertificateOptions extends SubjectAltNames {
   readonly until?: number
   /** The key identifier of the authority, in base64url; the certificate names none when it is absent. */
   readonly authorityKeyId?: string
-  /** Its own key identifier, in base64url; the certificate has none when it is absent. */
+  /** The key identifier of the certificate itself, in base64url; the certificate has none when it is absent. */
   readonly subjectKeyId?: string
 }
 

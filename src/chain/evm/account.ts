@@ -71,7 +71,7 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
 }
 
 interface Gas {
-  /** As the component asks for; 0 for as much as it needs. */
+  /** The gas that the component asks for; 0 for as much as the transaction needs. */
   readonly gas: bigint
   readonly needed: bigint
   readonly mostGas: bigint | undefined

@@ -49,7 +49,7 @@ function takeApart(sdJwt: SdJwt): TakenApart {
  */
 function isSdJwtVc({ jws: { header, payload } }: SdJwt, claims: JsonObject, problem: string | undefined): boolean {
   const [typ, vct] = [ownString(header, 'typ'), ownString(payload, 'vct')]
-  // What a bad disclosure may hide is not missing.
+  // A vct that a bad disclosure may hide does not count as missing.
   if (typ === 'dc+sd-jwt') return Boolean(vct) || problem !== undefined
   const isW3c = [payload, claims].some((members) => own(members, '@context') !== undefined)
   return typ === 'vc+sd-jwt' && Boolean(vct) && !isW3c

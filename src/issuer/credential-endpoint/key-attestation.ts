@@ -96,7 +96,7 @@ function readAttestedKeys(payload: JsonObject, { verified }: KeyAttestationPolic
   return first === undefined ? malformed('attested_keys is empty') : [first, ...others]
 }
 
-/** Nobody has signed anything with these keys: without a look, one that is no point would get a credential. */
+/** A key that is a point on its curve. These keys have signed nothing, so that another would get a credential if nobody looked. */
 function readPoint(value: unknown): PublicJwk {
   const jwk = readPublicJwk(value)
   importPublicKey(jwk)

@@ -63,7 +63,7 @@ export async function provedKeys(
   return firstKeys({ holderKeys: [...holderKeys, ...attested], nonce }, most)
 }
 
-/** Of Ed25519: whether a key of another curve is a point was seen when it was read. */
+/** Refuses keys of Ed25519 that are no points; keys of other curves were looked at when they were read. */
 async function refuseNoPoints(keys: readonly PublicJwk[]): Promise<void> {
   for (const key of keys) {
     if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {

@@ -1,4 +1,4 @@
-/** What the operations of `routes.ts` take and give. */
+/** Schemas of what the operations of `routes.ts` take and give. */
 import * as Type from 'typebox'
 import { answers, answersByType, byType, byWallet, JSON_TYPE, JWT_TYPE, refuses } from '../../http/answers.ts'
 import {
@@ -16,7 +16,7 @@ export const nonce = {
 }
 
 const credentialContent = { [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.String() }
-/** At once, or later. */
+/** The answers of an endpoint that gives credentials, at once or later. */
 const credentialAnswers = { ...answersByType(credentialContent), 202: byType(credentialContent) }
 
 const byToken = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }

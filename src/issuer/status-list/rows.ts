@@ -2,7 +2,7 @@
 
 export type CredentialState = 'VALID' | 'SUSPENDED' | 'REVOKED'
 
-/** What a list says of a credential. Token Status List, Status Types Values. */
+/** The values by which a list says how a credential stands. Token Status List, Status Types Values. */
 export const STATUS_VALUES: Readonly<Record<CredentialState, number>> = { VALID: 0, REVOKED: 1, SUSPENDED: 2 }
 
 /** Bits of an entry: two, so that what is issued today can be suspended one day. */

@@ -19,7 +19,7 @@ export interface AuthorizationServer {
   /** Whether one of its keys signed the JWS. Refuses with `temporarily_unavailable` when there are no keys to be had. */
   hasSigned(jws: Jws): Promise<boolean>
   /**
-   * Its answer about the token that came from the network. Refuses with `temporarily_unavailable` when there is none, and
+   * The server's answer about a token that came from a network. Refuses with `temporarily_unavailable` when there is none, and
    * when too many tokens are asked about already.
    */
   introspect(token: string, network: string): Promise<JsonObject>

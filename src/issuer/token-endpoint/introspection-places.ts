@@ -8,7 +8,7 @@ import { lru } from '../../memory/lru.ts'
 import { refuse } from '../../protocol/error.ts'
 
 const KEPT_MS = 5000
-/** Of each kind of token. */
+/** The most answers that are kept of good tokens, and of others. */
 const KEPT_ANSWERS = 1000
 /** Questions that may run at once: all, those about tokens that were not good before, and those of one network among them. */
 const PLACES = { all: 50, unknown: 40, network: 10 }

@@ -38,7 +38,7 @@ export interface CheckResult {
 
 /** Characters of a detail. */
 const MAX_DETAIL = 300
-/** Of a longer one so much stays at its end, which says what can be done about it. */
+/** Characters that stay at the end of a longer detail, which says what can be done about it. */
 const END_OF_DETAIL = 190
 
 export const pass = (detail?: string): Verdict => (detail === undefined ? { passed: true } : { passed: true, detail })

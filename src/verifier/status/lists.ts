@@ -17,7 +17,7 @@ interface Fetched {
   readonly answerBytes: number
 }
 
-/** Nobody answered, or not with a list; or what was answered is none. */
+/** The reason for which there is no list: nobody answered, or the answer is no list. */
 type NotFound = { readonly unreachable: string } | { readonly problem: string }
 
 /** `keep` says that signature, times and issuer are right: until then the list is kept for seconds, whatever it says itself. */
@@ -42,7 +42,7 @@ const TIMEOUT_MS = 5000
 /** For a list that names no ttl. */
 const USUAL_TTL_MS = 300_000
 const MAX_TTL_MS = 12 * 3_600_000
-/** Nobody is asked more often, whatever was answered; and nothing that was not verified is kept for longer, whatever it says itself. */
+/** The least time between two questions for a list, and the longest that a list is kept before it is verified. */
 const MIN_TTL_MS = 5000
 const MAX_KEPT = 1000
 const MAX_KEPT_BYTES = 64 * 1024 * 1024
@@ -151,7 +151,7 @@ async function readList(
   throw new MalformedError(`what was answered is neither ${TOKEN_TYPES.jwt} nor ${TOKEN_TYPES.cwt}`)
 }
 
-/** Of a list that was verified, in milliseconds. */
+/** Milliseconds for which a list that was verified is kept. */
 function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: Fetched): number {
   const ttl = Math.min(ttlSeconds === undefined ? USUAL_TTL_MS : ttlSeconds * 1000, MAX_TTL_MS)
   const left = (firstEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()

@@ -1,4 +1,4 @@
-/** What the status lists of a credential say of it. Token Status List, Status Types; Bitstring Status List 1.0. */
+/** The verdict of the status lists of a credential. Token Status List, Status Types; Bitstring Status List 1.0. */
 import { MalformedError } from '../../codec/malformed.ts'
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
