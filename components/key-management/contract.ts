@@ -139,7 +139,7 @@ function changeAt(items: Answer, at: number): Change {
   }
 }
 
-/** Those of the steps that the contract still waits for this engine to take. */
+/** The steps that the contract still waits for this engine to take. */
 export function awaited<T extends Step>(steps: readonly T[], context: Pick<Context, 'read' | 'engine'>): readonly T[] {
   if (steps.length === 0) return []
   const words = steps.flatMap(({ id, registration, status }) => [

@@ -52,7 +52,7 @@ describe('key management, without a sandbox', () => {
     return { contract, devices: parties.map((one) => device(run, contract, one)) }
   }
 
-  /** Of what an engine has stored, all but how far it has come. */
+  /** Everything that an engine has stored but how far it has come. */
   const secretsOf = ({ storage }: Device): string[] =>
     [...storage.keys()].filter((name) => !/^(CHANGES|SENT)\//.test(name))
   const policy = (changes: object = {}): object => ({

@@ -1,4 +1,4 @@
-/** What a change of one key costs an engine that knows very many: questions to the contract are counted. */
+/** Tests that a change of one key costs an engine that knows very many no more: questions to the contract are counted. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toHex } from '../bytes.ts'
 import { localChain } from '../test/chains.ts'
@@ -12,7 +12,7 @@ const run = inProcess({ http, stateChange, timers: { 1: (_, context) => stateCha
 const engines = [party(), party(), party()] as const
 const owner = party()
 const policy = { signers: [owner.address], notAfter: 0n, sharesPerDay: 0n, prefix: new Uint8Array() }
-/** As many as fit into one transaction. */
+/** The number of keys that fit into one transaction. */
 const AT_ONCE = 40
 
 /** The code of a constructor that creates the keys from `first` to before `end`, and disables each if it is told to. */
@@ -92,7 +92,7 @@ describe('ten thousand keys', () => {
     expect(toHex(engine.sent[0] ?? bytes(''))).toMatch(/^421792ed/)
     expect(await counted(engine.stateChange)).toBe(1)
     engine.ahead += 61_000
-    // What was sent a minute ago is there.
+    // The steps that were sent a minute ago are there.
     expect(await counted(() => engine.timer(1))).toBe(2)
     expect(engine.sent).toHaveLength(1)
   }, 60_000)

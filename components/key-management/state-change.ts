@@ -1,5 +1,5 @@
 /**
- * What an engine does when the contract has changed, or may have: goes on with keys that are being made, forgets those that are no more.
+ * The state change of an engine: when the contract has changed, or may have, it goes on with keys that are being made and forgets others.
  * The contract tells what has changed since the engine looked last, so that keys of which nothing has changed cost nothing.
  */
 import type { Context } from 'vouchsafe/component'
@@ -12,7 +12,7 @@ import { forgetGeneration, forgetKeyShares } from './stored.ts'
 
 /** The timer that looks again, as long as something is to be done or was sent. */
 export const RESEND_TIMER = 1
-/** Of one run: transactions, changes that are looked through, steps that are looked for. */
+/** The most that one run does: transactions that are sent, changes that are looked through, steps that are looked for. */
 const SENT_AT_ONCE = 4
 const CHANGES_AT_ONCE = 256
 const STEPS_AT_ONCE = 64
@@ -23,7 +23,7 @@ const START: contract.Reached = { count: 0n, entry: new Uint8Array(32) }
 
 interface Run {
   readonly context: Context
-  /** Of the contract, once one of them was needed. */
+  /** The engines of the contract, once one of them was needed. */
   engines?: readonly string[]
   sent: number
 }
@@ -36,7 +36,7 @@ export function stateChange(context: Context): void {
   else if (hasSentSteps(context)) context.timers.schedule(RESEND_TIMER, RESEND_MS)
 }
 
-/** What was sent a minute ago, and the contract still waits for; of more than one run takes, the rest waits for the next. */
+/** Sends again the steps of a minute ago that the contract still waits for; those that one run has no room for wait for the next. */
 function sendAgain(run: Run): void {
   const steps = takeSentSteps(STEPS_AT_ONCE, run.context)
   for (const step of contract.awaited(steps, run.context)) {

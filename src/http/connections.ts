@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { App, Connections } from './app-type.ts'
+import type { App, ServerConnections } from './app-type.ts'
 
 /** Requests on one connection that are not answered yet; browsers and proxies send one at a time. */
 const MAX_PIPELINED = 16
