@@ -39,6 +39,7 @@ describe('what the issuer of a mobile document says', () => {
     expect(issuer).toMatchObject({ identifiers: [], chain: [Uint8Array.of(1)], signedAt: signed })
     expect(said).toEqual({
       formats: ['mso_mdoc'],
+      statedFormat: 'its mobile security object is of version 1.0',
       boundKey: { jwk, thumbprint: expect.any(String) as string },
       disclosuresProblem: undefined,
       claims: {},
@@ -129,7 +130,7 @@ describe('a presentation of a mobile document', () => {
       )
     expect(hold(await credential('1.0'))).toMatchObject({ holder: undefined, hidable: [], expiresAt: undefined })
     const other = await credential('1.1')
-    expect(() => hold(other)).toThrow('the version of its mobile security object is not 1.0')
+    expect(() => hold(other)).toThrow('its mobile security object is of version 1.1, and 1.0 alone is read')
   })
 
   it('may have errors about others', async () => {
