@@ -15,7 +15,9 @@ const log = pino({ level: 'silent' })
 async function configOf<Name extends ServiceName>(service: Name): Promise<ConfigOf<Name>> {
   const made = await makeFiles({ service, baseUrl: 'http://127.0.0.1:1', port: 1, displayName: 'Example' })
   const texts = new Map(made.files.map(({ path, text }) => [path, text]))
-  const files: Files = { read: (path) => texts.get(path) ?? '', list: () => [] }
+  // A directory of trust anchors has a certificate in it before a verifier starts.
+  const [certificate = ''] = made.files.flatMap(({ path, text }) => (path.endsWith('.pem') ? [text] : []))
+  const files: Files = { read: (path) => texts.get(path) ?? certificate, list: () => ['anchor.pem'] }
   const settings: unknown = JSON.parse(files.read('conf/server.json'))
   const result: ReadResult<ConfigOf<Name>> = services[service].read(settings, files, new Date())
   if ('mistakes' in result) throw new Error(result.mistakes.join())

@@ -151,22 +151,20 @@ describe('a certificate is not trusted', () => {
   test('when nobody knows its issuer, and the whole problem says who it is', () => {
     expect(find([leaf], [root])).toEqual({
       problem:
-        "'CN=Leaf', issued by 'CN=Intermediate', is not trusted: no trust anchor issued 'CN=Leaf': " +
+        "'CN=Leaf', issued by 'CN=Intermediate', is not trusted: " +
         "no anchor is named 'CN=Intermediate', and no certificate of that name was sent",
     })
   })
 
   test('when it is self-signed and no anchor', () => {
-    expect(outcome([issue('Alone', undefined)], [root])).toBe(
-      "no trust anchor issued 'CN=Alone': it names itself as its issuer and is no anchor",
-    )
+    expect(outcome([issue('Alone', undefined)], [root])).toBe("'CN=Alone' names itself as its issuer and is no anchor")
   })
 
   test('when the path ends at a root that was sent and is no anchor', () => {
     const stranger = ca('Stranger', undefined)
     const between = ca('Between', stranger)
     expect(outcome([issue('Leaf', between), between, stranger], [root])).toBe(
-      "no trust anchor issued 'CN=Stranger': it names itself as its issuer and is no anchor",
+      "'CN=Stranger' names itself as its issuer and is no anchor",
     )
   })
 
@@ -289,7 +287,7 @@ describe('a certificate is not trusted', () => {
   test('when the path runs in a circle', () => {
     const [a, b] = [ca('A', undefined), ca('B', undefined)]
     const [aByB, bByA] = [ca('A', b, { keys: a.keys }), ca('B', a, { keys: b.keys })]
-    expect(outcome([issue('Leaf', aByB), aByB, bByA], [root])).toMatch(/no trust anchor issued/)
+    expect(outcome([issue('Leaf', aByB), aByB, bByA], [root])).toMatch(/no anchor is named|names itself/)
   })
 
   test('when it is longer than eight certificates, the anchor included', () => {

@@ -145,10 +145,9 @@ function note(search: Search, reached: number, problem: string): void {
 }
 
 function noIssuer({ subjectText, issuerText, selfIssued }: Certificate): string {
-  const why = selfIssued
-    ? 'it names itself as its issuer and is no anchor'
+  return selfIssued
+    ? `'${subjectText}' names itself as its issuer and is no anchor`
     : `no anchor is named '${issuerText}', and no certificate of that name was sent`
-  return `no trust anchor issued '${subjectText}': ${why}`
 }
 
 function wrongSignature({ subjectText, signature }: Certificate, issuer: Certificate, kind: string): string {

@@ -11,6 +11,7 @@ const STATUS: readonly (readonly [status: number, codes: string])[] = [
   [400, 'invalid_credential_request unknown_credential_configuration unknown_credential_identifier'],
   [400, 'invalid_proof invalid_nonce invalid_encryption_parameters credential_request_denied'],
   [400, 'invalid_transaction_id invalid_notification_id invalid_notification_request unsupported_credential_type'],
+  [400, 'issuance_pending'],
   [401, 'unauthorized'],
   [404, 'not_found'],
   [405, 'method_not_allowed'],

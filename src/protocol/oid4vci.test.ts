@@ -82,7 +82,7 @@ const examples: readonly (readonly [string, object, JsonObject, readonly string[
         },
       },
     },
-    ['', '.length', '.description'].map((name) => `grants.${PRE_AUTHORIZED_GRANT}.tx_code${name}`),
+    ['', '.tx_code', '.tx_code.length', '.tx_code.description'].map((name) => `grants.${PRE_AUTHORIZED_GRANT}${name}`),
   ],
   [
     'a credential response',
@@ -107,7 +107,13 @@ const examples: readonly (readonly [string, object, JsonObject, readonly string[
     'the metadata of an issuer',
     schemas.IssuerMetadata,
     metadata,
-    ['batch_credential_issuance', 'credential_request_encryption', 'credential_response_encryption'],
+    [
+      'batch_credential_issuance',
+      ...['credential_request_encryption', 'credential_response_encryption'].flatMap((name) => [
+        name,
+        `${name}.zip_values_supported`,
+      ]),
+    ],
   ],
   [
     'a token response',

@@ -90,7 +90,7 @@ function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, a
 /** What the integrating application can do about it. The name proves nothing, so the fingerprint is there to compare. */
 function howToTrust(leaf: Certificate | undefined): string {
   const fingerprint = Buffer.from(leaf?.fingerprint ?? '', 'base64url').toString('hex')
-  return `To trust this issuer, put its certificate (SHA-256 ${fingerprint}) or that of its CA into issuerTrustAnchors and send the service SIGHUP`
+  return `To trust it, put certificate SHA-256 ${fingerprint} or its CA's into issuerTrustAnchors`
 }
 
 type Leaf = { readonly certificate: Certificate } | { readonly problem: string }
