@@ -5,6 +5,8 @@
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { IssuerCollections } from '../../src/issuer/collections.ts'
+import type { Change } from '../../src/store/store.ts'
 import { type Services, startServices } from '../support/services.ts'
 import { mutateForm, mutateJson, mutateText, pick, type Random, seededRandom } from './mutate.ts'
 import { type FuzzRequest, type Target, targets } from './targets.ts'
@@ -95,6 +97,7 @@ async function fuzzTarget(run: Run, target: Target, count: number, random: Rando
     if (stored !== undefined && run.writes() === before && (await dump(run.services)) !== stored) {
       run.problems.push(`${target.name}: the database changed and no write was seen`)
     }
+    if (stored !== undefined) run.problems.push(...(await progressProblems(run.services)))
     forgetLog(run.services)
     // Requests that never wait for a disk would otherwise keep the event loop from ending what they began.
     await new Promise((resolve) => setImmediate(resolve))
@@ -225,7 +228,23 @@ async function dump({ issuerStore, verifierStore }: Services): Promise<string> {
   return JSON.stringify(await Promise.all(lists as Promise<unknown>[]))
 }
 
-/** Counts the batches that were written, by standing between the services and their stores. */
+/** Bytes of a row of progress: the newest refusal, however many there were. */
+const MAX_PROGRESS = 1000
+
+/** A refusal may be remembered in the row of progress of the session that it was for, in a bounded space, and nowhere else. */
+async function progressProblems({ issuerStore }: Services): Promise<readonly string[]> {
+  const sessions = new Set((await issuerStore.list('issuance_session')).map(({ id }) => id))
+  return (await issuerStore.list('issuance_progress')).flatMap(({ id, value }) => {
+    const { length } = JSON.stringify(value)
+    if (!sessions.has(id)) return [`progress was written for ${id}, which is no session`]
+    return length > MAX_PROGRESS ? [`the progress of ${id} has ${length} characters`] : []
+  })
+}
+
+/**
+ * Counts the batches that were written, by standing between the services and their stores. Batches of progress alone are not
+ * counted: they come up to a second after their requests, while another one runs, and {@link progressProblems} looks at them.
+ */
 function countWrites({ issuerStore, verifierStore }: Services): () => number {
   let writes = 0
   const counted = (failed: number | undefined): number | undefined => {
@@ -234,9 +253,17 @@ function countWrites({ issuerStore, verifierStore }: Services): () => number {
   }
   const issuerCommit = issuerStore.commit.bind(issuerStore)
   const verifierCommit = verifierStore.commit.bind(verifierStore)
-  issuerStore.commit = async (changes) => counted(await issuerCommit(changes))
+  issuerStore.commit = async (changes) => {
+    const failed = await issuerCommit(changes)
+    return changes.every(isOfProgress) ? failed : counted(failed)
+  }
   verifierStore.commit = async (changes) => counted(await verifierCommit(changes))
   return () => writes
+}
+
+function isOfProgress(change: Change<IssuerCollections>): boolean {
+  const collection = 'insert' in change ? change.insert : 'update' in change ? change.update : undefined
+  return collection === 'issuance_progress'
 }
 
 /** The lines are kept by the test, not by the services. */
