@@ -31,12 +31,22 @@ describe('bodies of requests', () => {
     const slow = Array.from({ length: 4 }, (_, at) => held.read(request(99), at < 2 ? ONE : OTHER))
     await arrived()
     clock.at += 1000
-    expect(await held.read(request(100), `00${'c3'.repeat(20)}`)).toBe('overloaded')
+    expect(await held.read(request(100), ONE)).toBe('overloaded')
     clock.at += 2000
     const good = request(100)
     good.end()
     expect(await held.read(good, ONE)).toMatchObject({ bytes: { length: 100 } })
     expect(await Promise.all(slow)).toEqual(['overloaded', 'overloaded', 'overloaded', 'overloaded'])
     expect(held.held()).toBe(100)
+  })
+
+  it('for two contracts that fill the memory make room for one for a third', async () => {
+    const held = start()
+    const slow = Array.from({ length: 4 }, (_, at) => held.read(request(at === 0 ? 100 : 99), at < 2 ? ONE : OTHER))
+    await arrived()
+    const third = request(100)
+    third.end()
+    expect(await held.read(third, `00${'c3'.repeat(20)}`)).toMatchObject({ bytes: { length: 100 } })
+    expect(await slow[0]).toBe('overloaded')
   })
 })

@@ -1,6 +1,7 @@
 /**
  * Bodies of requests: bounded while they come, each, those for one contract, and all together, so that nobody can fill the memory,
- * nor keep others from it: where it is full, bodies of which nothing has come for a while make room.
+ * nor keep others from it: where it is full, bodies of which nothing has come for a while make room, and then those for the contract
+ * that has the most.
  */
 import type { IncomingMessage } from 'node:http'
 import { type BodyMemory, bodyMemory, type ComingBody } from '../http/body-memory.ts'
@@ -68,7 +69,7 @@ function collect({ request, contract, bodyBytes, held, now }: Collecting): Promi
       parts.length = 0
       end(why)
     }
-    const coming: ComingBody = { at: now().getTime(), drop: () => refuse('overloaded') }
+    const coming: ComingBody = { owner: contract, at: now().getTime(), drop: () => refuse('overloaded') }
     held.coming.add(coming)
     const take = (part: Buffer): void => {
       coming.at = now().getTime()

@@ -1,6 +1,6 @@
 /**
- * The memory of request bodies, over all connections: bounded, with half of it for each sender at most, and where it is full,
- * bodies of which nothing has come for a while make room.
+ * The memory of request bodies, over all connections: bounded, with half of it for each sender at most. Where it is full, bodies of
+ * which nothing has come for a while make room, and then the oldest bodies of the sender that has the most.
  */
 import { ProtocolError } from '../protocol/error.ts'
 import type { App } from './app-type.ts'
@@ -14,7 +14,7 @@ export interface MemoryBounds {
 
 /** The bytes that are in memory now, by whom they are counted for. */
 export interface BodyMemory {
-  /** Whether there is room for so many bytes more; drops stalled bodies where there is none. */
+  /** Whether there is room for so many bytes more; drops stalled bodies where there is none, and those of a sender that has more. */
   readonly hasRoom: (owner: string, bytes: number) => boolean
   readonly add: (owner: string, bytes: number) => void
   readonly bytes: () => number
@@ -23,6 +23,8 @@ export interface BodyMemory {
 }
 
 export interface ComingBody {
+  /** For whom the body is counted. */
+  readonly owner: string
   /** When something of it came last, in milliseconds. */
   at: number
   readonly drop: () => void
@@ -38,13 +40,13 @@ export function bodyMemory({ all, each }: MemoryBounds, now: () => Date): BodyMe
   const byOwner = new Map<string, number>()
   const coming = new Set<ComingBody>()
   let total = 0
-  const fits = (owner: string, bytes: number): boolean =>
-    total + bytes <= all && (byOwner.get(owner) ?? 0) + bytes <= each
+  const bytesOf = (owner: string): number => byOwner.get(owner) ?? 0
+  const fits = (owner: string, bytes: number): boolean => total + bytes <= all && bytesOf(owner) + bytes <= each
   return {
     coming,
     bytes: () => total,
     add: (owner, bytes) => {
-      const sum = (byOwner.get(owner) ?? 0) + bytes
+      const sum = bytesOf(owner) + bytes
       total += bytes
       if (sum === 0) byOwner.delete(owner)
       else byOwner.set(owner, sum)
@@ -53,18 +55,34 @@ export function bodyMemory({ all, each }: MemoryBounds, now: () => Date): BodyMe
       if (fits(owner, bytes)) return true
       const before = now().getTime() - STALLED_MS
       for (const body of [...coming]) if (body.at < before) body.drop()
-      return fits(owner, bytes)
+      const sum = bytesOf(owner) + bytes
+      for (let body = largest(coming, bytesOf); !fits(owner, bytes); body = largest(coming, bytesOf)) {
+        if (sum > each || body === undefined || bytesOf(body.owner) <= sum) return false
+        body.drop()
+      }
+      return true
     },
   }
+}
+
+/** The oldest body that still comes, of the owner of such bodies who has the most in memory. */
+function largest(coming: Iterable<ComingBody>, bytesOf: (owner: string) => number): ComingBody | undefined {
+  let found: ComingBody | undefined
+  for (const body of coming) if (found === undefined || bytesOf(body.owner) > bytesOf(found.owner)) found = body
+  return found
 }
 
 /**
  * Refuses bodies with `temporarily_unavailable` while the memory for them is full. A body counts until its answer is sent, for
  * the API key of its request, or else for the network of its sender.
  */
-export function limitBodyMemory(app: App, now: () => Date): void {
-  const memory = bodyMemory(BOUNDS, now)
+export function limitBodyMemory(app: App, now: () => Date, memory = bodyMemory(BOUNDS, now)): void {
   app.addHook('preParsing', (request, reply, _payload, done) => {
+    // The sender went away while something was looked up: the response has closed, and would release nothing.
+    if (request.raw.destroyed) {
+      reply.hijack()
+      return
+    }
     if (request.method !== 'GET') {
       const owner = request.apiKeyLabel === '' ? networkOf(request.ip) : `key ${request.apiKeyLabel}`
       countBody(memory, { request: request.raw, response: reply.raw, owner, now })
@@ -93,7 +111,7 @@ function countBody(memory: BodyMemory, { request, response, owner, now }: Counte
     release()
     if (request.listenerCount('error') > 0) request.emit('error', fullMemory())
   }
-  const body: ComingBody = { at: now().getTime(), drop }
+  const body: ComingBody = { owner, at: now().getTime(), drop }
   const count = (part: Uint8Array): void => {
     body.at = now().getTime()
     const hasRoom = memory.hasRoom(owner, part.length)

@@ -1,0 +1,81 @@
+import { type AddressInfo, connect } from 'node:net'
+import Fastify from 'fastify'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { App } from './app-type.ts'
+import { bodyMemory, limitBodyMemory } from './body-memory.ts'
+
+const MIB = 1024 * 1024
+const apps: App[] = []
+afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())))
+
+describe('the memory of bodies', () => {
+  it.each([
+    ['a stranger', ''],
+    ['an application', 'app'],
+  ])('keeps nothing of %s that went away while its session was looked up', async (_, label) => {
+    const { port, memory, lookedUp, arrived, errors } = await started(label)
+    const socket = connect(port, '127.0.0.1')
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ncontent-length: 9\r\n\r\nhalf')
+    const request = await arrived
+    const closed = new Promise((resolve) => request.once('close', resolve))
+    socket.destroy()
+    await closed
+    lookedUp()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([memory.coming.size, memory.bytes(), errors]).toEqual([0, 0, []])
+  })
+
+  it('that two senders fill by drops has room for a third, and drops the oldest body of the one with the most', () => {
+    const memory = bodyMemory({ all: 64, each: 32 }, () => new Date(0))
+    const dropped: string[] = []
+    const begin = (owner: string, name: string, bytes: number): void => {
+      const body = {
+        owner,
+        at: 0,
+        drop: () => {
+          dropped.push(name)
+          memory.coming.delete(body)
+          memory.add(owner, -bytes)
+        },
+      }
+      memory.coming.add(body)
+      memory.add(owner, bytes)
+    }
+    begin('a', 'a1', 16)
+    begin('a', 'a2', 16)
+    begin('b', 'b1', 8)
+    begin('b', 'b2', 23)
+    expect([memory.hasRoom('c', 1), dropped]).toEqual([true, []])
+    expect([memory.hasRoom('c', 2), dropped]).toEqual([true, ['a1']])
+    // Nobody makes room for himself at the cost of those that have less.
+    memory.add('c', 17)
+    expect([memory.hasRoom('a', 16), dropped]).toEqual([false, ['a1']])
+  })
+})
+
+/** A server that looks something up before it reads a body. */
+async function started(label: string) {
+  const errors: unknown[] = []
+  const app = Fastify({ forceCloseConnections: true }) as unknown as App
+  apps.push(app)
+  const memory = bodyMemory({ all: MIB, each: MIB }, () => new Date())
+  app.decorateRequest('apiKeyLabel', label)
+  app.setErrorHandler((error) => void errors.push(error))
+  limitBodyMemory(app, () => new Date(), memory)
+  let lookedUp = (): void => undefined
+  const lookUp = new Promise<void>((resolve) => {
+    lookedUp = resolve
+  })
+  let arrive: (request: NodeJS.EventEmitter) => void = () => undefined
+  const arrived = new Promise<NodeJS.EventEmitter>((resolve) => {
+    arrive = resolve
+  })
+  app.addHook('onRequest', async ({ raw }) => {
+    arrive(raw)
+    await lookUp
+  })
+  app.post('/', () => ({}))
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  return { port, memory, lookedUp: () => lookedUp(), arrived, errors }
+}
