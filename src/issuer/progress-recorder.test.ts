@@ -42,6 +42,42 @@ describe('the progress of a session', () => {
     await store.close()
   })
 
+  it('is not kept under an id that is longer than ours are, as a token of a stranger may name', async () => {
+    const { store, recorder } = await started()
+    const one = recorder()
+    const [longest, longer] = ['x'.repeat(64), 'x'.repeat(65)]
+    for (const id of [longest, longer]) one.add(id, { offerFetchedAt: 7 })
+    expect([longest, longer].map((id) => one.unwrittenFetch(id))).toEqual([7, undefined])
+    await one.finish()
+    await store.close()
+  })
+
+  it('waits within its bounds while the database stands still', async () => {
+    const { store, insert, recorder, rows } = await started()
+    const [first, second] = [await insert(), await insert()]
+    let goOn = (): void => undefined
+    const standstill = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const read = store.get.bind(store)
+    store.get = async (collection, id) => {
+      await standstill
+      return read(collection, id)
+    }
+    const one = recorder()
+    one.add(first, { offerFetchedAt: 7 })
+    const writes = [one.finish()]
+    await new Promise((resolve) => setImmediate(resolve))
+    one.add(second, { offerFetchedAt: 8 })
+    writes.push(one.finish())
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([one.unwrittenFetch(first), one.unwrittenFetch(second)]).toEqual([undefined, 8])
+    goOn()
+    await Promise.all(writes)
+    expect([one.unwrittenFetch(second), (await rows()).length]).toEqual([undefined, 2])
+    await store.close()
+  })
+
   it('is known before it is written', async () => {
     const { store, insert, recorder, rows } = await started()
     const [id, one] = [await insert(), recorder()]

@@ -11,7 +11,7 @@ import { endOf, type IssuanceSession } from './session.ts'
 import { joined, type SessionProgress } from './session-progress.ts'
 
 export interface ProgressRecorder {
-  /** Has the news written. Those of more than ten thousand sessions in a second are dropped. */
+  /** Has the news written. Those of more than ten thousand sessions in a second are dropped, and those under an id that cannot be ours. */
   add(sessionId: string, news: SessionProgress): void
   /** When the offer was fetched, where that is not written yet. */
   unwrittenFetch(sessionId: string): number | undefined
@@ -25,6 +25,8 @@ export interface ProgressRecorder {
 
 const PAUSE_MS = 1000
 const MAX_SESSIONS = 10_000
+/** Characters of the id of a session; ours have 32, and what a stranger sends may name any. */
+const MAX_ID = 64
 
 /** Each row is to be purged when `retention` has its session purged. */
 export function progressRecorder(
@@ -37,12 +39,13 @@ export function progressRecorder(
   const write = (): Promise<void> => {
     clearTimeout(timer)
     timer = undefined
-    const taken = unwritten
-    unwritten = new Map()
     writing = writing
       .then(async () => {
+        // Taken when the write before has ended, so that no more than one waits beside what is collected.
+        const taken = [...unwritten]
+        unwritten = new Map()
         // Together: what is committed at the same time shares one fsync.
-        await Promise.all([...taken].map(([sessionId, news]) => writeProgress(store, sessionId, news, retention)))
+        await Promise.all(taken.map(([id, news]) => writeProgress(store, id, news, retention)))
       })
       .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'statuses will not tell of it'))
     return writing
@@ -50,7 +53,7 @@ export function progressRecorder(
   return {
     add: (sessionId, news) => {
       const before = unwritten.get(sessionId)
-      if (before === undefined && unwritten.size >= MAX_SESSIONS) return
+      if (sessionId.length > MAX_ID || (before === undefined && unwritten.size >= MAX_SESSIONS)) return
       unwritten.set(sessionId, before === undefined ? news : joined(before, news))
       timer ??= setTimeout(() => void write(), PAUSE_MS).unref()
     },

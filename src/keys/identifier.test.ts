@@ -47,6 +47,7 @@ describe('an issuer identifier', () => {
     ['it has a tab within', { dnsNames: ['a.example'] }, 'https://a.exa\tmple'],
     ['it is a script', { dnsNames: ['a.example'] }, 'javascript://a.example/%0aalert(1)'],
     ['it is of another protocol', { dnsNames: ['a.example'] }, 'ftp://a.example/'],
+    ['it has a fragment that is empty', { dnsNames: ['a.example'] }, 'https://a.example/#'],
     ['it names a user', { dnsNames: ['a.example'] }, 'https://government.example@a.example/'],
     ['it has a fragment', { dnsNames: ['a.example'] }, 'https://a.example/#b'],
     ['it has backslashes', { dnsNames: ['a.example'] }, 'https:\\\\a.example'],

@@ -32,7 +32,7 @@ export function isCanonicalIdentifier(text: string): boolean {
 function canonicalUrl(text: string): URL | undefined {
   const url = parseUrl(text)
   if (url === undefined || !['https:', 'http:'].includes(url.protocol)) return undefined
-  if (url.username !== '' || url.password !== '' || url.hash !== '') return undefined
+  if (url.username !== '' || url.password !== '' || text.includes('#')) return undefined
   return url.href === text || url.href === `${text}/` ? url : undefined
 }
 
