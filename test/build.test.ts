@@ -79,7 +79,7 @@ describe('an older Node', () => {
   it('can parse everything that it meets', () => {
     const built = readdirSync(dirname(COMMAND)).filter((name) => name.endsWith('.cjs'))
     const files = [...built.map((name) => join(dirname(COMMAND), name)), ...scripts.map((name) => join(BUILD, name))]
-    // That version of Node cannot read the syntax that esbuild would have to write in another way.
+    // The oldest version of Node cannot read the syntax that esbuild would have to write in another way.
     const written = (file: string, target: string): string =>
       transformSync(text(file), { target, format: file.endsWith('.cjs') ? 'cjs' : 'esm' }).code
     expect(files.filter((file) => written(file, 'node18.19') !== written(file, 'esnext'))).toEqual([])

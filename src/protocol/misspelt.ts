@@ -3,6 +3,9 @@ import { isObject, type Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 import { refuse } from './error.ts'
 
+/** The most members of an object that a person may have typed; one with more was written by a program. */
+const MOST_MEMBERS = 200
+
 /** A sentence for each member of `object` that is probably meant to be one of `known`, beginning with its path. */
 export function* misspeltMembers(
   object: Json | undefined,
@@ -10,7 +13,9 @@ export function* misspeltMembers(
   at: string,
 ): Generator<string, void> {
   if (!isObject(object)) return
-  for (const name of Object.keys(object)) {
+  const names = Object.keys(object)
+  if (names.length > MOST_MEMBERS) return
+  for (const name of names) {
     const nearest = nearestName(name, known)
     // Beside the right one it is an extension of somebody's own.
     if (nearest !== undefined && !Object.hasOwn(object, nearest))

@@ -38,7 +38,7 @@ export type Outcome = { readonly report: Report } | { readonly walletError: Wall
 
 /** What a wallet says when it does not present. RFC 6749 section 4.1.2.1. */
 export interface WalletError {
-  /** One of the registered codes, or {@link UNREGISTERED}. */
+  /** A code that is registered, or {@link UNREGISTERED}. */
   readonly error: string
   readonly error_description?: string
 }

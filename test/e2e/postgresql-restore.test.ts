@@ -55,7 +55,7 @@ describe('a PostgreSQL database that is put back from a dump', () => {
     await dumped()
     await lists.issue(MANY)
     await restored()
-    // One process ran through the restore, and another starts now.
+    // A process ran through the restore, and another starts now.
     await lists.issue(MANY)
     const other: Store<IssuerCollections> = await open()
     onTestFinished(() => other.close())
