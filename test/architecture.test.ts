@@ -103,9 +103,9 @@ const PACKAGES: Record<string, readonly string[]> = {
   json: ['components/artifacts'],
 }
 
-/** Files that decode what they wrote themselves, what belongs to this machine's user, or what a component said for its log. */
+/** Files that decode what they wrote themselves or this service publishes, what belongs to this machine's user, or what a component said for its log. */
 const OWN_TEXTS =
-  /^(codec\/(json|exact-json|der)|store\/.*|engine\/app|component\/.*|bin\/(demo|doctor|secret|chain)\/.*|bin\/config-file|sdk\/component.*|components\/.*)\.ts$/
+  /^(codec\/(json|exact-json|der)|store\/.*|engine\/app|issuer\/signed-metadata|component\/.*|bin\/(demo|doctor|secret|chain)\/.*|bin\/config-file|sdk\/component.*|components\/.*)\.ts$/
 
 interface Import {
   readonly typeOnly: boolean

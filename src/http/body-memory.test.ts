@@ -25,6 +25,24 @@ describe('the memory of bodies', () => {
     expect([memory.coming.size, memory.bytes(), errors]).toEqual([0, 0, []])
   })
 
+  it('makes room for a sender over its share by the stalled bodies of that sender alone', () => {
+    const clock = { at: 0 }
+    const memory = bodyMemory({ all: 64, each: 16 }, () => new Date(clock.at))
+    const dropped: string[] = []
+    for (const owner of ['a', 'b']) {
+      const drop = () => {
+        memory.coming.delete(body)
+        memory.add(owner, -16)
+        dropped.push(owner)
+      }
+      const body = { owner, at: 0, drop }
+      memory.coming.add(body)
+      memory.add(owner, 16)
+    }
+    clock.at = 3000
+    expect([memory.hasRoom('a', 1), dropped]).toEqual([true, ['a']])
+  })
+
   it('that two senders fill by drops has room for a third, and drops the oldest body of the one with the most', () => {
     const memory = bodyMemory({ all: 64, each: 32 }, () => new Date(0))
     const dropped: string[] = []

@@ -31,7 +31,7 @@ export interface ComingBody {
 }
 
 const MIB = 1024 * 1024
-/** The bodies of a service of which its applications and its wallets may each have half. */
+/** The bytes that a service has for bodies. Each API key and each network may have half of them. */
 const BOUNDS = { all: 64 * MIB, each: 32 * MIB }
 /** A body of which nothing came for so long may have to make room. */
 const STALLED_MS = 2000
@@ -54,7 +54,8 @@ export function bodyMemory({ all, each }: MemoryBounds, now: () => Date): BodyMe
     hasRoom: (owner, bytes) => {
       if (fits(owner, bytes)) return true
       const before = now().getTime() - STALLED_MS
-      for (const body of [...coming]) if (body.at < before) body.drop()
+      const isOverShare = bytesOf(owner) + bytes > each
+      for (const body of [...coming]) if (body.at < before && (!isOverShare || body.owner === owner)) body.drop()
       const sum = bytesOf(owner) + bytes
       for (let body = largest(coming, bytesOf); !fits(owner, bytes); body = largest(coming, bytesOf)) {
         if (sum > each || body === undefined || bytesOf(body.owner) <= sum) return false
