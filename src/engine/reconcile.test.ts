@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { ChainError } from '../chain/chain.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -79,6 +80,26 @@ describe('a chain that takes back a block which a contract had been acted on at'
     engine.clock.now = new Date(engine.clock.now.getTime() + 5000)
     await engine.rounds()
     expect([await ask(engine), world.timers]).toEqual(['1', 1])
+  })
+
+  it('has it wait where the hook ran on the lost block, since what stays cannot be read yet', async () => {
+    const { world, script } = counting()
+    const engine = await kept(serving(script))
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    const before = world.runs
+    const listed = (await engine.chain.contracts?.(await engine.chain.head())) ?? []
+    engine.chain.reorganise(1)
+    engine.chain.contracts = () => Promise.reject(new ChainError('no list of contracts'))
+    await lookOnly(engine)
+    expect(await ask(engine)).toEqual(STARTING)
+    await engine.rounds()
+    expect([await ask(engine), world.runs > before]).toEqual([STARTING, true])
+    engine.chain.contracts = () => Promise.resolve(listed)
+    await engine.rounds()
+    await engine.rounds()
+    expect(await ask(engine)).toBe('1')
   })
 
   it('is noticed by an engine that was restarted in between, and once', async () => {

@@ -67,9 +67,12 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: Entry, block
   log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST)
 }
 
-/** To be called when the hook has run to its end. */
+/**
+ * To be called when the hook has run to its end. The next call asks the chain for the block that the hook ran at, which may be the lost
+ * one where the engine could not read yet what stayed.
+ */
 export function endReconciling({ log }: ReconcileContext, { fork, address }: Entry): void {
   if (fork.standing !== 'reconciling') return
-  fork.standing = 'settled'
+  fork.standing = 'unchecked'
   log.info({ event: 'reconciled', contract: address }, 'the hook has run on the chain that stayed')
 }
