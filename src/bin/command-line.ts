@@ -126,9 +126,10 @@ export function wordHint(word: string, after: string | undefined): string | unde
     : `There is no ${word} ${after ?? ''}. Did you mean ${word} ${subcommand}?`
 }
 
-/** The command as it was called: by its name where it is installed, by its file in a clone. */
+/** The command as it was called: by its name where it is installed, with npx in a project that has it, by its file in a clone. */
 export function commandName(): string {
   const [, file = ''] = process.argv
+  if (file.endsWith('/node_modules/.bin/vouchsafe')) return 'npx vouchsafe'
   return file.endsWith('.cjs') ? `node ${shellWord(file)}` : 'vouchsafe'
 }
 

@@ -6,6 +6,12 @@ import type { Files } from './files.ts'
 
 export type AnchorSetting = 'issuerTrustAnchors' | 'keyAttestationTrustAnchors'
 
+/** A service without the setting behaves like this. */
+const WITHOUT: Readonly<Record<AnchorSetting, string>> = {
+  issuerTrustAnchors: 'credentials of any issuer are taken',
+  keyAttestationTrustAnchors: 'no credential configuration can require key attestations',
+}
+
 /**
  * Every certificate in every file of the directory that the setting names; none when there is no such setting. A
  * directory without a certificate that can be used now is a mistake: to trust nobody and to trust everybody must not be one.
@@ -20,7 +26,7 @@ export function readAnchorDirectory(
   try {
     const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
     const certificates = readTrustAnchors(names.map((name) => ({ name, text: files.read(`${directory}/${name}`) })))
-    const problem = directoryProblem(directory, certificates, now)
+    const problem = directoryProblem(setting, directory, certificates, now)
     return problem === undefined ? { certificates } : { mistakes: [`${setting}: ${problem}`] }
   } catch (error) {
     const why =
@@ -29,12 +35,17 @@ export function readAnchorDirectory(
   }
 }
 
-function directoryProblem(directory: string, certificates: readonly Certificate[], now: Date): string | undefined {
+function directoryProblem(
+  setting: AnchorSetting,
+  directory: string,
+  certificates: readonly Certificate[],
+  now: Date,
+): string | undefined {
   const problems = certificates.map((certificate) => certificateProblem(certificate, now, 0))
   if (problems.includes(undefined)) return undefined
   const [problem] = problems
   return problem === undefined
-    ? `there is no certificate in ${directory} (files that end in .pem, .crt or .cer); put those that you trust there, or leave the setting out`
+    ? `there is no certificate in ${directory} (files that end in .pem, .crt or .cer); put those that you trust there; without the setting ${WITHOUT[setting]}`
     : `none of the certificates in ${directory} can be used: ${problem}; put those of today there`
 }
 

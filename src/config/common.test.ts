@@ -206,8 +206,8 @@ describe.each([
       }),
     ).toEqual(
       expect.arrayContaining([
-        'prot: unknown setting or field',
-        'signing.keyfile: unknown setting or field',
+        'prot: unknown setting or field; did you mean port?',
+        'signing.keyfile: unknown setting or field; did you mean keyFile?',
         'integrations.x: unknown setting or field',
       ]),
     )

@@ -116,7 +116,8 @@ describe('authorizationServer', () => {
   it.each(['https://login.example/tenant', 'http://localhost:3000', 'http://10.0.0.1'])('may be %s', (address) => {
     const result = read({ issuer: address, introspection })
     const config = 'config' in result ? result.config.authorizationServer : undefined
-    expect(config).toEqual({ issuer: address, sessionClaim: 'pre-authorized_code', introspection })
+    const claims = { sessionClaim: 'pre-authorized_code', issuerStateClaim: 'issuer_state' }
+    expect(config).toEqual({ issuer: address, ...claims, introspection })
   })
 })
 
@@ -140,7 +141,7 @@ describe('the trust anchors of key attestations', () => {
     const texts = new Map([...services.files, ['bad/a.pem', 'Dear reader']])
     expect([...mistakesOf(readIssuerConfig(value, filesOf(texts), now))].sort()).toEqual([
       'keyAttestationTrustAnchors: a.pem: it holds no PEM certificate',
-      'prot: unknown setting or field',
+      'prot: unknown setting or field; did you mean port?',
     ])
     expect(
       mistakesOf(readIssuerConfig({ ...value, keyAttestationTrustAnchors: 5, prot: undefined }, filesOf(texts), now)),
@@ -200,7 +201,7 @@ describe('the settings of the verifier alone', () => {
     const value = { ...settings('verifier', VERIFIER_URL), issuerTrustAnchors: 'bad', prot: 1 }
     expect([...mistakesOf(readVerifierConfig(value, filesOf(texts), now))].sort()).toEqual([
       expect.stringMatching(/^issuerTrustAnchors: /),
-      'prot: unknown setting or field',
+      'prot: unknown setting or field; did you mean port?',
     ])
     const unreadable = {
       ...filesOf(services.files),

@@ -7,6 +7,14 @@ import { Ajv, type ValidateFunction } from 'ajv'
  * the code of the function made shorter, which takes as long as it takes to make it.
  */
 export function compileSchema(schema: object, { all }: { readonly all: boolean }): ValidateFunction {
-  const ajv = new Ajv({ allErrors: all, strict: false, meta: false, validateSchema: false, code: { optimize: false } })
+  // With `verbose` a mistake has its schema, and so the names that were possible.
+  const ajv = new Ajv({
+    allErrors: all,
+    verbose: true,
+    strict: false,
+    meta: false,
+    validateSchema: false,
+    code: { optimize: false },
+  })
   return ajv.compile(schema)
 }

@@ -34,6 +34,12 @@ describe('a mistake in what a JSON Schema describes', () => {
       { a: { x: 1 } },
       ['a.x: unknown setting or field'],
     ],
+    [
+      'that it is nearly another',
+      { properties: { port: {} }, additionalProperties: false },
+      { prot: 1 },
+      ['prot: unknown setting or field; did you mean port?'],
+    ],
     ['of a constant', member('a', { const: 'x' }), { a: 7 }, ['a: must be "x"']],
     ['of an enumeration', member('a', { enum: ['x', 'y'] }), { a: 7 }, ['a: must be one of x, y']],
   ])('is told with its path: %s', (_, schema, value, expected) => {

@@ -1,5 +1,6 @@
 /** What a JSON Schema found wrong, as sentences that begin with the path: `credentials[0].id: must be string`. */
 import type { ErrorObject } from 'ajv'
+import { nearestName } from '../codec/misspelling.ts'
 
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
@@ -20,14 +21,21 @@ function describeChoice(instancePath: string, errors: readonly ErrorObject[]): s
   return `${dotted(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
 }
 
-function describe({ instancePath, keyword, message, params }: ErrorObject): string {
+function describe({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
   const path = dotted(instancePath)
   const member = (name: unknown): string => (path === '' ? String(name) : `${path}.${String(name)}`)
-  if (keyword === 'additionalProperties') return `${member(params.additionalProperty)}: unknown setting or field`
+  if (keyword === 'additionalProperties')
+    return `${member(params.additionalProperty)}: unknown setting or field${hint(String(params.additionalProperty), parentSchema)}`
   if (keyword === 'required') return `${member(params.missingProperty)}: required`
   if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
   if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}`
+}
+
+function hint(name: string, schema: object | undefined): string {
+  const { properties = {} } = (schema ?? {}) as { readonly properties?: object }
+  const nearest = nearestName(name, Object.keys(properties))
+  return nearest === undefined ? '' : `; did you mean ${nearest}?`
 }
 
 /** `/credentials/0/id` (RFC 6901) as people write it. */

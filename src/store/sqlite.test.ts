@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { loadDriver, openSqlite } from './sqlite.ts'
 import { storeContract } from './store.contract.ts'
 import { createCollection } from './store.ts'
@@ -78,6 +78,17 @@ describe('SQLite', () => {
     }
     expect(new Set(origins).size).toBe(7)
     expect(await originOf(file)).toBe(origins.at(-1))
+  })
+
+  it('says what to install where neither Node nor a package has it', async () => {
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined)
+    vi.doMock('@photostructure/sqlite', () => Promise.reject(new Error('Cannot find package')))
+    try {
+      await expect(loadDriver()).rejects.toThrow('there is no SQLite: use Node 22.13 or newer, or install')
+    } finally {
+      vi.doUnmock('@photostructure/sqlite')
+      vi.restoreAllMocks()
+    }
   })
 
   it('keeps its statements working when garbage is collected between them', async () => {

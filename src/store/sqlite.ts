@@ -244,9 +244,14 @@ function statementCache(database: DatabaseSync): (sql: string) => StatementSync 
   }
 }
 
+/** Throws what to do where neither Node nor a package has SQLite. */
 export async function loadDriver(): Promise<typeof DatabaseSync> {
   const builtIn = process.getBuiltinModule('node:sqlite') as { DatabaseSync: typeof DatabaseSync } | undefined
   if (builtIn !== undefined) return builtIn.DatabaseSync
-  const { DatabaseSync: Database } = await import('@photostructure/sqlite')
-  return Database as unknown as typeof DatabaseSync
+  try {
+    const { DatabaseSync: Database } = await import('@photostructure/sqlite')
+    return Database as unknown as typeof DatabaseSync
+  } catch (cause) {
+    throw new Error('there is no SQLite: use Node 22.13 or newer, or install the optional packages', { cause })
+  }
 }

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { commandName, shellWord } from '../../src/bin/command-line.ts'
 import type { Files } from '../../src/config/files.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
@@ -107,7 +107,7 @@ describe('vouchsafe init', () => {
 
   it.each([
     [['init'], 'init issuer|verifier'],
-    [['init', 'engines'], 'init issuer|verifier|engine'],
+    [['init', 'engines'], 'There is no init engines. Did you mean init engine?'],
     [['init', 'issuer', 'verifier'], 'init issuer|verifier'],
     [['init', 'issuer', '--base-url', 'https://issuer.example/'], '--base-url: it must have no path'],
     [['init', 'issuer', '--base-url', 'issuer.example'], '--base-url: it'],
@@ -162,8 +162,15 @@ describe('vouchsafe COMMAND --help', () => {
 })
 
 describe('the command line that is shown', () => {
-  it('is the name of the command, or the file in a clone; and paths survive a shell', () => {
-    expect(commandName()).toBe('vouchsafe')
+  it('is the name of the command, with npx where a project has it, or the file in a clone; and paths survive a shell', () => {
+    const names = ['/usr/bin/vouchsafe', '/srv/a/node_modules/.bin/vouchsafe', '/clone/dist/vouchsafe.cjs'].map(
+      (file) => {
+        vi.stubGlobal('process', { ...process, argv: ['node', file] })
+        return commandName()
+      },
+    )
+    vi.unstubAllGlobals()
+    expect(names).toEqual(['vouchsafe', 'npx vouchsafe', 'node /clone/dist/vouchsafe.cjs'])
     expect(shellWord('/tmp/a-b_1.c')).toBe('/tmp/a-b_1.c')
     expect(shellWord("/tmp/my dir/it's")).toBe("'/tmp/my dir/it'\\''s'")
   })

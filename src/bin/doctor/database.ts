@@ -23,8 +23,8 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
   let Database: Awaited<ReturnType<typeof loadDriver>>
   try {
     Database = await loadDriver()
-  } catch {
-    return [found('problem', 'there is no SQLite: use Node 22.13 or newer, or install the optional packages')]
+  } catch (error) {
+    return [found('problem', (error as Error).message)]
   }
   const problem = fileProblem(file)
   if (problem !== undefined) return [found('problem', `${file} cannot be used: ${problem}`)]
