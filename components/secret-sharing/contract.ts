@@ -58,7 +58,7 @@ export function awaited(tickets: Uint8Array, context: Context): Uint8Array {
   return ticketsOf(callData(selectors['awaited(address,uint256[])'], account(context.engine), list(tickets)), context)
 }
 
-/** Of the shares that this engine is still to delete, so many at most, from a place on; and the place behind them. */
+/** The shares that this engine is still to delete, so many at most, from a place on; and the place behind them. */
 export function toDelete(
   from: bigint,
   most: number,

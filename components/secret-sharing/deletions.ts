@@ -10,7 +10,7 @@ import { fromBytes, RESEND_MS, toBytes } from './unconfirmed.ts'
 
 /** The timer that goes on, or begins anew. */
 export const DELETION_TIMER = 3
-/** Of one run, in one transaction. */
+/** The most deletions of one run, which are in one transaction. */
 const DELETED_AT_ONCE = 64
 
 const BUCKET = 'DELETIONS'

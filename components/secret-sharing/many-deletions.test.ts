@@ -1,4 +1,4 @@
-/** What very many deletions cost an engine: questions to the contract, and transactions, are counted. */
+/** Tests the cost of very many deletions for an engine: questions to the contract, and transactions, are counted. */
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { localChain } from '../test/chains.ts'

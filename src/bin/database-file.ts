@@ -9,7 +9,7 @@ import { generationFile } from './generation-file.ts'
 const HEADER_BYTES = 100
 const LOG_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
-/** Of the read and write versions of a file whose journal is a log. */
+/** The read and write versions of a file whose journal is a log. */
 const LOG_VERSION = 2
 
 interface Header {
@@ -39,7 +39,7 @@ export function fileProblem(file: string): string | undefined {
   return undefined
 }
 
-/** What the file says of itself while it is used. */
+/** The facts that a file states about itself while it is used. */
 export interface FileState {
   /** Whether all pages that it says it has are there. */
   readonly isWhole: boolean
@@ -90,7 +90,7 @@ function logCounts(log: string, pageBytes: number): readonly number[] | undefine
   const frameBytes = FRAME_HEADER_BYTES + pageBytes
   for (let at = LOG_HEADER_BYTES; at + frameBytes <= end; at += frameBytes) {
     const frame = readPart(log, at, FRAME_HEADER_BYTES + HEADER_BYTES)
-    // What follows is left of an earlier log.
+    // The frames that follow are left of an earlier log.
     if (!frame.subarray(8, 16).equals(salts)) break
     if (frame.readUInt32BE(0) === 1) counts.push(headerOf(frame.subarray(FRAME_HEADER_BYTES)).logs)
   }

@@ -22,7 +22,7 @@ const CUT_OFF = 'the database file was cut off; put back a backup, and start aga
 
 /** Whether the file is still there, and whether it takes what is written. */
 interface Watch {
-  /** What `work` gives; rejects without it, and afterwards, where the file is lost. */
+  /** Gives the result of `work`; rejects instead, and afterwards, where the file is lost. */
   guarded<T>(work: () => Promise<T>): Promise<T>
   /** Rejects while the file is known not to take what is written. */
   checkMedium(): Promise<void>
@@ -70,7 +70,7 @@ function watchFile(file: string, log: Logger): Watch {
         if (isOfMedium(error)) refusedAt = performance.now()
         throw error
       })
-      // It may have gone while this was written.
+      // The file may have gone while this was written.
       refuseLost()
       return result
     },

@@ -65,7 +65,7 @@ describe('the memory of bodies', () => {
     begin('b', 'b2', 23)
     expect([memory.hasRoom('c', 1), dropped]).toEqual([true, []])
     expect([memory.hasRoom('c', 2), dropped]).toEqual([true, ['a1']])
-    // Nobody makes room for himself at the cost of those that have less.
+    // A sender makes no room for itself at the cost of those that have less.
     memory.add('c', 17)
     expect([memory.hasRoom('a', 16), dropped]).toEqual([false, ['a1']])
   })

@@ -61,7 +61,7 @@ export function findTrustPath(
   }
   const path = anchors.length === 0 ? undefined : extend([leaf], leaf, search)
   if (path === undefined) return notTrusted(leaf, search.closest.problem)
-  // Those of the path were not checked in vain.
+  // The signatures of the path were not checked in vain.
   checks.left += path.length - 1
   return { path }
 }

@@ -9,7 +9,7 @@ const BUSY_TIMEOUT_MS = 5000
 const DAMAGED = [11, 26]
 
 export interface DamageReport {
-  /** What SQLite says is wrong; undefined when nothing was found. */
+  /** The fault that SQLite found; undefined when there is none. */
   readonly damage?: string
   /** The tables that there was no time for. */
   readonly unchecked: readonly string[]
@@ -39,7 +39,7 @@ export async function findDamage(file: string, milliseconds: number): Promise<Da
     return { unchecked: [] }
   } catch (error) {
     const { errcode = 0, message } = error as Error & { readonly errcode?: number }
-    // Whatever else is in the way is told when the database is opened.
+    // Other faults are told when the database is opened.
     return { ...(DAMAGED.includes(errcode & 0xff) && { damage: message }), unchecked: [] }
   } finally {
     database.close()

@@ -10,7 +10,7 @@ const MOST_LOGS = 2 ** 31
 export interface LogKeeper {
   /** Within the next transaction, which may be the first in a log. */
   begin(): void
-  /** That transaction is in the log. */
+  /** The log has that transaction. */
   begun(): void
   /** So many changes more are in the log. */
   written(changes: number): void
