@@ -15,6 +15,7 @@ const SCHEMES = ['secp256k1', 'sha256', 'eip712'] as const
 function signed(scheme: (typeof SCHEMES)[number]): CostTarget {
   return {
     name: `engine PUT, signed by ${scheme}`,
+    bytes: 700_000,
     places: ['uri', 'body', 'body', 'content-type', 'x-a', 'authorization', 'method'],
     make: ({ engine: { clock } }, growths) => {
       const of = (place: string, most: number) =>

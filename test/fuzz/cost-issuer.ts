@@ -49,6 +49,7 @@ async function sessionOf({ world, configurationId }: CostWorld): Promise<string>
 
 const token: CostTarget = {
   name: 'issuer POST token',
+  bytes: 11_000,
   places: [
     ...DETAILS,
     'form.tx_code',
@@ -138,6 +139,7 @@ function credential(name: string, isEncrypted: boolean): CostTarget {
   const proof = [...PROOF, ...CLAIMS, ...ATTESTED.map((each) => `attested.${each}`), 'x5c', 'x5c', 'copies', 'copies']
   return {
     name: `issuer POST credential-request${name}`,
+    bytes: 180_000,
     places: [...proof, ...[...REQUEST, ...ENCRYPTION].map((each) => `request.${each}`), 'whole', 'authorization'],
     make: async (world, growths) => {
       const { services } = world.world
@@ -174,6 +176,7 @@ function withToken(name: string, members: JsonObject): CostTarget {
   return {
     name: `issuer POST ${name}`,
     isRefused: true,
+    bytes: 12_000,
     places: [...places, 'whole', 'authorization'],
     make: async (world, growths) => {
       const sessionId = await sessionOf(world)
@@ -194,6 +197,7 @@ function withToken(name: string, members: JsonObject): CostTarget {
 const forged: CostTarget = {
   name: 'issuer POST credential-request, a token of nobody',
   isRefused: true,
+  bytes: 180_000,
   places: ['header.kid', 'header.extra', 'payload.sub', 'payload.extra', 'text'],
   make: async (_, growths) => {
     const key = await holder

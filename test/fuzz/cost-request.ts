@@ -29,6 +29,7 @@ export function bare(service: CostRequest['service'], method: string, path: stri
   return {
     name: `${service} ${method} ${path}`,
     isRefused: true,
+    bytes: 280_000,
     places: [...headers, 'x-forwarded-for', 'path', 'query', ...(method === 'POST' ? ['body', 'body'] : [])],
     make: (_, growths) => {
       const of = (place: string) => growths.filter((growth) => growth.place === place)

@@ -44,6 +44,7 @@ function statusList(kind: 'token' | 'bitstring'): CostTarget {
   const format = kind === 'token' ? 'dc+sd-jwt' : 'vc+sd-jwt'
   return {
     name: `verifier response, status list (${kind})`,
+    bytes: 1_000_000,
     places: [...HEADER, ...payload, 'chain', 'chain', 'packed', 'packed'],
     make: async (world, growths) => {
       const uri = `https://lists.example/${randomBytes(8).toString('hex')}`

@@ -101,6 +101,7 @@ function plain(profile: Profile): CostTarget {
   const { format } = profile
   return {
     name: `verifier response, ${format}`,
+    bytes: 280_000,
     places: [...placesOf(profile), ...placesOf(profile), ...FIELDS, ...TOKENS],
     make: (world, growths) => plainResponse(world, format, growths),
   }
@@ -116,6 +117,7 @@ function encrypted(
 ): CostTarget {
   return {
     name: `verifier encrypted response, ${name}`,
+    bytes: 280_000,
     places: [...places, ...places, ...JWE, ...FIELDS, ...TOKENS],
     make: async (world, growths) => {
       const { sessionId, request, presentation } = await seal(world, growths)
@@ -160,6 +162,7 @@ async function sealedSdJwt(world: CostWorld, growths: readonly Growth[]): Promis
 
 const requestObject: CostTarget = {
   name: 'verifier POST authorization-request',
+  bytes: 48_000,
   places: [
     ...WALLET.map((name) => `metadata.${name}`),
     ...WALLET.map((name) => `metadata.jwks.keys.0.${name}`),

@@ -25,6 +25,8 @@ export interface CostRequest {
 export interface CostTarget {
   readonly name: string
   readonly places: readonly string[]
+  /** How much may grow in it: more would be refused unread. */
+  readonly bytes: number
   /** Whether the request is refused also where nothing has grown in it. */
   readonly isRefused?: true
   readonly make: (world: CostWorld, growths: readonly Growth[]) => Promise<CostRequest>

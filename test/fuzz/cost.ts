@@ -10,7 +10,7 @@ import { issuerTargets } from './cost-issuer.ts'
 import { statusTargets } from './cost-status.ts'
 import { verifierTargets } from './cost-verifier.ts'
 import { type CostRequest, type CostTarget, type CostWorld, startCostWorld } from './cost-world.ts'
-import { changedGrowth, type Growth, randomGrowth } from './growth.ts'
+import { changedGrowth, fitted, type Growth, randomGrowth } from './growth.ts'
 import { pick, type Random, seededRandom } from './mutate.ts'
 
 export interface CostOptions {
@@ -104,16 +104,22 @@ async function searchRound(search: Search, target: CostTarget): Promise<void> {
   ;(world.world.services.logLines as string[]).length = 0
 }
 
-function fresh(random: Random, target: CostTarget): readonly Growth[] {
-  return Array.from({ length: 1 + random(3) }, () => randomGrowth(random, target.places))
+/** Several growths at once, so that each request tries several: what it takes of them is found out later. */
+function fresh(random: Random, { places, bytes }: CostTarget): readonly Growth[] {
+  const count = 1 + random(MAX_GROWTHS)
+  return Array.from({ length: count }, () => randomGrowth(random, places, bytes / count))
 }
 
-function changed(random: Random, target: CostTarget, growths: readonly Growth[]): readonly Growth[] {
+function changed(random: Random, { places, bytes }: CostTarget, growths: readonly Growth[]): readonly Growth[] {
   const at = random(growths.length)
   const kind = random(10)
-  if (kind === 0 && growths.length > 1) return growths.filter((_, index) => index !== at)
-  if (kind <= 2 && growths.length < MAX_GROWTHS) return [...growths, randomGrowth(random, target.places)]
-  return growths.map((growth, index) => (index === at ? changedGrowth(random, growth, target.places) : growth))
+  const more = kind <= 1 && growths.length < MAX_GROWTHS ? [randomGrowth(random, places, bytes)] : []
+  const made =
+    kind === 9 && growths.length > 1
+      ? growths.filter((_, index) => index !== at)
+      : growths.map((growth, index) => (index === at ? changedGrowth(random, growth, places) : growth))
+  const all = [...made, ...more]
+  return all.map((growth) => fitted(growth, bytes / all.length))
 }
 
 /** The processor time of the request as a part of what is allowed; nothing for what cannot be made. */

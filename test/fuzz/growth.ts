@@ -112,50 +112,69 @@ const PREFIXES = [
   ...['https://www.w3.org/ns/credentials/v2', 'https://www.w3.org/2018/credentials/v1', 'VerifiableCredential'],
   ...['2026-01-01T00:00:00.', 'BitstringStatusListEntry', 'StudentCard', 'u', 'http://[', 'W/"', 'gzip', 'Bearer '],
 ]
-const SIZES = [1, 10, 33, 100, 256, 500, 1000, 2000, 4000, 9000, 20_000, 60_000, 150_000, 400_000]
-/** A growth has fewer pieces where its JSON would be larger. */
-const MAX_CHARACTERS = 500_000
+/** Places without whose right value a request is refused before the others are looked at. */
+const FATAL =
+  /(\.alg|\.typ|\.crit|_sd_alg|^whole|^text\..*|^jwe\..*|form\.state|form\.error|members\.(state|vp_token)|vp_token\.(it|other)|^response\..*|^bytes\..*|header\.x5c)$/
+const SIZES = [1, 10, 100, 1000, 4000, 20_000]
+/** So many pieces are always too many: as many as fit are made. */
+const ALL = 1_000_000
+/** Bytes of a piece in the JSON of a shape, beside the piece and its prefix. */
+const AROUND: Readonly<Record<string, number>> = {
+  ...{ text: 0, list: 8, same: 3, known: 3, members: 13, objects: 25, numbers: 7, grid: 3, comb: 3, tree: 3 },
+  ...{ digits: 1, fraction: 1, exponent: 1, exponents: 7, escapes: 6, halves: 6, doubled: 6, named: 16, keys: 90 },
+}
 
-export function randomGrowth(random: Random, places: readonly string[]): Growth {
-  return {
-    place: pick(random, places),
-    shape: pick(random, Object.keys(shapes) as Growth['shape'][]),
+/** A growth of one of the places, of up to so many bytes; mostly of as many, and mostly a text. */
+export function randomGrowth(random: Random, places: readonly string[], bytes: number): Growth {
+  const growth = {
+    place: placeIn(random, places),
+    shape: random(2) === 0 ? 'text' : pick(random, Object.keys(shapes) as Growth['shape'][]),
     fill: pick(random, Object.keys(fills) as Growth['fill'][]),
-    size: pick(random, SIZES),
-    prefix: pick(random, PREFIXES),
-  }
+    size: random(5) < 3 ? ALL : pick(random, SIZES),
+    prefix: ['', '', 'https://', pick(random, PREFIXES)][random(4)] ?? '',
+  } as const
+  return fitted(growth, bytes)
+}
+
+/** A place; seldom one in which whatever has grown is refused at once. */
+function placeIn(random: Random, places: readonly string[]): string {
+  const place = pick(random, places)
+  return FATAL.test(place) && random(8) > 0 ? placeIn(random, places) : place
 }
 
 /** Another growth that differs in one thing. */
 export function changedGrowth(random: Random, growth: Growth, places: readonly string[]): Growth {
-  const other = randomGrowth(random, places)
-  const [at, factor] = [random(8), pick(random, [0.5, 0.8, 1.25, 2, 4])]
+  const other = randomGrowth(random, places, ALL)
+  const at = random(8)
   if (at === 0) return { ...growth, place: other.place }
   if (at === 1) return { ...growth, shape: other.shape }
   if (at === 2) return { ...growth, fill: other.fill }
   if (at === 3) return { ...growth, prefix: other.prefix }
-  if (at === 4) return { ...growth, size: other.size }
-  return { ...growth, size: Math.max(1, Math.min(400_000, Math.round(growth.size * factor))) }
+  if (at === 4) return { ...growth, size: ALL }
+  return { ...growth, size: Math.max(1, Math.round(growth.size * pick(random, [0.5, 0.8, 1.25, 2, 4]))) }
 }
 
-/** The value of a growth, of about half a megabyte at most. */
-export function grownValue({ shape, fill, size, prefix }: Growth, most = MAX_CHARACTERS): Json {
-  const piece = JSON.stringify(fills[fill](1)).length - 2 + (shape === 'text' ? 0 : prefix.length)
-  const around = { text: 0, list: 8, same: 3, known: 3, members: 13, objects: 25, numbers: 7, named: 16 }[
-    shape as string
-  ]
-  return shapes[shape](Math.ceil(Math.min(size, most / Math.max(1, piece + (around ?? 3)))), fills[fill], prefix)
+/** The growth with no more pieces than take so many bytes. */
+export function fitted(growth: Growth, bytes: number): Growth {
+  const { shape, fill, size, prefix } = growth
+  const piece = Buffer.byteLength(JSON.stringify(fills[fill](20))) - 2 + (shape === 'text' ? 0 : prefix.length)
+  const each = shape in AROUND && /^(text|list|same|members|objects|known|comb|grid)$/.test(shape) ? piece : 0
+  return { ...growth, size: Math.max(1, Math.min(size, Math.floor(bytes / (each + (AROUND[shape] ?? 3) || 1)))) }
+}
+
+export function grownValue({ shape, fill, size, prefix }: Growth): Json {
+  return shapes[shape](size, fills[fill], prefix)
 }
 
 /** The value as a text: itself, or its JSON. */
-export function grownText(growth: Growth, most = MAX_CHARACTERS): string {
-  const value = grownValue(growth, most)
+export function grownText(growth: Growth): string {
+  const value = grownValue(growth)
   return typeof value === 'string' && !value.startsWith(RAW) ? value : writeGrown(value)
 }
 
 /** The value as a text that can stand in a header or a path. */
 export function grownHeader(growth: Growth, most = 12_000): string {
-  return grownText(growth, most)
+  return grownText(fitted(growth, 2 * most))
     .replace(/[^\t -~\u0080-\u00ff]/g, '_')
     .slice(0, most)
 }
