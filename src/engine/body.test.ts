@@ -36,8 +36,9 @@ describe('bodies of requests', () => {
     const good = request(100)
     good.end()
     expect(await held.read(good, ONE)).toMatchObject({ bytes: { length: 100 } })
-    expect(await Promise.all(slow)).toEqual(['overloaded', 'overloaded', 'overloaded', 'overloaded'])
-    expect(held.held()).toBe(100)
+    // Those of the contract that is over its share, and no others.
+    expect(await Promise.all(slow.slice(0, 2))).toEqual(['overloaded', 'overloaded'])
+    expect(held.held()).toBe(298)
   })
 
   it('for two contracts that fill the memory make room for one for a third', async () => {
