@@ -7,6 +7,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { engineTargets } from './cost-engine.ts'
 import { issuerTargets } from './cost-issuer.ts'
+import { knownCosts } from './cost-known.ts'
 import { statusTargets } from './cost-status.ts'
 import { verifierTargets } from './cost-verifier.ts'
 import { type CostRequest, type CostTarget, type CostWorld, startCostWorld } from './cost-world.ts'
@@ -69,7 +70,7 @@ export async function searchCost({
   say,
 }: CostOptions): Promise<CostResult> {
   const world = await startCostWorld()
-  const kept = new Map(costTargets.map((target) => [target, []]))
+  const kept = new Map(costTargets.map((target) => [target, knownOf(target)]))
   const search: Search = { world, random: seededRandom(seed), kept, findings: new Map() }
   const end = minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + minutes * 60_000
   // The first requests compile code and schemas.
@@ -80,6 +81,11 @@ export async function searchCost({
   }
   await world.close()
   return { requests: world.requests, highest: highestOf(search), findings: [...search.findings.values()] }
+}
+
+/** What once was costly at the endpoint: something like it may be costly still. */
+function knownOf(target: CostTarget): Candidate[] {
+  return knownCosts.filter(([, name]) => name === target.name).map(([, , growths]) => ({ growths, ratio: 0.2 }))
 }
 
 async function searchRound(search: Search, target: CostTarget): Promise<void> {
