@@ -9,8 +9,8 @@ const ROOT = join(import.meta.dirname, '..')
 
 describe('the package', () => {
   let files: readonly string[] = []
-  beforeAll(async () => {
-    await buildCommand()
+  beforeAll(() => {
+    buildCommand()
     const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: ROOT,
       encoding: 'utf8',
