@@ -36,7 +36,7 @@ describe('bodies of requests', () => {
     const good = request(100)
     good.end()
     expect(await held.read(good, ONE)).toMatchObject({ bytes: { length: 100 } })
-    // Those of the contract that is over its share, and no others.
+    // The dropped bodies are of the contract that is over its share, and of no other.
     expect(await Promise.all(slow.slice(0, 2))).toEqual(['overloaded', 'overloaded'])
     expect(held.held()).toBe(298)
   })
