@@ -1,6 +1,6 @@
 /** Chains of certificates that grow: many names, many issuers of one name, slow keys, long and deep DER. */
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import { writeDer, writeInteger, writeOctetString, writeOid, writeSequence } from '../../src/codec/der.ts'
+import { writeDer, writeInteger, writeSequence } from '../../src/codec/der.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import {
   basicConstraints,
@@ -114,9 +114,4 @@ function manyDer(count: number): Buffer[] {
 /** A name with many attributes. */
 function manyNames(count: number): Buffer {
   return writeName(Array.from({ length: count }, () => ['CN', '\u200b'] as const))
-}
-
-/** An octet string of an object identifier with long arcs, as the value of an extension. */
-export function longOid(count: number): Buffer {
-  return writeOctetString(writeOid(`1.3.${Array<string>(count).fill('999999').join('.')}`))
 }

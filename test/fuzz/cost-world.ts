@@ -1,5 +1,5 @@
 /** The world of the search for costly requests: both services and an engine in this process, and the requests that are made to them. */
-import type { Response as InjectResponse } from 'light-my-request'
+import type { LightMyRequestResponse } from 'fastify'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { authenticate } from '../../src/offchain/authentication/authenticate.ts'
@@ -43,7 +43,7 @@ export interface CostWorld {
   readonly queries: Map<string, string>
   /** The answers of other servers, by address. */
   readonly network: ReturnType<typeof makeNetwork>
-  readonly send: (request: CostRequest) => Promise<InjectResponse>
+  readonly send: (request: CostRequest) => Promise<LightMyRequestResponse>
   readonly close: () => Promise<void>
   /** Requests that were measured. */
   requests: number
