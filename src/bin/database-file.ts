@@ -108,8 +108,9 @@ function headerOf(bytes: Buffer): Header {
   }
 }
 
+/** The bytes of a file; 0 where there is none, also where a folder of its path is a file. */
 function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  return existsSync(file) ? (statSync(file, { throwIfNoEntry: false })?.size ?? 0) : 0
 }
 
 function readPart(file: string, from: number, bytes: number): Buffer {

@@ -647,7 +647,8 @@ describe('the command vouchsafe doctor', () => {
   })
 
   it.each([
-    [['doctor', 'engines'], 'doctor [issuer|verifier|engine]'],
+    [['doctor', 'engines'], 'There is no doctor engines. Did you mean doctor engine?'],
+    [['doctor', 'everything'], 'doctor [issuer|verifier|engine]'],
     [['doctor', 'issuer', 'verifier'], 'at most one service'],
     [['doctor', '--conf', 'x'], "'--conf'"],
   ])('refuses %j', async (args, why) => {
