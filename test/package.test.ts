@@ -27,7 +27,8 @@ describe('the package', () => {
         .filter((target) => !/^[a-z]+:/.test(target))
         .map((target) => ({ path, target: normalize(join(dirname(path), target)) })),
     )
-    const isPacked = (target: string): boolean => files.some((path) => path === target || path.startsWith(`${target}/`))
+    const isPacked = (target: string): boolean =>
+      files.some((path) => path === target || path.startsWith(`${target.replace(/\/$/, '')}/`))
     expect(links.length).toBeGreaterThan(100)
     expect(links.filter(({ target }) => !isPacked(target))).toEqual([])
   })

@@ -31,7 +31,9 @@ export function qrLines(text: string, coloured = isColourTerminal()): string[] {
 }
 
 function isColourTerminal(): boolean {
-  return process.stdout.isTTY && process.env.TERM !== 'dumb'
+  // The member is absent where stdout is no terminal, whatever the types say.
+  const { stdout } = process as { stdout: { isTTY?: boolean } }
+  return stdout.isTTY === true && process.env.TERM !== 'dumb'
 }
 
 function block(upper: boolean, lower: boolean): string {

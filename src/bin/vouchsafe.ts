@@ -56,7 +56,7 @@ function asksForHelp(words: readonly string[]): boolean {
 }
 
 /** Commands that write their log to stdout, and serve whether or not anybody reads it. */
-const SERVICES: readonly unknown[] = ['issuer', 'verifier', 'engine']
+const SERVICES: readonly unknown[] = ['issuer', 'verifier', 'engine', 'demo']
 
 // The reader of a pipe may have seen enough, as `head` has.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {

@@ -428,11 +428,11 @@ export const everywhere: Section = {
     },
     {
       id: 'general-3',
-      asks: 'A form parameter comes once; of two JSON members the last counts, everywhere alike',
-      source: 'RFC 6749 section 3.2; RFC 8259 section 4',
+      asks: 'A form parameter comes once, and so does a JSON member, everywhere alike',
+      source: 'RFC 6749 section 3.2; RFC 7493 section 2.3',
       tests: [
         [at.token, 'the code twice'],
-        [at.http, 'reads the last of two members with one name, like every JSON parser here'],
+        [at.http, '$service $path refuses what JSON.parse would change, with its path'],
       ],
     },
     {
