@@ -55,7 +55,9 @@ it('calls that take long hold up no others, and are given up', async () => {
     done.push('call')
   }
   await submit(rpc, party(), '0x', '0x00', 100_000n).then(() => done.push('transaction'))
-  expect(done).toEqual([...Array<string>(10).fill('call'), 'transaction'])
+  // On a slow machine the endless calls may be given up meanwhile; they do not come before the others, which take turns with them.
+  expect(done[0]).toBe('call')
+  expect(done.filter((each) => each !== 'endless')).toEqual([...Array<string>(10).fill('call'), 'transaction'])
   expect(new Set(await Promise.all(endless))).toEqual(new Set(['execution aborted: it takes too long']))
 })
 
