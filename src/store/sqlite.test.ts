@@ -51,7 +51,7 @@ describe('SQLite', () => {
   it('has another origin in every copy that SQLite makes of it, also of a copy of a copy', async () => {
     const migrations = [{ id: '1', statements: createCollection('thing') }]
     const Database = await loadDriver()
-    const { backup } = await import('@photostructure/sqlite')
+    const { backup, DatabaseSync } = await import('@photostructure/sqlite')
     const originOf = async (file: string) => {
       const store = await openSqlite(file, migrations)
       const origin = await store.origin()
@@ -70,8 +70,8 @@ describe('SQLite', () => {
     }
     for (let n = 0; n < 3; n += 1) {
       const copy = fresh()
-      const database = new Database(file)
-      await backup(database as never, copy)
+      const database = new DatabaseSync(file)
+      await backup(database, copy)
       database.close()
       origins.push(await originOf(copy))
       file = copy

@@ -58,7 +58,9 @@ it('calls that take long hold up no others, and are given up', async () => {
   // On a slow machine the endless calls may be given up meanwhile; they do not come before the others, which take turns with them.
   expect(done[0]).toBe('call')
   expect(done.filter((each) => each !== 'endless')).toEqual([...Array<string>(10).fill('call'), 'transaction'])
-  expect(new Set(await Promise.all(endless))).toEqual(new Set(['execution aborted: it takes too long']))
+  // A fast machine uses up the gas of some before their time is over.
+  for (const why of await Promise.all(endless))
+    expect(why).toMatch(/^execution (aborted: it takes too long|failed: out of gas)$/)
 })
 
 it('no precompiled contract is given more than two million gas, as nothing can interrupt it', async () => {
