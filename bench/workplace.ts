@@ -81,7 +81,8 @@ export async function startService(
   { service, profile }: { readonly service: ServiceName; readonly profile?: Profile },
   nodeOptions: readonly string[] = [],
 ): Promise<Running> {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `${service}.db${suffix}`), { force: true })
+  for (const suffix of ['', '-wal', '-shm', '-generation'])
+    rmSync(join(directory, `${service}.db${suffix}`), { force: true })
   const config = join(directory, configFile(service, profile))
   if (postgres !== undefined) {
     const url = `${postgres}?currentSchema=bench_${randomBytes(8).toString('hex')}`
