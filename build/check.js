@@ -7,6 +7,7 @@ import { step } from './step.js'
 const isFast = process.argv.includes('--fast')
 install(isFast ? ['.'] : ['.', ...TESTED_WITH])
 step('format and lint', ['biome', 'ci', '--error-on-warnings', '--colors=off', '.'])
+step('words', ['node', 'build/words.js'])
 // Without the packages that tests compare with, the tests that import them are left out.
 step('types', ['tsc', '--noEmit', '-p', isFast && lacking(TESTED_WITH).length > 0 ? 'build/tsconfig.fast.json' : '.'])
 if (isFast) process.exit(0)

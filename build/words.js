@@ -1,0 +1,177 @@
+// Holds the rules for words that a program can hold, as part of `npm run check`:
+// - exports: no two exported symbols of src and sdk share a name; the fixed set of a credential format may repeat;
+// - comments: no comment begins with a pronoun or another word that stands for a missing noun;
+// - width: comment lines have at most 120 columns;
+// - locals: no local or parameter is called after what was done to its value.
+// test/words.json allows each folder a number of faults, which may only fall; a folder without an entry has none.
+// `--list FOLDER` prints where the faults stand; `--write` lowers the numbers.
+import './node-version.cjs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import ts from 'typescript'
+
+const root = join(import.meta.dirname, '..')
+const allowances = join(root, 'test', 'words.json')
+const COLUMNS = 120
+const BEGINNING = /^(It|Its|Those|That|What|Who|Whoever|Whatever|Of|One|As|Nobody|Somebody|They|These)(?![\w-])/
+const LOCALS = new Set(['found', 'known', 'asked', 'said', 'given', 'made', 'shown', 'named', 'told', 'wanted'])
+/** The members that each folder of src/credential exports for its format. */
+const OF_A_FORMAT = new Set([
+  'IDS',
+  'read',
+  'issue',
+  'hold',
+  'present',
+  'fulfils',
+  'checkConfiguration',
+  'checkDataset',
+])
+
+/** The comments of a source file: lines of `//` that follow one another are one comment. */
+function commentsOf(source) {
+  const { text } = source
+  const ranges = new Map()
+  const add = (each) => {
+    for (const range of each ?? []) ranges.set(range.pos, range)
+  }
+  const visit = (node) => {
+    add(ts.getLeadingCommentRanges(text, node.pos))
+    add(ts.getTrailingCommentRanges(text, node.end))
+    for (const child of node.getChildren(source)) if (!ts.isJSDoc(child)) visit(child)
+  }
+  visit(source)
+  const comments = []
+  for (const { pos, end } of [...ranges.values()].sort((a, b) => a.pos - b.pos)) {
+    const last = comments.at(-1)
+    const between = last === undefined ? 'none' : text.slice(last.end, pos)
+    if (text.startsWith('//', pos) && last?.isLine && /^\n[ \t]*$/.test(between)) last.end = end
+    else comments.push({ pos, end, isLine: text.startsWith('//', pos) })
+  }
+  return comments
+}
+
+/** The names that a variable, a parameter or a pattern binds. */
+function boundNames(name) {
+  if (ts.isIdentifier(name)) return [name]
+  return name.elements.flatMap((element) => (ts.isOmittedExpression(element) ? [] : boundNames(element.name)))
+}
+
+/** The faults of one text, without those of its exports: `{ rule, line, text }` each. */
+export function faultsOf(path, text) {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
+  const lineOf = (position) => source.getLineAndCharacterOfPosition(position).line
+  const lines = text.split('\n')
+  const faults = []
+  const add = (rule, line) => faults.push({ rule, line: line + 1, text: lines[line].trim() })
+  for (const { pos, end } of commentsOf(source)) {
+    const words = text.slice(pos, end).replace(/^(\/\*\*?|\/\/)[\s*]*/, '')
+    if (BEGINNING.test(words)) add('comments', lineOf(end - words.length))
+    for (let line = lineOf(pos); line <= lineOf(end); line++) if (lines[line].length > COLUMNS) add('width', line)
+  }
+  const visit = (node) => {
+    if (ts.isVariableDeclaration(node) || (ts.isParameter(node) && node.parent.kind !== ts.SyntaxKind.FunctionType)) {
+      for (const name of boundNames(node.name)) if (LOCALS.has(name.text)) add('locals', lineOf(name.getStart()))
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return faults
+}
+
+/** The names that a text declares and exports, each with its line; re-exports are none. */
+export function exportsOf(text) {
+  const declarations = text.matchAll(
+    /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|let|interface|type|class) (\w+)/gm,
+  )
+  const lines = new Map()
+  for (const { 1: name, index } of declarations) lines.set(name, text.slice(0, index).split('\n').length)
+  return lines
+}
+
+/** The exported names that several of the texts declare: `{ rule, path, line, text }` for each place. */
+export function homonymsOf(texts) {
+  const places = new Map()
+  for (const [path, text] of texts) {
+    for (const [name, line] of exportsOf(text)) {
+      if (OF_A_FORMAT.has(name) && path.startsWith('src/credential/')) continue
+      places.set(name, [...(places.get(name) ?? []), { path, line }])
+    }
+  }
+  return [...places].flatMap(([name, all]) =>
+    all.length === 1
+      ? []
+      : all.map(({ path, line }) => {
+          const others = all.filter((other) => other.path !== path).map((other) => other.path)
+          return { rule: 'exports', path, line, text: `${name} is also exported by ${others.join(', ')}` }
+        }),
+  )
+}
+
+/** The folder that a file counts for: src/codec, src/bin/demo, sdk/client; `src/bin` for the files beside its folders. */
+function folderOf(path) {
+  const [top, folder, ...rest] = path.split('/')
+  if (rest.length === 0) return top
+  return folder === 'bin' && rest.length > 1 ? [top, folder, rest[0]].join('/') : [top, folder].join('/')
+}
+
+function sourceTexts() {
+  const paths = ['src', 'sdk', 'components'].flatMap((top) =>
+    readdirSync(join(root, top), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+      .filter((path) => !/\.(test|contract)\.ts$|\/assembly\/|^components\/test\//.test(path)),
+  )
+  return new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), 'utf8')]))
+}
+
+function allFaults() {
+  const texts = sourceTexts()
+  const each = [...texts].flatMap(([path, text]) => faultsOf(path, text).map((fault) => ({ ...fault, path })))
+  const exported = new Map([...texts].filter(([path]) => !path.startsWith('components/')))
+  return [...homonymsOf(exported), ...each]
+}
+
+/** How many faults of each rule each folder has. */
+export function countsOf(faults) {
+  const counts = {}
+  for (const { path, rule } of [...faults].sort((a, b) => (a.path < b.path ? -1 : 1))) {
+    const folder = folderOf(path)
+    counts[folder] ??= {}
+    counts[folder][rule] = (counts[folder][rule] ?? 0) + 1
+  }
+  return counts
+}
+
+/** The folders and rules with more faults than `allowed`. */
+export function excessOf(counts, allowed) {
+  return Object.entries(counts).flatMap(([folder, rules]) =>
+    Object.entries(rules)
+      .filter(([rule, count]) => count > (allowed[folder]?.[rule] ?? 0))
+      .map(([rule, count]) => ({ folder, rule, count, allowed: allowed[folder]?.[rule] ?? 0 })),
+  )
+}
+
+function main([option, folder]) {
+  const faults = allFaults()
+  const counts = countsOf(faults)
+  if (option === '--list') {
+    const listed = faults.filter(
+      ({ path }) => folder === undefined || `${path}/`.startsWith(`${folder.replace(/\/$/, '')}/`),
+    )
+    for (const { rule, path, line, text } of listed) process.stdout.write(`${rule} ${path}:${line}: ${text}\n`)
+    return
+  }
+  if (option === '--write') {
+    writeFileSync(allowances, `${JSON.stringify(counts, null, 2)}\n`)
+    return
+  }
+  const excess = excessOf(counts, JSON.parse(readFileSync(allowances, 'utf8')))
+  for (const { folder, rule, count, allowed } of excess) {
+    process.stderr.write(
+      `${folder}: ${rule}: ${count}, and ${allowed} are allowed; see node build/words.js --list ${folder}\n`,
+    )
+    process.exitCode = 1
+  }
+}
+
+if (process.argv[1] === import.meta.filename) main(process.argv.slice(2))

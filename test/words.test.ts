@@ -1,0 +1,100 @@
+/** Tests the rules for words that `build/words.js` holds in `npm run check`. */
+import { describe, expect, it } from 'vitest'
+import { countsOf, excessOf, faultsOf, homonymsOf } from '../build/words.js'
+
+const rulesOf = (text: string): readonly string[] =>
+  faultsOf('src/codec/text.ts', text).map(({ rule, line }) => `${rule} ${line}`)
+
+describe('a comment', () => {
+  it.each([
+    ['/** It has changed. */\nconst a = 1', ['comments 1']],
+    ['/**\n * Whoever asks waits.\n */\nconst a = 1', ['comments 2']],
+    ['interface A {\n  /** Of 32 bytes. */\n  b: string\n}', ['comments 2']],
+    ['const a = 1 // That is one.', ['comments 1']],
+    ['function f() {\n  // As RFC 9110 has it.\n}', ['comments 2']],
+  ])('that begins with a word without its noun is a fault: %j', (text, rules) => {
+    expect(rulesOf(text)).toEqual(rules)
+  })
+
+  it.each([
+    '/** Invalidates the cached value. */\nconst a = 1',
+    '// A second line of a comment is no beginning:\n// that is what this one shows.\nconst a = 1',
+    '/** One-time codes. */\nconst a = 1',
+    "const a = '// It is a text.'",
+    'const a = `/** What is in a template. */`',
+    'const a = /\\/\\/ Those/',
+  ])('that does not is none: %j', (text) => {
+    expect(rulesOf(text)).toEqual([])
+  })
+
+  it('has lines of at most 120 columns; code is the formatter’s', () => {
+    const letters = 'a'.repeat(117)
+    expect(rulesOf(`// ${letters}\nconst a = '${letters}'\n// b ${letters}`)).toEqual(['width 3'])
+  })
+})
+
+describe('a local or a parameter', () => {
+  it.each([
+    ['const found = 1', ['locals 1']],
+    ['function f(asked: string) {}', ['locals 1']],
+    ['const f = ({ a: known }: A) => 1', ['locals 1']],
+    ['const [, made] = []', ['locals 1']],
+    ['for (const given of []) {}', ['locals 1']],
+  ])('that says what was done to its value is a fault: %j', (text, rules) => {
+    expect(rulesOf(text)).toEqual(rules)
+  })
+
+  it.each(['const a = { found: 1 }', 'const session = known()', 'interface A { made: string }'])(
+    'is no member or function: %j',
+    (text) => {
+      expect(rulesOf(text)).toEqual([])
+    },
+  )
+})
+
+describe('an exported name', () => {
+  const homonyms = (texts: Readonly<Record<string, string>>): readonly string[] =>
+    homonymsOf(new Map(Object.entries(texts))).map(({ path, line, text }) => `${path}:${line} ${text.split(' ')[0]}`)
+
+  it('is declared once', () => {
+    expect(
+      homonyms({
+        'src/codec/a.ts': '\nexport interface Answer {}',
+        'src/http/b.ts': 'export type Answer = string',
+        'src/http/c.ts': 'export const other = 1',
+      }),
+    ).toEqual(['src/codec/a.ts:2 Answer', 'src/http/b.ts:1 Answer'])
+  })
+
+  it.each<[string, Record<string, string>]>([
+    ['a type and a value', { 'src/a/a.ts': 'export const A = 1\nexport type A = typeof A' }],
+    ['a re-export', { 'src/a/a.ts': 'export const A = 1', 'src/b/b.ts': "export { A } from '../a/a.ts'" }],
+    [
+      'formats',
+      { 'src/credential/x/r.ts': 'export function read() {}', 'src/credential/y/r.ts': 'export function read() {}' },
+    ],
+  ])('may repeat for %s', (_, texts) => {
+    expect(homonyms(texts)).toEqual([])
+  })
+})
+
+it('counts by folder, and finds what goes beyond the allowance', () => {
+  const faults = [
+    { path: 'src/bin/demo/walk.ts', rule: 'width' },
+    { path: 'src/bin/log.ts', rule: 'width' },
+    { path: 'src/codec/der.ts', rule: 'locals' },
+    { path: 'src/codec/cose.ts', rule: 'locals' },
+    { path: 'components/abi.ts', rule: 'width' },
+  ]
+  const counts = countsOf(faults)
+  expect(counts).toEqual({
+    components: { width: 1 },
+    'src/bin': { width: 1 },
+    'src/bin/demo': { width: 1 },
+    'src/codec': { locals: 2 },
+  })
+  expect(excessOf(counts, { components: { width: 1 }, 'src/bin': { width: 2 }, 'src/codec': { locals: 1 } })).toEqual([
+    { folder: 'src/bin/demo', rule: 'width', count: 1, allowed: 0 },
+    { folder: 'src/codec', rule: 'locals', count: 2, allowed: 1 },
+  ])
+})
