@@ -109,7 +109,7 @@ async function main(): Promise<void> {
       else if (question === 'memory') all.push(await measureMemory(workplace))
       else if (question === 'startup') all.push(await measureStartup(workplace))
       else if (question === 'database') all.push(await measureDatabase(workplace))
-      else if (question === 'install') all.push(measureInstall(process.cwd(), values.bundle))
+      else if (question === 'install') all.push(measureInstall(process.cwd()))
       else await profile(workplace, kinds)
     }
     return all

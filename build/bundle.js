@@ -6,7 +6,7 @@ refuseReadOnly()
 await import('./bundles.js').catch((error) => {
   if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes("'esbuild'")) throw error
   process.stderr.write(
-    'esbuild, which makes dist/, is a development package and is not installed: run npm ci (without --omit=dev), then the same command again.\n',
+    'esbuild, which makes dist/, is not installed: run npm ci (without --omit=dev), then the same command again.\n',
   )
   process.exit(1)
 })

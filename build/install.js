@@ -9,20 +9,14 @@ const root = join(import.meta.dirname, '..')
 /** Folders with packages of their own, beside those of the product: what tests compare with. */
 export const TESTED_WITH = ['test/interop', 'test/contracts']
 
-/** The folders among these that lack packages. Without development packages where `production` is set. */
-export function lacking(folders, { production = false } = {}) {
-  return folders.filter((folder) => !isInstalled(resolve(root, folder), production))
+/** The folders among these whose packages are not installed as their lock file has them. */
+export function lacking(folders) {
+  return folders.filter((folder) => !isInstalled(resolve(root, folder)))
 }
 
-/** Installs the packages of the folders that lack some. Ends the process where that fails. */
-export function install(folders, { production = false } = {}) {
-  for (const folder of lacking(folders, { production })) installFolder(folder, production)
-}
-
-/** The packages of `npm start`: what runs, and the bundler, from a folder of its own where development packages are not installed. */
-export function installProduct() {
-  install(['.'], { production: true })
-  if (!existsSync(join(root, 'node_modules/esbuild'))) install(['build'], { production: true })
+/** Installs the packages of the folders that lack some. Ends the process where an installation fails. */
+export function install(folders) {
+  for (const folder of lacking(folders)) installFolder(folder)
 }
 
 /** Ends the process where this checkout cannot be written. */
@@ -34,12 +28,10 @@ export function refuseReadOnly() {
   }
 }
 
-function isInstalled(path, production) {
+function isInstalled(path) {
   const installed = packagesOf(join(path, 'node_modules', '.package-lock.json'))
   return Object.entries(packagesOf(join(path, 'package-lock.json')))
-    .filter(
-      ([name, { optional, dev, devOptional }]) => name !== '' && !optional && !devOptional && !(production && dev),
-    )
+    .filter(([name, { optional, devOptional }]) => name !== '' && !optional && !devOptional)
     .every(([name, { version }]) => installed[name]?.version === version)
 }
 
@@ -47,16 +39,13 @@ function packagesOf(lockFile) {
   return existsSync(lockFile) ? JSON.parse(readFileSync(lockFile, 'utf8')).packages : {}
 }
 
-function installFolder(folder, production) {
+function installFolder(folder) {
   refuseReadOnly()
   const started = Date.now()
   process.stderr.write(`Installing packages for ${folder === '.' ? 'Vouchsafe' : folder} (once) ... `)
   // Nothing here needs an install script, so none gets to run.
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  const { status, stdout, stderr, error } = npm(
-    ['ci', ...flags, ...(production ? ['--omit=dev'] : [])],
-    join(root, folder),
-  )
+  const { status, stdout, stderr, error } = npm(['ci', ...flags], join(root, folder))
   if (status !== 0) {
     const told = `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`
     stop(`failed\n${told}\n${adviceOn(told)}`)

@@ -90,7 +90,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   'micro-eth-signer': ['chain', 'offchain'],
   '@ethereumjs/evm': ['chain'],
   '@ethereumjs/common': ['chain'],
-  '@ethereumjs/statemanager': ['chain'],
   '@ethereumjs/util': ['chain'],
   'quickjs-wasi': ['component'],
   'prom-client': ['engine'],
