@@ -1,6 +1,7 @@
 /**
- * The generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read the
- * configurations and validate the requests, docs/conformance.md from the rows in test/conformance. `--check` compares instead of writing, and fails when one is not current.
+ * Writes the generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read the configurations
+ * and validate the requests, docs/conformance.md from the rows in test/conformance. With `--check` the script compares instead of
+ * writing, and fails when a document is not current.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { EngineSettings } from '../src/engine/config.ts'
@@ -9,7 +10,7 @@ import { IssuerSettings } from '../src/issuer/config.ts'
 import { allChecks } from '../src/verifier/checks/index.ts'
 import { VerifierSettings } from '../src/verifier/config.ts'
 import { conformance } from '../test/conformance/index.ts'
-import type { Row, ShownBy } from '../test/conformance/row.ts'
+import type { Row } from '../test/conformance/row.ts'
 import { type Services, startServices } from '../test/support/services.ts'
 
 interface Schema {
@@ -48,36 +49,68 @@ ${rows.join('\n')}
 `
 }
 
+/** Sums of the rows in test/conformance: by section, by specification, and what is not offered. */
 function conformancePage(): string {
   const all = conformance.flatMap(({ rows }) => rows)
-  const shown = all.filter(({ tests }) => tests !== undefined).length
-  const sections = conformance.map(
-    ({ heading, about, rows }) => `## ${heading}
-
-${about}
-
-| item | asks | source | shown by |
-|---|---|---|---|
-${rows.map(conformanceRow).join('\n')}
-`,
-  )
   return `${GENERATED}
-# What is asked of issuers and verifiers, and what shows it
+# What others ask of Vouchsafe, and what shows it
 
-${all.length} items: ${shown} are shown by the tests that stand beside them, ${all.length - shown} ask for something that is *not offered*, with
-the reason. A test fails when one that is named here is gone or skipped. What the two services promise of their own
-interface is in [requirements.md](requirements.md), every check of a verification in [checks.md](checks.md).
+${all.length} items: the modules of the OpenID Foundation's conformance suite, the security considerations of the specifications, defects that
+other products shipped, and the rules of the given interface. This page has the sums; the rows, each with the tests that show it, are data in the
+files linked below. [conformance.test.ts](../test/conformance/conformance.test.ts) fails when a test that a row names is gone or skipped, and when a
+row has neither a test nor a reason why it is not offered. Every check of a verification has an attack of its own beside these rows ([checks.md](checks.md)).
 
-${sections.join('\n')}`
+| what is asked | items | shown by tests | not offered | rows |
+|---|---|---|---|---|
+${conformance.map(({ heading, file, rows }) => `| ${heading} | ${countCells(rows)} | [${file.split('/').at(-1) ?? ''}](../${file}) |`).join('\n')}
+| all | ${countCells(all)} | |
+
+The same items by the specification that asks for them; an item that two specifications ask for counts for both.
+
+| specification | items | shown by tests | not offered |
+|---|---|---|---|
+${rowsBySpecification(all)
+  .map(([name, rows]) => `| ${name} | ${countCells(rows)} |`)
+  .join('\n')}
+
+## How to run them
+
+| command | does |
+|---|---|
+| \`npm test -- test/conformance\` | checks that every test that a row names is there and is not skipped |
+| \`npm test -- test/e2e/oidf-issuer.test.ts test/e2e/oidf-verifier.test.ts\` | plays every module of the OpenID Foundation's suite against the services |
+| \`npm test -- test/attacks\` | runs the attacks |
+| \`npm test\` | runs all tests |
+
+## What is not offered
+
+${all
+  .filter(({ notOffered }) => notOffered !== undefined)
+  .map(({ id, asks, notOffered = '' }) => `- \`${id}\` (${asks}): ${notOffered}.`)
+  .join('\n')}
+
+## What each section asks
+
+${conformance.map(({ heading, about }) => `**${heading}.** ${about}`).join('\n\n')}
+`
 }
 
-function conformanceRow({ id, asks, source, tests = [], notOffered }: Row): string {
-  const shownBy = notOffered === undefined ? tests.map(testLink).join('<br>') : `*not offered*: ${notOffered}`
-  return `| ${[`\`${id}\``, asks, source, shownBy].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+/** The number of the rows, of those that tests show and of those that are not offered, as cells of a table. */
+function countCells(rows: readonly Row[]): string {
+  const shown = rows.filter(({ tests }) => tests !== undefined).length
+  return `${rows.length} | ${shown} | ${rows.length - shown || ''}`
 }
 
-function testLink([file, title]: ShownBy): string {
-  return `[${file.split('/').at(-1) ?? ''}](../${file}): ${title}`
+const SPECIFICATION = /^(?:RFC \d+|ISO\/IEC [\d-]+|OpenID4V.*? 1\.0|SD-JWT VC|Token Status List)/
+
+/** The rows of each specification that a source names, the specification with most rows first. */
+function rowsBySpecification(rows: readonly Row[]): [name: string, rows: Row[]][] {
+  const bySpecification = new Map<string, Row[]>()
+  for (const row of rows) {
+    const names = row.source.split('; ').flatMap((part) => SPECIFICATION.exec(part)?.[0] ?? [])
+    for (const name of new Set(names)) bySpecification.set(name, [...(bySpecification.get(name) ?? []), row])
+  }
+  return [...bySpecification].sort(([a, some], [b, others]) => others.length - some.length || a.localeCompare(b))
 }
 
 async function referencePage(services: Services): Promise<string> {

@@ -53,26 +53,6 @@ function headingsOf(text: string): string[] {
   )
 }
 
-describe('the rules of the given interface', () => {
-  const rows = readFileSync(join(ROOT, 'docs/requirements.md'), 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('| **'))
-    .map((line) => line.slice(2, -2).split(' | ') as [rule: string, shownBy: string])
-
-  it('are all there', () => {
-    expect(rows.length).toBeGreaterThan(120)
-  })
-
-  it.each(rows)('%s', (_rule, shownBy) => {
-    const tests = [...shownBy.matchAll(/\]\(\.\.\/([^)]+)\): (.*?)(?=<br>|$)/g)]
-    expect(tests.length).toBeGreaterThan(0)
-    for (const [, file = '', title = ''] of tests) {
-      const text = readFileSync(join(ROOT, file), 'utf8')
-      expect([`'${title}'`, `\`${title}\``].some((quoted) => text.includes(quoted))).toBe(true)
-    }
-  })
-})
-
 describe('what the given interface does not show', () => {
   const chosen = readFileSync(join(ROOT, 'docs/divergences.md'), 'utf8').split('## What the interface does not show')[1]
   const rows = (chosen?.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| **'))

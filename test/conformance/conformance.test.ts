@@ -1,4 +1,4 @@
-/** Every row of docs/conformance.md is shown by tests that are there and run, or says why nothing could fail it. */
+/** Every row is shown by tests that exist and run, or says why Vouchsafe does not offer what the row asks for. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +8,12 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const rows = conformance.flatMap((section) => section.rows)
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
-describe('what is asked of us from outside', () => {
+describe('what others ask of us', () => {
+  it('stands in the file that its section names', () => {
+    for (const { file, heading } of conformance)
+      expect([heading, textOf(file).includes(heading)]).toEqual([heading, true])
+  })
+
   it('is all there, each once', () => {
     const ids = rows.map(({ id }) => id)
     expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([])
@@ -16,12 +21,14 @@ describe('what is asked of us from outside', () => {
       Array.from({ length: last }, (_, at) => `${prefix}-${at + 1}`).filter(
         (id) => !ids.some((each) => each.replace(/[a-z]$/, '') === id),
       )
-    expect([...numbered('security', 24), ...numbered('peers', 22)]).toEqual([])
+    const security = [...numbered('security', 24), ...numbered('peers', 22)]
+    const given = [...numbered('issuance', 64), ...numbered('verification', 43), ...numbered('engine', 25)]
+    expect([...security, ...given]).toEqual([])
   })
 
   it.each(rows)('$id: $asks', ({ tests, notOffered, source }) => {
     expect(source).toMatch(/\w/)
-    // Either tests, or a reason, never neither and never both.
+    // A row has either tests or a reason: never neither, never both.
     expect((tests ?? []).length > 0).toBe(notOffered === undefined)
     for (const [file, title] of tests ?? []) {
       const quoted = [`'${title}'`, `\`${title}\``, `"${title}"`]

@@ -1,4 +1,7 @@
-/** Everything in docs/conformance.md, in its order. */
+/** The sections that docs/conformance.md sums up, in its order. */
+import { engineInterface } from './interface-engine.ts'
+import { issuanceInterface } from './interface-issuance.ts'
+import { verificationInterface } from './interface-verification.ts'
 import { issuance } from './issuance.ts'
 import { peers } from './peers.ts'
 import { everywhere, presentation } from './presentation.ts'
@@ -12,4 +15,7 @@ export const conformance: readonly Section[] = [
   presentation,
   everywhere,
   peers,
+  issuanceInterface,
+  verificationInterface,
+  engineInterface,
 ]

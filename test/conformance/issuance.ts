@@ -4,7 +4,8 @@ import { at, type Section } from './row.ts'
 
 export const issuance: Section = {
   heading: 'Security of issuance',
-  about: 'What RFC 9700, RFC 8725 and the security considerations of OpenID4VCI 1.0 warn of, each thing by itself.',
+  file: 'test/conformance/issuance.ts',
+  about: 'Each threat that RFC 9700, RFC 8725 and the security considerations of OpenID4VCI 1.0 name.',
   rows: [
     {
       id: 'security-1a',

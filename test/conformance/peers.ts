@@ -4,6 +4,7 @@ import { at, type Section } from './row.ts'
 
 export const peers: Section = {
   heading: 'What others got wrong',
+  file: 'test/conformance/peers.ts',
   about: 'Defects that other issuers and verifiers shipped, from their public issues and advisories.',
   rows: [
     {

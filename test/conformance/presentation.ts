@@ -4,7 +4,8 @@ import { at, type Section } from './row.ts'
 
 export const presentation: Section = {
   heading: 'Security of presentations',
-  about: 'What RFC 9700, RFC 9901 and the security considerations of OpenID4VP 1.0 warn of, each thing by itself.',
+  file: 'test/conformance/presentation.ts',
+  about: 'Each threat that RFC 9700, RFC 9901 and the security considerations of OpenID4VP 1.0 name.',
   rows: [
     {
       id: 'security-12a',
@@ -409,7 +410,8 @@ export const presentation: Section = {
 
 export const everywhere: Section = {
   heading: 'Security of both services',
-  about: 'What any service on the Internet is asked for.',
+  file: 'test/conformance/presentation.ts',
+  about: 'Rules for any service on the Internet: HTTP, TLS, errors, logs, resources.',
   rows: [
     {
       id: 'general-1',

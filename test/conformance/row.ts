@@ -1,13 +1,13 @@
-/** A row of docs/conformance.md: something that is asked of us from outside, and the tests that show it. */
+/** A row is one thing that others ask of Vouchsafe, with the tests that show it; docs/conformance.md has the sums. */
 export interface Row {
   readonly id: string
-  /** In a few words. */
+  /** The demand in a few words. */
   readonly asks: string
-  /** The specification and its heading. */
+  /** The specification and its heading, several of them separated by semicolons. */
   readonly source: string
-  /** Files below the root, each with a title as it stands in the source. */
+  /** Each test is a file below the root and a title as the source writes it. */
   readonly tests?: readonly ShownBy[]
-  /** In place of tests: why nothing of ours could fail it. */
+  /** The reason why no test shows the row: Vouchsafe does not offer what it asks for. */
   readonly notOffered?: string
 }
 
@@ -15,11 +15,13 @@ export type ShownBy = readonly [file: string, title: string]
 
 export interface Section {
   readonly heading: string
+  /** The file below the root that has the rows. */
+  readonly file: string
   readonly about: string
   readonly rows: readonly Row[]
 }
 
-/** The files that most rows name. */
+/** The test files that most rows name. */
 export const at = {
   admin: 'test/attacks/issuer-admin.test.ts',
   exposure: 'test/attacks/exposure.test.ts',
@@ -59,7 +61,7 @@ export const at = {
   fuzz: 'test/fuzz/fuzz.test.ts',
 } as const
 
-/** What the issuer does not have, in the words of its rows. */
+/** The reasons that rows give for what the issuer does not offer. */
 export const no = {
   codeFlow: 'there is no authorization endpoint, no pushed authorization request and no client authentication',
 } as const

@@ -5,7 +5,7 @@ const METADATA = 'OpenID4VCI 1.0, Credential Issuer Metadata; RFC 8414'
 const ERROR = 'OpenID4VCI 1.0, Credential Error Response'
 const BINDING = 'RFC 9901, Verification by the Verifier; OpenID4VP 1.0, Preventing Replay'
 
-/** A module that is played by the test of its name. */
+/** The row of a module that the test of its name plays. */
 function issuerModule(name: string, asks: string, source: string, more: Row['tests'] = []): Row {
   const id = `oid4vci-1_0-issuer-${name}`
   return { id, asks, source, tests: [[at.oidfIssuer, id], ...more] }
@@ -18,11 +18,12 @@ function verifierModule(name: string, asks: string, source: string, more: Row['t
 
 export const issuerModules: Section = {
   heading: 'The OpenID Foundation’s suite for issuers',
+  file: 'test/conformance/suite.ts',
   about: `Plan \`oid4vci-1_0-issuer-test-plan\` with the pre-authorized code. Each module is played by a test of its name, in every format, against
-the session's identifier and the base one. The suite itself can drive the service with any client authentication, but for one member that it
-demands of the authorization server's metadata without a reason: \`authorization_endpoint\`, which a server of the pre-authorized code alone has not
-(RFC 8414 section 2 wants it only where a grant type uses it). Seen with the suite: every OID4VCI module passes where an external authorization
-server gives the tokens that fulfils HAIP ([issuing.md](issuing.md#your-own-authorization-server)). To be certified, set \`issuer.identifier: "base"\`, give each configuration a
+the session's identifier and the base one. The suite itself can drive the service with any client authentication, except for one member that it demands in the
+authorization server's metadata: \`authorization_endpoint\`. RFC 8414 section 2 asks for that member only where a grant type uses it, and a server of the
+pre-authorized code alone has none. Seen with the suite: every OID4VCI module passes where an external authorization server that fulfils HAIP gives the
+tokens ([issuing.md](issuing.md#your-own-authorization-server)). To be certified, set \`issuer.identifier: "base"\`, give each configuration a
 \`scope\` ([issuing.md](issuing.md)), and declare only \`dc+sd-jwt\` and \`mso_mdoc\`: the suite knows no other formats.`,
   rows: [
     issuerModule('metadata-test', 'The documents of issuer and authorization server, member by member', METADATA),
@@ -85,6 +86,7 @@ server gives the tokens that fulfils HAIP ([issuing.md](issuing.md#your-own-auth
 
 export const verifierModules: Section = {
   heading: 'The OpenID Foundation’s suite for verifiers',
+  file: 'test/conformance/suite.ts',
   about: `Plan \`oid4vp-1final-verifier-test-plan\` with \`x509_hash\` and signed requests. Each module is played by a test of its
 name, in every format, by \`direct_post\` and \`direct_post.jwt\`. Seen with the suite itself: all 33 modules of its plans for SD-JWT VCs pass, plain,
 encrypted and with the profile of HAIP. To be certified, ask for \`dc+sd-jwt\` or \`mso_mdoc\`, and start sessions with \`redirect_uri\` and \`request_uri_method\`
