@@ -1,7 +1,7 @@
 /** Holder keys, made before they are needed: making one costs about as much as all the signatures of a flow. */
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import { keySigner } from '../src/keys/file-signer.ts'
+import { createSigner } from '../src/keys/file-signer.ts'
 import type { Signer } from '../src/keys/signer.ts'
 
 const AT_ONCE = 64
@@ -9,7 +9,7 @@ const AT_ONCE = 64
 /** The synchronous generator can hang on Node 20. */
 export async function makeSigner(): Promise<Signer> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-  return keySigner(privateKey, [])
+  return createSigner(privateKey, [])
 }
 
 export async function makeHolders(count: number): Promise<Signer[]> {

@@ -3,7 +3,7 @@ import { type KeyObject, randomBytes } from 'node:crypto'
 import { type JsonObject, own, ownString } from '../src/codec/json.ts'
 import { readJws } from '../src/codec/jws.ts'
 import type { Binding } from '../src/credential/format.ts'
-import type { Encryption } from '../src/keys/jwe.ts'
+import type { JweParameters } from '../src/keys/jwe.ts'
 import { thumbprint } from '../src/keys/jwk.ts'
 import { signedBy } from '../src/keys/signature.ts'
 import type { Signer } from '../src/keys/signer.ts'
@@ -45,7 +45,7 @@ export interface Held {
 export interface Requested {
   readonly binding: Omit<Binding, 'transactionData'>
   readonly state: string
-  readonly encryption: Encryption | undefined
+  readonly encryption: JweParameters | undefined
 }
 
 export async function createQuery(port: number, { query }: Case): Promise<string> {

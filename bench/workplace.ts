@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { readPemCertificates } from '../src/keys/certificate.ts'
-import { keySigner } from '../src/keys/file-signer.ts'
+import { createSigner } from '../src/keys/file-signer.ts'
 import { selfSignedCertificate, toPem } from '../src/keys/make-certificate.ts'
 import type { Signer } from '../src/keys/signer.ts'
 import { type Running, start } from './processes.ts'
@@ -66,8 +66,8 @@ export async function makeWorkplace(bundle: string, postgres?: string): Promise<
     bundle: copyBundle(bundle, directory),
     postgres,
     signers: {
-      issuer: keySigner(issuerKey, readPemCertificates(issuerPem)),
-      verifier: keySigner(verifierKey, []),
+      issuer: createSigner(issuerKey, readPemCertificates(issuerPem)),
+      verifier: createSigner(verifierKey, []),
     },
     privateKeys: { issuer: issuerKey, verifier: verifierKey },
     publicKeys: { issuer: createPublicKey(issuerKey), verifier: createPublicKey(verifierKey) },

@@ -188,6 +188,12 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
+  it('exports private keys in the file signer alone', () => {
+    const exporting = files.filter((path) => /\.export\(\{[^}]*'(pkcs8|sec1|jwk)'/.test(readFileSync(path, 'utf8')))
+    // The JWK of a public key is for everybody.
+    expect(exporting.map(placeOf).sort()).toEqual(['keys/file-signer.ts', 'keys/jwk.ts'])
+  })
+
   it('has no circle of files', () => {
     const next = new Map<string, string[]>()
     for (const { from, to } of imports) next.set(from, [...(next.get(from) ?? []), to])

@@ -1,7 +1,7 @@
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { type CheckpointKeys, checkpointKeys, findCheckpoints, writeCheckpoint } from './checkpoint.ts'
 import { type AuditEntry, type AuditRecord, chain, LOG_STARTED, ORIGIN, recordLine } from './record.ts'
@@ -23,8 +23,8 @@ async function newKey() {
 
 beforeAll(async () => {
   const [key, otherKey] = [await newKey(), await newKey()]
-  signer = keySigner(key, [])
-  stranger = keySigner(otherKey, [])
+  signer = createSigner(key, [])
+  stranger = createSigner(otherKey, [])
   keys = checkpointKeys([key])
   records = recordsOf(LOG)
   copy = await signedCopy(records, signer)

@@ -2,9 +2,9 @@
  * SIGHUP: the certificates and the trust anchors are read again, while requests go on. What the configuration file itself
  * says, keys among it, changes with a restart alone.
  */
-import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
+import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
 
 export interface Hangup {
   /** What is done at each signal from now on, and at once when one came before. */
@@ -66,8 +66,8 @@ function readAgain<Config>(read: Renewed<Config>['read']): ReadResult<Config> {
 
 /** Codes, nonces and the key for encrypted requests are derived from it, so that open sessions would end. */
 export function signingKeyMistakes(before: CommonConfig, after: CommonConfig): string[] {
-  const der = (key: KeyObject): Buffer => key.export({ type: 'pkcs8', format: 'der' })
-  return der(before.signingKey).equals(der(after.signingKey))
+  const [kidBefore, kidAfter] = [before, after].map(({ keys }) => thumbprint(publicJwkOf(keys.signing.key)))
+  return kidBefore === kidAfter
     ? []
     : ['signing.keyFile: the key is another than at the start; a new one is taken with a restart']
 }

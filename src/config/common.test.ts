@@ -2,9 +2,9 @@ import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readIssuerConfig } from '../issuer/config.ts'
-import { type Certificate, parseCertificate } from '../keys/certificate.ts'
+import { parseCertificate } from '../keys/certificate.ts'
 import { writeName } from '../keys/certificate-name.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createKeyRing, type ServiceKeys } from '../keys/key-ring.ts'
 import { makeCertificate, toPem, usualExtensions } from '../keys/make-certificate.ts'
 import { readVerifierConfig } from '../verifier/config.ts'
 import type { Files } from './files.ts'
@@ -330,9 +330,10 @@ describe.each([
     ]) {
       const { warnings, config } = read(signing('key.pem', ...names))
       expect([names, warnings]).toEqual([names, []])
-      const { chain, signingKey } = config as { chain: Certificate[]; signingKey: KeyObject }
-      const sent = keySigner(signingKey, chain).x5c.map((text) => parseCertificate(Buffer.from(text, 'base64')))
-      expect(sent.map(({ subjectText }) => subjectText)).toEqual(['CN=Uni', 'CN=Middle'].slice(0, chain.length))
+      const { keys } = config as { keys: ServiceKeys }
+      const sent = createKeyRing(keys).credentials.x5c.map((text) => parseCertificate(Buffer.from(text, 'base64')))
+      const { length } = keys.signing.chain
+      expect(sent.map(({ subjectText }) => subjectText)).toEqual(['CN=Uni', 'CN=Middle'].slice(0, length))
     }
   })
 

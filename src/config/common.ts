@@ -2,12 +2,11 @@
  * `server.json`: the settings both services share, and the way a configuration is read. Every mistake is found before
  * anything starts, and all are told at once, each with its path.
  */
-import type { KeyObject } from 'node:crypto'
 import type { ErrorObject } from 'ajv'
 import type { Static, TObject } from 'typebox'
 import * as Type from 'typebox'
 import { isObject, type JsonObject } from '../codec/json.ts'
-import type { Certificate } from '../keys/certificate.ts'
+import type { ServiceKeys } from '../keys/key-ring.ts'
 import { compileSchema } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import { addressMistakes, addressWarnings } from './address.ts'
@@ -76,8 +75,7 @@ export interface CommonConfig {
   readonly database: DatabaseConfig
   /** Of personal data in the database, 32 bytes each; none: it is not encrypted. */
   readonly encryptionKeys: readonly Uint8Array[]
-  readonly signingKey: KeyObject
-  readonly chain: readonly Certificate[]
+  readonly keys: ServiceKeys
   readonly tls: ServerTls | undefined
   readonly apiKeys: Readonly<Record<string, string>>
   readonly clockSkewSeconds: number
@@ -175,8 +173,7 @@ function complete(
       baseUrl: settings.baseUrl,
       database,
       encryptionKeys,
-      signingKey: signing.key,
-      chain: signing.chain,
+      keys: { signing: { key: signing.key, chain: signing.chain } },
       tls: tls && serverTls(tls),
       apiKeys: settings.integrations.authentication,
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,

@@ -11,7 +11,7 @@ import {
   readPemCertificates,
   sentCertificates,
 } from '../keys/certificate.ts'
-import type { Purpose } from '../keys/certificate-purpose.ts'
+import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
 import type { Files } from './files.ts'
 
@@ -37,7 +37,7 @@ export interface ReadKey {
 
 /** The key and its chain, or everything that is wrong with them, for what `purpose` asks of them: `tls`, or of `signing`. */
 export function readKeyAndCertificates(
-  purpose: Purpose,
+  purpose: CertificatePurpose,
   setting: KeyAndCertificates,
   files: Files,
   now: Date,
@@ -74,7 +74,7 @@ export function readKeyAndCertificates(
   return { key, chain: chains.flatMap((chain) => chain ?? []), keyPem: keyText, certificatePem: texts.join('\n') }
 }
 
-function fitMistakes(key: KeyObject, leaf: Certificate, now: Date, purpose: Purpose): string[] {
+function fitMistakes(key: KeyObject, leaf: Certificate, now: Date, purpose: CertificatePurpose): string[] {
   const problem = leafProblem(leaf, now, 0, purpose)
   // Not KeyObject.equals: on keys of two types it leaves an error behind, which the next key that is read is blamed for.
   const spki = (each: KeyObject): Buffer => each.export({ type: 'spki', format: 'der' })

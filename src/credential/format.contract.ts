@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import type { Place } from '../codec/sd-jwt.ts'
 import { parseCertificate } from '../keys/certificate.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { selfSignedCertificate } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -56,9 +56,9 @@ export function formatContract(fixture: FormatFixture): void {
   let strangerKey: KeyObject
   beforeAll(async () => {
     issuer = await issuerSigner()
-    holder = keySigner((await newKeys()).privateKey, [])
+    holder = createSigner((await newKeys()).privateKey, [])
     const keys = await newKeys()
-    stranger = keySigner(keys.privateKey, [])
+    stranger = createSigner(keys.privateKey, [])
     strangerKey = keys.publicKey
   })
 
@@ -399,5 +399,5 @@ async function issuerSigner(): Promise<Signer & { readonly key: KeyObject }> {
     notBefore: validity.issuedAt,
     notAfter: validity.expiresAt,
   })
-  return { ...keySigner(privateKey, [parseCertificate(der)]), key: createPublicKey(privateKey) }
+  return { ...createSigner(privateKey, [parseCertificate(der)]), key: createPublicKey(privateKey) }
 }

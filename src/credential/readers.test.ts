@@ -9,7 +9,7 @@ import { bindingTo, dataset } from '../../test/support/wire.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { isObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { CredentialFormat, Evidence } from './format.ts'
 import { formatOf } from './formats.ts'
@@ -27,7 +27,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
   beforeAll(async () => {
     const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
     key = createPublicKey(privateKey)
-    signer = keySigner(privateKey, [])
+    signer = createSigner(privateKey, [])
     const order = {
       configuration: profile.configuration,
       dataset,

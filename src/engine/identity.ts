@@ -1,7 +1,7 @@
 /** Who the engine is: a secp256k1 key, from which its address, its storage keys and the endorsement of its answers come. */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
-import { deriveSecret, kindOf, readAnyPrivateKey } from '../keys/file-signer.ts'
+import { deriveSecret, kindOf, privateScalar, readAnyPrivateKey } from '../keys/file-signer.ts'
 import type { Address } from '../offchain/address.ts'
 
 export interface Identity {
@@ -15,8 +15,7 @@ export function readIdentity(pem: string): Identity {
   const key = readAnyPrivateKey(pem)
   const kind = kindOf(key)
   if (kind !== 'secp256k1') malformed(`it holds a key of type ${kind}; an engine signs transactions with secp256k1`)
-  const { d = '' } = key.export({ format: 'jwk' })
-  return { key, privateKey: Buffer.from(d, 'base64url') }
+  return { key, privateKey: privateScalar(key) }
 }
 
 /** Encrypts what components store: whoever has the database alone can read nothing. */

@@ -8,7 +8,7 @@ import { blockId, HEAD } from '../audit/collections.ts'
 import { copyLines } from '../audit/copy.ts'
 import { verifyCopy } from '../audit/verify.ts'
 import { pendingCallback } from '../callback/queue.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { createCollection, type Migration, type Store } from '../store/store.ts'
 import { signAuditLog } from './checkpoint.ts'
@@ -104,7 +104,7 @@ describe('sealing', () => {
 
   it('by two writers at once makes one chain, with every event once', async () => {
     const writers = [await opened(), await opened()]
-    const signer = keySigner(await newKey(), [])
+    const signer = createSigner(await newKey(), [])
     const log = pino({ level: 'silent' })
     await Promise.all(
       writers.map(async (store, writer) => {
@@ -144,7 +144,7 @@ describe('sealing', () => {
 
   it('signs the log once for each place where it stands', async () => {
     const store = await opened()
-    const signer = keySigner(await newKey(), [])
+    const signer = createSigner(await newKey(), [])
     const told: string[] = []
     const log = pino({}, { write: (line: string) => void told.push(line) })
     const sign = () => signAuditLog({ store, signer, now, log })

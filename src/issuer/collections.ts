@@ -2,7 +2,7 @@
 import type { JsonObject } from '../codec/json.ts'
 import { collectionsOfEvents, type EventCollections } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
-import type { Encryption } from '../keys/jwe.ts'
+import type { JweParameters } from '../keys/jwe.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { refuse } from '../protocol/error.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
@@ -27,7 +27,7 @@ export interface DeferredTransaction {
   /** Asked for by a wallet of a draft that has one credential in a response. */
   readonly wantsSingle?: true
   /** How the answer to the first request was encrypted: wallets of drafts up to 15 say it once. */
-  readonly encryption?: Encryption
+  readonly encryption?: JweParameters
 }
 
 export type IssuerCollections = EventCollections &

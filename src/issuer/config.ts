@@ -152,7 +152,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     },
     warnings: [
       ...common.warnings,
-      ...identifierWarnings(common.config.chain, issuer.id),
+      ...identifierWarnings(common.config.keys.signing.chain, issuer.id),
       ...anchorWarnings(ATTESTERS, anchors.certificates, now),
     ],
   }

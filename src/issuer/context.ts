@@ -2,11 +2,11 @@
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import type { Effects } from '../http/effects.ts'
-import type { Signer } from '../keys/signer.ts'
+import type { DecryptionKey } from '../keys/decryption-key.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
 import type { Kept } from '../memory/kept.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
-import type { EncryptionKeyPair } from './credential-endpoint/encryption-key.ts'
 import type { ProgressRecorder } from './progress-recorder.ts'
 import type { SignedMetadata } from './signed-metadata.ts'
 import type { AllocateEntries } from './status-list/allocation.ts'
@@ -27,8 +27,8 @@ export interface ShownConfigurations {
 
 export interface IssuerContext extends Effects<IssuerCollections> {
   readonly config: IssuerConfig
-  readonly signer: Signer
-  /** Derived from the signing key, so that every process of the service and every restart has the same. */
+  readonly keys: KeyRing
+  /** The secrets of all that is checked by a MAC; every process of the service and every restart has the same. */
   readonly secrets: {
     readonly code: KeyObject
     readonly suppliedCode: KeyObject
@@ -50,8 +50,8 @@ export interface IssuerContext extends Effects<IssuerCollections> {
   readonly namedConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
   /** Signed issuer metadata, kept while it may be served again. */
   readonly signedMetadata: SignedMetadata
-  /** Wallets encrypt their requests to it. */
-  readonly encryptionKey: EncryptionKeyPair
+  /** The key that wallets encrypt their requests to. */
+  readonly encryptionKey: DecryptionKey
   readonly allocateEntries: AllocateEntries
   /** Records how far wallets come in their sessions, for the status. */
   readonly progress: ProgressRecorder

@@ -1,18 +1,16 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
-import type { KeyObject } from 'node:crypto'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
-import { deriveSecret, keySigner } from '../keys/file-signer.ts'
+import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import { derived } from '../memory/derived.ts'
 import { kept } from '../memory/kept.ts'
 import { remembered } from '../memory/remembered.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
-import { deriveEncryptionKey } from './credential-endpoint/encryption-key.ts'
 import { progressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
 import { showConfigurations } from './shown-configurations.ts'
@@ -48,44 +46,41 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
 
 function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
   const { store, current = () => config } = effects
-  const signer = derived(
-    () => current().chain,
-    (chain) => keySigner(config.signingKey, chain),
-  )
+  const keys = derived(() => current().keys, createKeyRing)
   const configuration = remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
     return (await store.get('credential_configuration', id))?.value.configuration
   })
-  const showing = showConfigurations({ store, signer, configuration, config })
+  const showing = showConfigurations({ store, signer: () => keys().credentials, configuration, config })
   return {
     ...effects,
     get config() {
       return current()
     },
-    get signer() {
-      return signer()
+    get keys() {
+      return keys()
     },
     configuration,
     offeredConfigurations: kept(1000, effects.now, showing.offered),
     namedConfigurations: showing.named,
-    signedMetadata: signedMetadata(current, signer, effects.now),
+    signedMetadata: signedMetadata(current, () => keys().accessTokens, effects.now),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries),
     progress: progressRecorder(effects, config.retention),
-    encryptionKey: deriveEncryptionKey(config.signingKey),
-    dpopNonces: dpopNonces(deriveSecret(config.signingKey, 'dpop nonce')),
-    secrets: secretsOf(config.signingKey),
+    encryptionKey: keys().decryptionKey(),
+    dpopNonces: dpopNonces(keys().secret('dpop nonce')),
+    secrets: secretsOf(keys()),
   }
 }
 
-function secretsOf(signingKey: KeyObject): IssuerContext['secrets'] {
+function secretsOf({ secret }: KeyRing): IssuerContext['secrets'] {
   return {
-    code: deriveSecret(signingKey, 'pre-authorized code'),
-    suppliedCode: deriveSecret(signingKey, 'supplied pre-authorized code'),
-    issuerState: deriveSecret(signingKey, 'issuer_state'),
-    txCode: deriveSecret(signingKey, 'tx_code'),
-    rememberedTxCode: deriveSecret(signingKey, 'remembered tx_code'),
-    refresh: deriveSecret(signingKey, 'refresh token'),
-    nonce: deriveSecret(signingKey, 'c_nonce'),
-    notification: deriveSecret(signingKey, 'notification_id'),
+    code: secret('pre-authorized code'),
+    suppliedCode: secret('supplied pre-authorized code'),
+    issuerState: secret('issuer_state'),
+    txCode: secret('tx_code'),
+    rememberedTxCode: secret('remembered tx_code'),
+    refresh: secret('refresh token'),
+    nonce: secret('c_nonce'),
+    notification: secret('notification_id'),
   }
 }

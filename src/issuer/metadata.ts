@@ -68,7 +68,8 @@ export async function authorizationServerMetadata(
   }
 }
 
-export function accessTokenKeys({ signer }: IssuerContext) {
+export function accessTokenKeys({ keys }: IssuerContext) {
+  const { accessTokens: signer } = keys
   return { keys: [{ ...signer.jwk, kid: signer.kid, use: 'sig', alg: signer.alg }] }
 }
 

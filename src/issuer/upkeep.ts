@@ -1,6 +1,6 @@
 /** What the issuance service does by itself while it runs. */
 import { eventTasks } from '../event/upkeep.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createKeyRing } from '../keys/key-ring.ts'
 import { partOf } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
 import type { IssuerConfig } from './config.ts'
@@ -29,7 +29,7 @@ export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): read
       ...effects,
       store: partOf(store),
       sessionCallback: config.sessionCallback,
-      signer: keySigner(config.signingKey, config.chain),
+      signer: createKeyRing(config.keys).audit,
       // Each event has its own: a status changes more than once.
       dataOf: async (sessionId, own) => {
         const session = await store.get('issuance_session', sessionId)

@@ -8,7 +8,7 @@
 import type { CertificateExtensions } from './certificate-extensions.ts'
 
 /** What a certificate is asked to do. */
-export type Purpose = 'credential' | 'status' | 'request' | 'attestation' | 'tls'
+export type CertificatePurpose = 'credential' | 'status' | 'request' | 'attestation' | 'tls'
 
 export const EXTENDED_KEY_USAGE = {
   any: '2.5.29.37.0',
@@ -27,7 +27,7 @@ export const EXTENDED_KEY_USAGE = {
 const { tlsServer, tlsClient, statusSigning, mdlDocumentSigner, mdlReaderAuthentication } = EXTENDED_KEY_USAGE
 const TLS: readonly string[] = [tlsServer, tlsClient]
 const KNOWN: readonly string[] = Object.values(EXTENDED_KEY_USAGE)
-const OURS: Readonly<Record<Purpose, readonly string[]>> = {
+const OURS: Readonly<Record<CertificatePurpose, readonly string[]>> = {
   credential: [mdlDocumentSigner],
   // An issuer may sign its lists by itself.
   status: [mdlDocumentSigner, statusSigning],
@@ -35,7 +35,7 @@ const OURS: Readonly<Record<Purpose, readonly string[]>> = {
   attestation: [],
   tls: [tlsServer],
 }
-const ASKED: Readonly<Record<Purpose, string>> = {
+const ASKED: Readonly<Record<CertificatePurpose, string>> = {
   credential: 'signing credentials',
   status: 'signing status lists',
   request: 'signing presentation requests',
@@ -56,7 +56,7 @@ export function tlsProblem({ subjectText }: { readonly subjectText: string }): s
 /** Why the extended key usage does not allow `purpose`, as a sentence part; undefined when it does. */
 export function purposeProblem(
   certificate: CertificateExtensions & { readonly subjectText: string },
-  purpose: Purpose,
+  purpose: CertificatePurpose,
 ): string | undefined {
   const { extendedKeyUsage: listed, extendedKeyUsageIsCritical: isCritical, subjectText } = certificate
   if (listed === undefined) return undefined

@@ -77,7 +77,7 @@ export function readAlgorithm(identifier: DerValue): {
 }
 
 /** Whether `signature` over `signed` is by `key`, which must suit the algorithm. Never throws. */
-export function verifySignature(
+export function verifyCertificateSignature(
   algorithm: SignatureAlgorithm,
   key: KeyObject,
   signed: Uint8Array,

@@ -37,7 +37,7 @@ import {
   readPemCertificates,
 } from './certificate.ts'
 import { writeName } from './certificate-name.ts'
-import { EXTENDED_KEY_USAGE, type Purpose } from './certificate-purpose.ts'
+import { type CertificatePurpose, EXTENDED_KEY_USAGE } from './certificate-purpose.ts'
 import {
   basicConstraints,
   type CertificateContent,
@@ -390,7 +390,7 @@ describe('what a certificate is for', () => {
     }
   })
 
-  test.each<[string, readonly string[], Partial<Record<Purpose, 'always' | 'uncritical'>>]>([
+  test.each<[string, readonly string[], Partial<Record<CertificatePurpose, 'always' | 'uncritical'>>]>([
     ['a document signer of ISO 18013-5', [mdlDocumentSigner], { credential: 'always' }],
     ['a reader of ISO 18013-5', [mdlReaderAuthentication], { request: 'always' }],
     [

@@ -23,12 +23,12 @@ import { malformed, within } from '../codec/malformed.ts'
 import { lru } from '../memory/lru.ts'
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
 import { nameText } from './certificate-name.ts'
-import { type Purpose, purposeProblem } from './certificate-purpose.ts'
+import { type CertificatePurpose, purposeProblem } from './certificate-purpose.ts'
 import {
   readAlgorithm,
   readSignatureAlgorithm,
   type SignatureAlgorithm,
-  verifySignature,
+  verifyCertificateSignature,
 } from './certificate-signature.ts'
 import { publicJwkOf } from './jwk.ts'
 
@@ -118,7 +118,7 @@ export function certificateCache(size: number): (der: Uint8Array) => Certificate
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
   const { algorithm, signed, value } = certificate.signature
   if (algorithm === undefined || !certificate.issuer.equals(issuer.subject)) return false
-  return verifySignature(algorithm, issuer.publicKey, signed, value)
+  return verifyCertificateSignature(algorithm, issuer.publicKey, signed, value)
 }
 
 /** Whether its own key signed it: a trust anchor, or nobody else's word. One that a CA gave itself for a new key is not. */
@@ -139,14 +139,14 @@ export function leafProblem(
   certificate: Certificate,
   now: Date,
   clockSkewSeconds: number,
-  purpose: Purpose,
+  purpose: CertificatePurpose,
 ): string | undefined {
   const problem = certificateProblem(certificate, now, clockSkewSeconds)
   return problem ?? keyUsageProblem(certificate, purpose) ?? purposeProblem(certificate, purpose)
 }
 
 /** RFC 5280 section 4.2.1.3: signatures other than those on certificates need digitalSignature or nonRepudiation; TLS the first. */
-function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: Purpose): string | undefined {
+function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: CertificatePurpose): string | undefined {
   if (keyUsage === undefined || keyUsage.has('digitalSignature')) return undefined
   if (purpose !== 'tls' && keyUsage.has('nonRepudiation')) return undefined
   return `the key usage of the certificate '${subjectText}' does not allow digitalSignature`

@@ -1,4 +1,7 @@
-/** A signer whose key is in a file, and what else is derived from that key. */
+/**
+ * Private keys that are in this process, read from a file or made here: the signer of one, and all else that needs the
+ * private key itself. Nothing outside this file exports a private key.
+ */
 import { createPrivateKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
 import { algorithmOf } from './algorithm.ts'
@@ -7,7 +10,7 @@ import { publicJwkOf, thumbprint } from './jwk.ts'
 import { signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
-/** The private key in a PEM text. Throws a MalformedError that says what it is instead of a key that signs here. */
+/** Reads the private key in a PEM text. Throws a MalformedError that names the reason where no key is there that signs here. */
 export function readPrivateKey(pem: string): KeyObject {
   const key = readAnyPrivateKey(pem)
   if (algorithmOf(key) === undefined) {
@@ -16,7 +19,7 @@ export function readPrivateKey(pem: string): KeyObject {
   return key
 }
 
-/** The same of any kind. Throws a MalformedError where there is none. */
+/** Reads a private key of any kind from a PEM text. Throws a MalformedError where the text holds none. */
 export function readAnyPrivateKey(pem: string): KeyObject {
   if (pem.includes('ENCRYPTED')) malformed('it is encrypted with a passphrase, which is not supported')
   try {
@@ -26,15 +29,18 @@ export function readAnyPrivateKey(pem: string): KeyObject {
   }
 }
 
-/** Its curve, or what else it is, for messages. */
+/** Names the curve of a key, or its type, for messages. */
 export function kindOf({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject): string {
   return asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType ?? 'unknown'
 }
 
-/** Signs with `key`, by its algorithm; `chain` are its certificates, its own first, or none for a wallet. */
-export function keySigner(key: KeyObject, chain: readonly Certificate[]): Signer {
+/**
+ * Makes a signer of a private key, by the algorithm of its curve. `chain` holds the key's certificates, its own first, or none
+ * for a wallet. Throws a TypeError for a key of another kind.
+ */
+export function createSigner(key: KeyObject, chain: readonly Certificate[]): Signer {
   const alg = algorithmOf(key)
-  if (alg === undefined) throw new TypeError('the key is of a kind that signs nothing here')
+  if (alg === undefined) throw new TypeError('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
   const jwk = publicJwkOf(key)
   return {
     alg,
@@ -46,8 +52,23 @@ export function keySigner(key: KeyObject, chain: readonly Certificate[]): Signer
   }
 }
 
-/** A secret that everybody with the key can derive again and nobody else: HKDF-SHA-256, named by its `purpose`. RFC 5869. */
+/** Derives a secret from a private key: HKDF-SHA-256, named by `purpose`. Whoever has the key derives the same. RFC 5869. */
 export function deriveSecret(key: KeyObject, purpose: string): KeyObject {
   const material = key.export({ type: 'pkcs8', format: 'der' })
   return createSecretKey(new Uint8Array(hkdfSync('sha256', material, '', `vouchsafe ${purpose}`, 32)))
+}
+
+/** Writes a private key in PEM, for the file that keeps it. */
+export function privateKeyPem(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }) as string
+}
+
+/** Writes a private key as a JWK, for the holder that stores it. RFC 7517. */
+export function privateJwkOf(key: KeyObject) {
+  return key.export({ format: 'jwk' })
+}
+
+/** Gives the bytes of a private key on an elliptic curve, for libraries that take nothing else. */
+export function privateScalar(key: KeyObject): Uint8Array {
+  return Buffer.from(privateJwkOf(key).d ?? '', 'base64url')
 }

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { type Decryption, decryptJwe, encryptJwe, jweEncryptions, readEncryptionKey } from './jwe.ts'
+import { decryptJwe, encryptJwe, type JweDecryption, jweEncryptions, readEncryptionKey } from './jwe.ts'
 import { readPublicJwk } from './jwk.ts'
 import { importPrivateKey, makePrivateJwk } from './private-jwk.ts'
 
@@ -16,7 +16,7 @@ const jwk = readPublicJwk(publicPart)
 const key = importPrivateKey(ours)
 const to = { jwk, alg: 'ECDH-ES', enc: 'A256GCM', kid: 'k1' } as const
 
-const decryption: Decryption = {
+const decryption: JweDecryption = {
   key: ours,
   kid: 'k1',
   encs: jweEncryptions,
@@ -229,7 +229,7 @@ describe('a key to encrypt to', () => {
 })
 
 /** Why it was refused; anything but a MalformedError fails the test. */
-async function refusal(text: string, with_: Decryption = decryption): Promise<string> {
+async function refusal(text: string, with_: JweDecryption = decryption): Promise<string> {
   const thrown: unknown = await decryptJwe(text, with_).then(
     () => 'it was accepted',
     (error: unknown) => error,

@@ -18,14 +18,14 @@ export const jweAlgorithms = ['ECDH-ES'] as const
 export const jweEncryptions = ['A128GCM', 'A256GCM'] as const
 
 /** A key to encrypt to, and what its owner says of it. */
-export interface EncryptionKey {
+export interface JweRecipient {
   readonly jwk: PublicJwk
   readonly alg: JweAlgorithm
   /** Goes into the header, so that the owner knows which key it is. */
   readonly kid: string | undefined
 }
 
-export interface Encryption extends EncryptionKey {
+export interface JweParameters extends JweRecipient {
   readonly enc: JweEncryption
   /** Only where both sides agreed on it. */
   readonly zip?: 'DEF' | undefined
@@ -33,7 +33,7 @@ export interface Encryption extends EncryptionKey {
   readonly cty?: 'JWT'
 }
 
-export interface Decryption {
+export interface JweDecryption {
   /** Our private key, and the name that the message has to call it by. One that is used once is cheaper as data. */
   readonly key: KeyObject | PrivateJwk
   readonly kid: string
@@ -54,7 +54,7 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /** A JWE of `payload`: the text of a JSON object, or a signed JWT. */
-export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: Encryption): Promise<string> {
+export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: JweParameters): Promise<string> {
   const optional = Object.entries({ kid: rest.kid, zip: rest.zip, cty: rest.cty }).filter(([, value]) => value)
   return new CompactEncrypt(Buffer.from(payload))
     .setProtectedHeader({ alg, enc, ...Object.fromEntries(optional) })
@@ -65,7 +65,7 @@ export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: En
  * The JSON object in a JWE, which nobody signed. Throws a MalformedError that says why for whatever is not so: size, form,
  * header, key, content.
  */
-export async function decryptJwe(text: string, decryption: Decryption): Promise<JsonObject> {
+export async function decryptJwe(text: string, decryption: JweDecryption): Promise<JsonObject> {
   const { maxBytes, zip } = decryption
   if (text.length > maxBytes) malformed(`it is larger than ${maxBytes} bytes`)
   const { header, encryptedKey } = readParts(text)
@@ -89,7 +89,7 @@ export async function decryptJwe(text: string, decryption: Decryption): Promise<
  * A public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES on P-256, not
  * for encryption, or private. OpenID4VP 1.0, Encrypted Responses; OpenID4VCI 1.0, Encrypted Messages: `alg` is required.
  */
-export function readEncryptionKey(value: unknown): EncryptionKey {
+export function readEncryptionKey(value: unknown): JweRecipient {
   const jwk = readPublicJwk(value)
   const { alg, kid, use } = value as JsonObject
   if (jwk.crv !== 'P-256') malformed(`the key is on ${jwk.crv}, and only P-256 is supported`)
@@ -101,7 +101,7 @@ export function readEncryptionKey(value: unknown): EncryptionKey {
 }
 
 /** The first key of a JWK Set that {@link readEncryptionKey} takes, or what is wrong with each that was looked at. */
-export function findEncryptionKey(jwks: unknown): EncryptionKey | { readonly problems: readonly string[] } {
+export function findEncryptionKey(jwks: unknown): JweRecipient | { readonly problems: readonly string[] } {
   const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
   const problems: string[] = []
   for (const value of Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : []) {
@@ -134,7 +134,7 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
 }
 
 /** The sender's key. Throws a MalformedError unless all of the header is as it should be, and leads to our key. */
-function readSender(header: JsonObject, { kid: ours, encs, zip }: Decryption): PublicJwk {
+function readSender(header: JsonObject, { kid: ours, encs, zip }: JweDecryption): PublicJwk {
   // RFC 7516 section 4.1.13: an extension that must be understood and is not.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
   const compressed = own(header, 'zip')

@@ -5,7 +5,7 @@ import { CompactSign, compactVerify, generateKeyPair as generateJoseKeyPair } fr
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { type Algorithm, type AlgorithmDetails, algorithmOf, algorithms, joseAlgorithms } from './algorithm.ts'
-import { keySigner } from './file-signer.ts'
+import { createSigner } from './file-signer.ts'
 import { importPublicKey } from './jwk.ts'
 import { signedBy, verifySignature } from './signature.ts'
 
@@ -23,7 +23,7 @@ describe('ES256', () => {
     publicKey = createPublicKey(privateKey)
     other = (await pairOn('P-256')).publicKey
   })
-  const signed = (data: Uint8Array) => keySigner(privateKey, []).sign(data)
+  const signed = (data: Uint8Array) => createSigner(privateKey, []).sign(data)
 
   it('verifies the example of RFC 7515 appendix A.3', () => {
     const jws = readJws(
@@ -143,7 +143,7 @@ describe.each(Object.keys(algorithms) as Algorithm[])('%s', (algorithm) => {
     publicKey = createPublicKey(privateKey)
     others = await Promise.all((Object.keys(algorithms) as Algorithm[]).map(pairFor))
   })
-  const signed = (data: Uint8Array) => keySigner(privateKey, []).sign(data)
+  const signed = (data: Uint8Array) => createSigner(privateKey, []).sign(data)
 
   it('is the algorithm of its keys, and signs in two coordinates', async () => {
     expect(algorithmOf(privateKey)).toBe(algorithm)
@@ -173,7 +173,7 @@ describe.each(Object.keys(algorithms) as Algorithm[])('%s', (algorithm) => {
   it('is by its own key, and by that of no other algorithm', async () => {
     const data = Buffer.from('data')
     for (const other of others) {
-      const signature = await keySigner(other.privateKey, []).sign(data)
+      const signature = await createSigner(other.privateKey, []).sign(data)
       expect(verifySignature(other.publicKey, data, signature)).toBe(true)
       expect(verifySignature(publicKey, data, signature)).toBe(false)
       expect(verifySignature(other.publicKey, data, await signed(data))).toBe(false)
@@ -223,7 +223,7 @@ it('verifies the example of RFC 8037 appendix A.4', () => {
 it('takes no Ed25519 signature whose second half is above the order: it could be written in two ways', async () => {
   const pair = await promisify(generateKeyPair)('ed25519')
   const data = Buffer.from('data')
-  const good = Buffer.from(await keySigner(pair.privateKey, []).sign(data))
+  const good = Buffer.from(await createSigner(pair.privateKey, []).sign(data))
   const order = 2n ** 252n + 27742317777372353535851937790883648493n
   const littleEndian = (bytes: Buffer) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
   const above = (littleEndian(good.subarray(32)) + order).toString(16).padStart(64, '0')

@@ -139,7 +139,11 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       profile: settings.profile,
       status: statusOf(settings.status, common.config.baseUrl),
     },
-    warnings: [...common.warnings, ...algorithmWarnings(common.config.signingKey), ...trustWarnings(trustAnchors, now)],
+    warnings: [
+      ...common.warnings,
+      ...algorithmWarnings(common.config.keys.signing.key),
+      ...trustWarnings(trustAnchors, now),
+    ],
   }
 }
 

@@ -14,7 +14,7 @@ import {
   statusOf,
 } from '../../test/support/wire.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import { toPem } from '../keys/make-certificate.ts'
 import { present, readRequest } from '../wallet/present.ts'
 import { receive } from '../wallet/receive.ts'
@@ -43,7 +43,7 @@ describe('a credential that was issued under an authority', () => {
     const [jws = '', ...disclosures] = credential.split('~')
     const { header, payload } = readJws(jws)
     const x5c = chain.map((der) => Buffer.from(der).toString('base64'))
-    const signed = await writeJws({ ...header, x5c }, payload, (data) => keySigner(issuerKey, []).sign(data))
+    const signed = await writeJws({ ...header, x5c }, payload, (data) => createSigner(issuerKey, []).sign(data))
     return [signed, ...disclosures].join('~')
   }
 

@@ -3,7 +3,7 @@ import { pendingCallback } from '../callback/queue.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { sealEvents } from '../event/seal.ts'
 import { eventTasks } from '../event/upkeep.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createKeyRing } from '../keys/key-ring.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { partOf } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
@@ -34,7 +34,7 @@ export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects)
       ...effects,
       store: partOf(store),
       sessionCallback,
-      signer: keySigner(config.signingKey, config.chain),
+      signer: createKeyRing(config.keys).audit,
       dataOf: (sessionId) => statusData(effects, sessionId),
     }),
   ]

@@ -6,7 +6,7 @@ import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
 import { type Certificate, certificateCache } from '../keys/certificate.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createKeyRing } from '../keys/key-ring.ts'
 import type { Signer } from '../keys/signer.ts'
 import { derived } from '../memory/derived.ts'
 import { lru } from '../memory/lru.ts'
@@ -70,11 +70,11 @@ function identities(current: () => VerifierConfig): {
 } {
   const signers = lru<string, Signer>(REMEMBERED_IDENTITIES)
   const clientId = derived(
-    () => current().chain,
-    (chain) => {
-      const [leaf] = chain as readonly [Certificate]
+    () => current().keys,
+    (keys) => {
+      const [leaf] = keys.signing.chain as readonly [Certificate]
       const id = `${X509_HASH_PREFIX}${leaf.fingerprint}`
-      signers.set(id, keySigner(current().signingKey, chain))
+      signers.set(id, createKeyRing(keys).requestObjects)
       return id
     },
   )

@@ -3,14 +3,14 @@
  * wants the object encrypted to. The rest it may say is not needed. OpenID4VP 1.0, Request URI Method post.
  */
 import { type JsonObject, own, parseJsonObject } from '../codec/json.ts'
-import { type EncryptionKey, encryptJwe, findEncryptionKey, type JweEncryption, jweEncryptions } from '../keys/jwe.ts'
+import { encryptJwe, findEncryptionKey, type JweEncryption, type JweRecipient, jweEncryptions } from '../keys/jwe.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
 import type { RequestObjectForm } from './schemas.ts'
 
 export interface WalletRequest {
   readonly nonce?: string
-  readonly encryption?: { readonly key: EncryptionKey; readonly enc: JweEncryption }
+  readonly encryption?: { readonly key: JweRecipient; readonly enc: JweEncryption }
 }
 
 const MAX_NONCE = 512

@@ -7,11 +7,11 @@ import { isObject, type JsonObject, memberOf, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import {
   decryptJwe,
-  type Encryption,
-  type EncryptionKey,
   encryptJwe,
   findEncryptionKey,
   type JweEncryption,
+  type JweParameters,
+  type JweRecipient,
   jweEncryptions,
   publishedKey,
 } from '../keys/jwe.ts'
@@ -22,7 +22,7 @@ import { type Ask, exchange, exchangeJson } from './exchange.ts'
 
 export interface CredentialEncryption {
   /** How to encrypt a request. */
-  readonly request: Encryption
+  readonly request: JweParameters
   /** How the issuer may encrypt its answer; undefined when it offers to encrypt none. */
   readonly response: JweEncryption | undefined
 }
@@ -80,7 +80,7 @@ async function decrypt(text: string, key: KeyObject, enc: JweEncryption, problem
 }
 
 /** The first key that we can use. */
-function requestKey(offered: JsonObject): EncryptionKey {
+function requestKey(offered: JsonObject): JweRecipient {
   const key = findEncryptionKey(own(offered, 'jwks'))
   if (!('problems' in key)) return key
   const why = key.problems.join('; ') || 'credential_request_encryption.jwks has none'

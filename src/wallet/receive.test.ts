@@ -10,7 +10,7 @@ import type { Order } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
 import { readPemCertificates } from '../keys/certificate.ts'
 import { readDid } from '../keys/did.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import { encryptJwe } from '../keys/jwe.ts'
 import { type PublicJwk, readPublicJwk } from '../keys/jwk.ts'
 import { selfSignedCertificate, toPem } from '../keys/make-certificate.ts'
@@ -403,7 +403,7 @@ describe('a credential with one thing wrong', () => {
   let issuer: Signer
   beforeAll(async () => {
     services = await startServices()
-    issuer = keySigner(services.issuerKey, readPemCertificates(services.files.get('issuer.pem') ?? ''))
+    issuer = createSigner(services.issuerKey, readPemCertificates(services.files.get('issuer.pem') ?? ''))
   })
   afterAll(() => services.close())
 
@@ -435,7 +435,7 @@ describe('a credential with one thing wrong', () => {
     const publicKey = createPublicKey(key)
     const names = { commonName: 'Example', serial: Buffer.of(1), notBefore: from, notAfter: until }
     const der = selfSignedCertificate({ privateKey: key, publicKey, ...names })
-    return keySigner(key, readPemCertificates(toPem(der)))
+    return createSigner(key, readPemCertificates(toPem(der)))
   }
 
   it('is kept when nothing is wrong', async () => {
@@ -463,12 +463,12 @@ describe('a credential with one thing wrong', () => {
   const rows: readonly (readonly [string, (made: Made) => Made | Promise<Made>, RegExp])[] = [
     [
       'bound to another key',
-      async ({ order, signer }) => ({ signer, order: { ...order, holderKey: keySigner(await makeKey(), []).jwk } }),
+      async ({ order, signer }) => ({ signer, order: { ...order, holderKey: createSigner(await makeKey(), []).jwk } }),
       /bound to another key/,
     ],
     [
       'signed by another key than that of its certificate',
-      async ({ order, signer }) => ({ order, signer: { ...keySigner(await makeKey(), []), x5c: signer.x5c } }),
+      async ({ order, signer }) => ({ order, signer: { ...createSigner(await makeKey(), []), x5c: signer.x5c } }),
       /signature is not by the key of CN=issuer\.localhost/,
     ],
     [

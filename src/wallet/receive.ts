@@ -1,5 +1,5 @@
 /** Receiving credentials: from the link of an offer to credentials in the store. OpenID4VCI 1.0, Pre-Authorized Code Flow. */
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import { type AccessToken, fetchTokenEndpoint, redeemCode } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { requestCredential } from './credential-request.ts'
@@ -58,7 +58,7 @@ async function receiveOne(
   accessToken: AccessToken,
 ): Promise<StoredCredential> {
   const holderKey = makeHolderKey(wallet.random, offered.proofKey.algorithm)
-  const holder = keySigner(holderKey, [])
+  const holder = createSigner(holderKey, [])
   const { credential, notificationId } = await requestCredential(wallet, issuer, offered, { accessToken, holder })
   checkReceived(credential, offered, holder, wallet.now())
   wallet.onStep?.({

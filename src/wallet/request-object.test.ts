@@ -8,7 +8,7 @@ import type { JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { parseCertificate } from '../keys/certificate.ts'
 import { writeName } from '../keys/certificate-name.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import { keyUsage, makeCertificate, selfSignedCertificate } from '../keys/make-certificate.ts'
 import type { WalletErrorCode } from './error.ts'
 import { fetchRequest } from './request-object.ts'
@@ -105,7 +105,7 @@ describe('a request object', () => {
   async function ask(change: Change = (verifier) => verifier) {
     const verifier = await change(makeVerifier())
     const { key, contentType, after } = verifier
-    const text = after(await writeJws(verifier.header, verifier.payload, (data) => keySigner(key, []).sign(data)))
+    const text = after(await writeJws(verifier.header, verifier.payload, (data) => createSigner(key, []).sign(data)))
     const fetch = () => Promise.resolve(new Response(text, { headers: { 'content-type': contentType } }))
     const parameters = { client_id: verifier.linkClientId, request_uri: URL_OF_REQUEST, ...verifier.linkParameters }
     const given = Object.entries(parameters).filter(([, value]) => value !== '')
@@ -259,7 +259,7 @@ describe('a request object', () => {
     const answer = async (_: unknown, init?: RequestInit) => {
       const nonce = new URLSearchParams(init?.body as URLSearchParams).get('wallet_nonce') ?? ''
       const payload = { ...verifier.payload, wallet_nonce: nonce }
-      const text = await writeJws(verifier.header, payload, (data) => keySigner(verifierKey, []).sign(data))
+      const text = await writeJws(verifier.header, payload, (data) => createSigner(verifierKey, []).sign(data))
       return new Response(text, { headers: { 'content-type': verifier.contentType } })
     }
     const { wallet, sent } = testWallet(answer, clock)

@@ -8,7 +8,7 @@ import { type Jws, readJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
-import { type Encryption, jweAlgorithms, jweEncryptions } from '../keys/jwe.ts'
+import { type JweParameters, jweAlgorithms, jweEncryptions } from '../keys/jwe.ts'
 import { signedBy } from '../keys/signature.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { ProtocolError } from '../protocol/error.ts'
@@ -34,7 +34,7 @@ export interface AuthorizationRequest {
   readonly responseUri: string
   readonly expiresAt: Date | undefined
   /** How the answer is encrypted; undefined when it goes in the clear. */
-  readonly encryption: Encryption | undefined
+  readonly encryption: JweParameters | undefined
   /** What presenting approves. */
   readonly transactions: readonly Transaction[]
 }

@@ -1,12 +1,12 @@
 /** Encrypting what the wallet answers, to the key that the request brings. OpenID4VP 1.0, Encrypted Responses. */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
-import { type Encryption, encryptJwe, findEncryptionKey, type JweEncryption, jweEncryptions } from '../keys/jwe.ts'
+import { encryptJwe, findEncryptionKey, type JweEncryption, type JweParameters, jweEncryptions } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
 import { refuse } from './error.ts'
 
 /** How to encrypt, by the first key that we can use. Refuses with `unsupported` where there is none. */
-export function readEncryption(payload: JsonObject): Encryption {
+export function readEncryption(payload: JsonObject): JweParameters {
   const metadata = own(payload, 'client_metadata')
   const offered = isObject(metadata) ? metadata : {}
   const key = findEncryptionKey(own(offered, 'jwks'))
@@ -19,12 +19,15 @@ export function readEncryption(payload: JsonObject): Encryption {
 }
 
 /** What a presentation in the encrypted response is bound to: RFC 7638, in bytes. */
-export function thumbprintOf({ jwk }: Encryption): Uint8Array {
+export function thumbprintOf({ jwk }: JweParameters): Uint8Array {
   return Buffer.from(thumbprint(jwk), 'base64url')
 }
 
 /** The members of a response as the one parameter of its form. */
-export async function encryptMembers(members: object, encryption: Encryption): Promise<{ readonly response: string }> {
+export async function encryptMembers(
+  members: object,
+  encryption: JweParameters,
+): Promise<{ readonly response: string }> {
   return { response: await encryptJwe(JSON.stringify(members), encryption) }
 }
 

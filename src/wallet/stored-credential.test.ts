@@ -6,7 +6,7 @@ import { startIssuance } from '../../test/support/wire.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { algorithmOf } from '../keys/algorithm.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner } from '../keys/file-signer.ts'
 import { verifySignature } from '../keys/signature.ts'
 import { orRefuse } from './error.ts'
 import { makeHolderKey, readHolderKey } from './holder-key.ts'
@@ -116,7 +116,7 @@ describe('a holder key', () => {
     for (const first of [0, 1, 2, 0x7f, 0xfe]) {
       const key = makeHolderKey((count) => new Uint8Array(count).fill(5).fill(first, 0, 1), algorithm)
       expect(algorithmOf(key)).toBe(algorithm)
-      const signature = await keySigner(key, []).sign(Buffer.from('data'))
+      const signature = await createSigner(key, []).sign(Buffer.from('data'))
       expect(verifySignature(createPublicKey(key), Buffer.from('data'), signature)).toBe(true)
       expect(readHolderKey(key.export({ format: 'jwk' }) as JsonObject).equals(key)).toBe(true)
     }

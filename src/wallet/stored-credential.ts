@@ -6,7 +6,7 @@ import type { Place } from '../codec/sd-jwt.ts'
 import { lastStart } from '../credential/evidence.ts'
 import { formatOf } from '../credential/formats.ts'
 import { parseCertificate } from '../keys/certificate.ts'
-import { keySigner } from '../keys/file-signer.ts'
+import { createSigner, privateJwkOf } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { WalletContext, WalletStore } from './context.ts'
 import { orRefuse, refuse } from './error.ts'
@@ -64,7 +64,7 @@ export async function storeCredential({ store }: WalletContext, made: NewCredent
     name: made.name,
     format: made.format,
     credential: made.credential,
-    holder_key: made.holderKey.export({ format: 'jwk' }),
+    holder_key: privateJwkOf(made.holderKey),
     issuer_name: made.issuerName,
     claim_names: made.claimNames,
     received_at: made.receivedAt.toISOString(),
@@ -136,7 +136,7 @@ function subjectOf([leaf]: readonly Uint8Array[]): string {
 }
 
 function signerOf(jwk: Json | undefined): Signer {
-  return keySigner(readHolderKey(isObject(jwk) ? jwk : malformed('it has no holder key')), [])
+  return createSigner(readHolderKey(isObject(jwk) ? jwk : malformed('it has no holder key')), [])
 }
 
 function dateOf(value: Json | undefined): Date {

@@ -8,7 +8,7 @@ import { toBase64url } from '../../src/codec/base64url.ts'
 import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import { selfSignedCertificate } from '../../src/keys/make-certificate.ts'
 import {
   type AttestationChanges,
@@ -252,7 +252,7 @@ const whenRequired: readonly Attack[] = [
       const der = certify({ name: writeName([['CN', 'Wallet Maker']]), key: attester.key }, key, {
         uris: ['https://wallet.example'],
       })
-      const signer = keySigner(key, [])
+      const signer = createSigner(key, [])
       return { header: { x5c: [der.toString('base64'), ...attester.x5c] }, sign: (data) => signer.sign(data) }
     },
     why: /is no CA/,
@@ -265,7 +265,7 @@ const whenRequired: readonly Attack[] = [
       const times = { notBefore: new Date(Date.now() - 1e6), notAfter: new Date(Date.now() + 1e6) }
       const content = { privateKey: key, publicKey: createPublicKey(key), commonName: 'Wallet Maker', ...times }
       const der = selfSignedCertificate({ ...content, serial: randomBytes(16) })
-      const signer = keySigner(key, [])
+      const signer = createSigner(key, [])
       return { header: { x5c: [der.toString('base64')] }, sign: (data) => signer.sign(data) }
     },
     why: /names itself as its issuer/,

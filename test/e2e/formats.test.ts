@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { details } from '../../src/bin/wallet/text.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { readJws, writeJws } from '../../src/codec/jws.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { decline, present, readRequest } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
@@ -145,7 +145,7 @@ it('an SD-JWT VC without iss is kept under the name of its certificate', async (
   const profile = profiles.find(({ format }) => format === 'dc+sd-jwt')
   const id = await declare(services, profile?.configuration)
   const { link } = await startIssuance(services, { credential_configurations: [id] })
-  const signer = keySigner(services.issuerKey, [])
+  const signer = createSigner(services.issuerKey, [])
   const unnamed = changing(services.fetch, '/credential-request', async (response) => {
     const { credentials } = (await response.json()) as { credentials: { credential: string }[] }
     const [jwt = '', ...disclosures] = (credentials[0]?.credential ?? '').split('~')

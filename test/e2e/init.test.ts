@@ -43,7 +43,7 @@ describe('vouchsafe init', () => {
     await vouchsafe(['init', 'issuer', '--dir', 'a', '--base-url', 'https://issuer.example'], { cwd })
     const read = readIssuerConfig(settingsIn(join(cwd, 'a')), filesIn(join(cwd, 'a')), new Date())
     if ('mistakes' in read) throw new Error(read.mistakes.join())
-    const [leaf] = read.config.chain
+    const [leaf] = read.config.keys.signing.chain
     expect(leaf && identifierProblem(leaf, read.config.issuer.id)).toBe(undefined)
     expect([leaf?.uris, leaf?.dnsNames]).toEqual([['https://issuer.example'], ['issuer.example']])
     const days = ((leaf?.notAfter.getTime() ?? 0) - Date.now()) / 86_400_000

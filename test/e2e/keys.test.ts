@@ -8,7 +8,7 @@ import { type Algorithm, type AlgorithmDetails, algorithms } from '../../src/key
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import { makeCertificate, toPem, usualExtensions } from '../../src/keys/make-certificate.ts'
 import { WalletError } from '../../src/wallet/error.ts'
 import { present, readRequest } from '../../src/wallet/present.ts'
@@ -237,7 +237,7 @@ describe('a certificate that a CA gave itself for a new key', () => {
     const link = certify(root, newKey, { name: root.name, isCa: true, usages: ['keyCertSign'] })
     const leafKey = await makeKey()
     const leaf = certify({ name: root.name, key: newKey }, leafKey)
-    const { x5c } = keySigner(leafKey, [leaf, link, root.der].map(parseCertificate))
+    const { x5c } = createSigner(leafKey, [leaf, link, root.der].map(parseCertificate))
     expect(x5c).toEqual([leaf, link].map((der) => der.toString('base64')))
     expect(parseCertificate(link).selfIssued).toBe(true)
   })

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entryAllocator } from '../../src/issuer/status-list/allocation.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import { expectRefusal, proofOf, type Ready, readySession } from '../support/issuance.ts'
 import { type Processes, startProcesses } from '../support/processes.ts'
 import { ISSUER_URL, makeKey, type Services } from '../support/services.ts'
@@ -56,7 +56,7 @@ describe('two processes on one database', () => {
     timeout: 60_000,
     retry: 1,
   }, async () => {
-    const holder = keySigner(await makeKey(), [])
+    const holder = createSigner(await makeKey(), [])
     const issueOne = async (ready: Ready) => {
       const jwt = await proofOf({ ...ready, holder })
       const proof = { proof_type: 'jwt', jwt }
@@ -97,7 +97,7 @@ describe('two processes on one database', () => {
         readySession(count % 2 === 0 ? first : second, { credential_configurations: [configurationId] }),
       ),
     )
-    const holder = keySigner(await makeKey(), [])
+    const holder = createSigner(await makeKey(), [])
     const issue = async (ready: Ready, services: Services): Promise<number> => {
       const fresh = { ...ready, holder, nonce: await fetchNonce(services, ready.sessionId) }
       const body = {

@@ -4,7 +4,7 @@ import { createHash, type KeyObject } from 'node:crypto'
 import { CompactEncrypt, calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { writeJws } from '../../src/codec/jws.ts'
 import { formatOf } from '../../src/credential/formats.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { makeKey, type Services } from '../support/services.ts'
 import { postForm, type RequestObject } from '../support/wire.ts'
@@ -17,7 +17,7 @@ export interface Holder {
 
 export async function makeHolder(): Promise<Holder> {
   const key = await makeKey()
-  return { key, signer: keySigner(key, []) }
+  return { key, signer: createSigner(key, []) }
 }
 
 export type Asked = RequestObject & {

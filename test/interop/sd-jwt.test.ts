@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readJws } from '../../src/codec/jws.ts'
 import { readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import type { Report } from '../../src/verifier/verification.ts'
@@ -35,7 +35,7 @@ describe('the package @sd-jwt/core', () => {
   beforeAll(async () => {
     world = await startWorld()
     holderKey = await makeKey()
-    holder = keySigner(holderKey, [])
+    holder = createSigner(holderKey, [])
     credential = await issueCredential(world.services, holder)
   })
   afterAll(() => world.services.close())
@@ -73,7 +73,7 @@ describe('the package @sd-jwt/core', () => {
       await expect(sdJwt({ issuer: await makeKey() }).verify(text, { keyBindingNonce: 'the-nonce' })).rejects.toThrow(
         /signature/i,
       )
-      const stolen = await present(keySigner(await makeKey(), []))
+      const stolen = await present(createSigner(await makeKey(), []))
       await expect(
         sdJwt({ issuer: world.issuerKey }).verify(stolen, { keyBindingNonce: 'the-nonce' }),
       ).rejects.toThrow()

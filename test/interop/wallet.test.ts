@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws, writeJws } from '../../src/codec/jws.ts'
 import { formatOf } from '../../src/credential/formats.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
@@ -83,7 +83,7 @@ describe('an independent wallet', () => {
     ['ed25519', undefined],
   ] as const)('receives with a key of type %s, %j, and presents with it', async (type, options) => {
     const { privateKey } = await promisify(generateKeyPair)(type as 'ec', options as { readonly namedCurve: string })
-    const signer = keySigner(privateKey, [])
+    const signer = createSigner(privateKey, [])
     const id = await declare(services, configuration)
     const { link } = await startIssuance(services, { credential_configurations: [id] })
     const credential = await receive(services, { link, id }, { signer })

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Authority, type CertificateOptions, certify, makeAuthority } from './forge.ts'
@@ -21,7 +21,7 @@ export interface Attester {
 export async function makeAttester(commonName = 'Wallet Maker', algorithm: Algorithm = 'ES256'): Promise<Attester> {
   const authority = await makeAuthority(`${commonName} CA`, { algorithm })
   const key = await makeKey(algorithm)
-  const attester = { authority, key, signer: keySigner(key, []) }
+  const attester = { authority, key, signer: createSigner(key, []) }
   return { ...attester, x5c: [attesterCertificate(attester, { name: writeName([['CN', commonName]]) })] }
 }
 

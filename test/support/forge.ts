@@ -11,7 +11,7 @@ import { digestOf, readSdJwt } from '../../src/codec/sd-jwt.ts'
 import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { EXTENSION, type KeyUsage } from '../../src/keys/certificate-extensions.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import {
   basicConstraints,
   extendedKeyUsage,
@@ -217,7 +217,7 @@ export async function putTogether(forgery: Forgery): Promise<string> {
 
 /** The algorithm of the key, whichever that is. */
 export function signWith(key: KeyObject): Sign {
-  return (data) => keySigner(key, []).sign(data)
+  return (data) => createSigner(key, []).sign(data)
 }
 
 /** The text of a disclosure; `[name, value]`, or `[value]` for an array's element. */

@@ -7,7 +7,7 @@ import type { Place } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
-import { keySigner } from '../../src/keys/file-signer.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { PRE_AUTHORIZED_GRANT } from '../../src/protocol/grant.ts'
 import { API_KEY, ISSUER_URL, makeKey, type Services, VERIFIER_URL } from './services.ts'
@@ -49,7 +49,7 @@ export const dcqlQuery = {
 export const authorization = { authorization: `Bearer ${API_KEY}` }
 
 export async function holderSigner(algorithm: Algorithm = 'ES256'): Promise<Signer> {
-  return keySigner(await makeKey(algorithm), [])
+  return createSigner(await makeKey(algorithm), [])
 }
 
 /** Calls a service as the integrating application does. */

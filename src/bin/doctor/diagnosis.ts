@@ -8,7 +8,7 @@ import { type ReadResult, readShape, type ServiceDefaults } from '../../config/c
 import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
-import type { Purpose } from '../../keys/certificate-purpose.ts'
+import type { CertificatePurpose } from '../../keys/certificate-purpose.ts'
 import { type ServiceName, services } from '../services.ts'
 import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, signingFindings, tlsFindings } from './certificates.ts'
@@ -96,7 +96,11 @@ function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Fi
   return 'certificates' in anchors ? anchorFindings(setting, anchors.certificates, at) : []
 }
 
-function readKey(purpose: Purpose, setting: KeyFiles | undefined, { files, at }: Patient): ReadKey | undefined {
+function readKey(
+  purpose: CertificatePurpose,
+  setting: KeyFiles | undefined,
+  { files, at }: Patient,
+): ReadKey | undefined {
   const read = setting && readKeyAndCertificates(purpose, setting, files, at)
   return read && 'key' in read ? read : undefined
 }

@@ -4,10 +4,11 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { addressMistakes } from '../../config/address.ts'
 import { engineDefaults } from '../../engine/config.ts'
+import { privateKeyPem } from '../../keys/file-signer.ts'
 import type { Address } from '../../offchain/address.ts'
 import { accountOf } from '../../offchain/authentication/recover.ts'
 import { commandName, shellWord } from '../command-line.ts'
-import { CONFIG_FILE, existingFiles, loopbackHost, type NewFiles, PRIVATE, pemOf, writeFiles } from '../init/files.ts'
+import { CONFIG_FILE, existingFiles, loopbackHost, type NewFiles, PRIVATE, writeFiles } from '../init/files.ts'
 
 const KEY_FILE = 'conf/engine.key'
 const CHAIN_DIRECTORY = 'data/chain'
@@ -44,7 +45,7 @@ export async function makeEngineFiles(
   const made = {
     files: [
       { path: CONFIG_FILE, text: `${JSON.stringify(settings, null, 2)}\n`, mode: PRIVATE },
-      { path: KEY_FILE, text: pemOf(privateKey), mode: PRIVATE },
+      { path: KEY_FILE, text: privateKeyPem(privateKey), mode: PRIVATE },
     ],
     directories: [engineDefaults.componentDirectory],
   }

@@ -1,9 +1,10 @@
 /** The files a first start needs: a key, its self-signed certificate, and a configuration with a fresh API key. */
-import { generateKeyPair, type KeyObject } from 'node:crypto'
+import { generateKeyPair } from 'node:crypto'
 import { lstatSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { privateKeyPem } from '../../keys/file-signer.ts'
 import { type SubjectAltNames, selfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
 import { isLoopback, withoutBrackets } from '../../protocol/private-host.ts'
 import { makeDirectory } from '../directory.ts'
@@ -56,7 +57,7 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
   return {
     files: [
       { path: CONFIG_FILE, text: `${JSON.stringify(settingsOf(options, apiKey), null, 2)}\n`, mode: PRIVATE },
-      { path: keyFile(service), text: pemOf(privateKey), mode: PRIVATE },
+      { path: keyFile(service), text: privateKeyPem(privateKey), mode: PRIVATE },
       { path: certificateFile(service), text: toPem(certificate), mode: 0o644 },
     ],
     directories: service === 'verifier' ? [TRUST_ANCHORS] : [],
@@ -104,8 +105,4 @@ export function loopbackHost(baseUrl: string): { readonly host?: string } {
 function namesOf(baseUrl: string): SubjectAltNames {
   const host = withoutBrackets(new URL(baseUrl).hostname)
   return { uris: [baseUrl], ...(isIP(host) === 0 ? { dnsNames: [host] } : { ipAddresses: [host] }) }
-}
-
-export function pemOf(key: KeyObject): string {
-  return key.export({ type: 'pkcs8', format: 'pem' }) as string
 }

@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { MAX_SECRET_BYTES } from '../../../sdk/client/shares.ts'
 import { readIdentity } from '../../engine/identity.ts'
+import { privateKeyPem } from '../../keys/file-signer.ts'
 import { evmAddress } from '../../offchain/address.ts'
 import { accountOfKey } from '../../offchain/authentication/recover.ts'
 
@@ -13,7 +14,7 @@ const PRIVATE = 0o600
 /** A new secp256k1 key in PEM. Never writes over a file. */
 export async function makeKey(file: string): Promise<{ readonly address: string }> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const pem = privateKeyPem(privateKey)
   writePrivate(file, Buffer.from(pem))
   return { address: evmAddress(accountOfKey(Uint8Array.from(readIdentity(pem).privateKey), 'evm')) }
 }

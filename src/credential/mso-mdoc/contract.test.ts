@@ -18,7 +18,7 @@ import {
 } from '../../codec/cbor.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { keySigner } from '../../keys/file-signer.ts'
+import { createSigner } from '../../keys/file-signer.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { formatContract } from '../format.contract.ts'
@@ -66,7 +66,7 @@ describe('mobile documents', () => {
   let key: KeyObject
   beforeAll(async () => {
     const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-    signer = keySigner(privateKey, [])
+    signer = createSigner(privateKey, [])
     key = importPublicKey(signer.jwk)
   })
 

@@ -5,7 +5,7 @@ import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { asMap, type Cbor, type CborKey, decodeCbor, encodeCbor, readEmbedded, TAG, tagged } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { keySigner } from '../../keys/file-signer.ts'
+import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { digestOf } from './elements.ts'
@@ -44,7 +44,7 @@ describe('mobile documents', () => {
   let signer: Signer
   beforeAll(async () => {
     const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-    signer = keySigner(privateKey, [])
+    signer = createSigner(privateKey, [])
   })
 
   const orderOf = (dataset: JsonObject = { [NAMESPACE]: elements }) => ({

@@ -4,12 +4,12 @@ import { cpuMilliseconds } from '../../../test/support/cpu.ts'
 import { toBase64url } from '../../codec/base64url.ts'
 import { type Cbor, type CborKey, type CborMap, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
-import { keySigner } from '../../keys/file-signer.ts'
+import { createSigner } from '../../keys/file-signer.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
 import { hold } from './present.ts'
 import { evidenceOf, read } from './read.ts'
 
-const { jwk } = keySigner(generateKeyPairSync('ed25519').privateKey, [])
+const { jwk } = createSigner(generateKeyPairSync('ed25519').privateKey, [])
 const time = (text: string): Cbor => tagged(TAG.dateTime, text)
 
 function evidence(change: Readonly<Record<string, Cbor | undefined>> = {}) {

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { readSdJwt } from '../../codec/sd-jwt.ts'
-import { keySigner } from '../../keys/file-signer.ts'
+import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { sdJwtVc } from './index.ts'
@@ -28,7 +28,7 @@ describe('SD-JWT VC', () => {
   let signer: Signer
   beforeAll(async () => {
     const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-    signer = keySigner(privateKey, [])
+    signer = createSigner(privateKey, [])
   })
 
   const orderOf = (more: JsonObject = {}, dataset: JsonObject = claims) => ({

@@ -5,7 +5,7 @@ import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { concealClaims, digestOf, readSdJwt } from '../../codec/sd-jwt.ts'
-import { keySigner } from '../../keys/file-signer.ts'
+import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { HolderEvidence } from '../format.ts'
 import { keyBindingOf, revealSdJwt } from './read.ts'
@@ -14,7 +14,7 @@ let signer: Signer
 let stranger: Signer
 beforeAll(async () => {
   const newSigner = async () =>
-    keySigner((await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })).privateKey, [])
+    createSigner((await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })).privateKey, [])
   signer = await newSigner()
   stranger = await newSigner()
 })

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { toDidJwk } from '../../keys/did.ts'
-import { keySigner } from '../../keys/file-signer.ts'
+import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { w3cJwt } from './index.ts'
@@ -31,7 +31,7 @@ describe('W3C credentials as JWT', () => {
   let other: Signer
   beforeAll(async () => {
     const newSigner = async () =>
-      keySigner((await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })).privateKey, [])
+      createSigner((await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })).privateKey, [])
     signer = await newSigner()
     other = await newSigner()
   })

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { concealClaims, digestOf, readSdJwt } from '../../codec/sd-jwt.ts'
-import { keySigner } from '../../keys/file-signer.ts'
+import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { w3cSdJwt } from './index.ts'
@@ -31,7 +31,7 @@ describe('W3C credentials as SD-JWT', () => {
   let signer: Signer
   beforeAll(async () => {
     const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-    signer = keySigner(privateKey, [])
+    signer = createSigner(privateKey, [])
   })
 
   const orderOf = (more: JsonObject = {}, credentialSubject: JsonObject = claims) => ({

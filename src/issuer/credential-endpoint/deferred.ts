@@ -3,7 +3,7 @@
  * kept until the application has decided. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import type { Encryption } from '../../keys/jwe.ts'
+import type { JweParameters } from '../../keys/jwe.ts'
 import { ProtocolError, refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import type { Change } from '../../store/store.ts'
@@ -19,7 +19,7 @@ import { changeSession } from './session-change.ts'
 /** The answer to a deferred request, and how the answer to the first request was encrypted, where it was. */
 export interface DeferredAnswer {
   readonly response: CredentialResponse
-  readonly encryption?: Encryption
+  readonly encryption?: JweParameters
 }
 
 /** How long a wallet waits before it asks again. */

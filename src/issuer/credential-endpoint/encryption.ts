@@ -5,8 +5,8 @@
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import {
   decryptJwe,
-  type Encryption,
   encryptJwe,
+  type JweParameters,
   jweAlgorithms,
   jweEncryptions,
   publishedKey,
@@ -58,7 +58,7 @@ export function draft15EncryptionMetadata({
 /** A request, and how its answer is to be encrypted. */
 export interface ReadRequest<T> {
   readonly request: T
-  readonly encryption: Encryption | undefined
+  readonly encryption: JweParameters | undefined
 }
 
 /**
@@ -109,7 +109,7 @@ function inFinalForm(wanted: JsonObject): JsonObject {
 }
 
 /** The response as the wallet wants it. */
-export function encryptResponse(response: CredentialResponse, encryption: Encryption): Promise<string> {
+export function encryptResponse(response: CredentialResponse, encryption: JweParameters): Promise<string> {
   return encryptJwe(JSON.stringify(response), encryption)
 }
 
@@ -121,7 +121,7 @@ function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonOb
   )
 }
 
-function encryptionOf(wanted: unknown): Encryption {
+function encryptionOf(wanted: unknown): JweParameters {
   if (!isObject(wanted)) return refuse('invalid_encryption_parameters', `${WANTED} must be an object`)
   const enc = jweEncryptions.find((each) => each === ownString(wanted, 'enc'))
   if (enc === undefined) {

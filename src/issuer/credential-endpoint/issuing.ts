@@ -4,7 +4,7 @@
  */
 import { type JsonObject, own } from '../../codec/json.ts'
 import type { Order } from '../../credential/format.ts'
-import type { Encryption } from '../../keys/jwe.ts'
+import type { JweParameters } from '../../keys/jwe.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
@@ -30,7 +30,7 @@ export interface Granted {
   /** Asked for as drafts up to 14 had it: should it have to wait, its response is one of theirs as well. */
   readonly wantsSingle?: true
   /** How the response is encrypted, where it is. */
-  readonly encryption?: Encryption
+  readonly encryption?: JweParameters
 }
 
 /** What a request uses up. */
@@ -113,7 +113,7 @@ function orderOf(
 ): Order {
   const validity = (own(configuration, 'validity_seconds') as number | undefined) ?? YEAR_SECONDS
   const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 600 ? 60 : 1)
-  const certified = Math.min(config.chain[0]?.notBefore.getTime() ?? 0, now.getTime())
+  const certified = Math.min(config.keys.signing.chain[0]?.notBefore.getTime() ?? 0, now.getTime())
   return {
     configuration,
     ...filled,
@@ -124,9 +124,9 @@ function orderOf(
 }
 
 /** Nothing leaves that does not read back, by the wallet's own rules, as what was ordered. */
-async function issueChecked({ signer, random }: IssuerContext, order: Order): Promise<string> {
+async function issueChecked({ keys, random }: IssuerContext, order: Order): Promise<string> {
   const format = formatOfConfiguration(order.configuration)
-  const credential = await format.issue(order, signer, random)
+  const credential = await format.issue(order, keys.credentials, random)
   if (!format.fulfils(order, credential)) throw new Error('the credential does not read back as it was ordered')
   return credential
 }

@@ -4,7 +4,7 @@ import { makeKey } from '../../../test/support/services.ts'
 import { holderSigner, keyProof } from '../../../test/support/wire.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../../keys/did.ts'
-import { keySigner } from '../../keys/file-signer.ts'
+import { createSigner } from '../../keys/file-signer.ts'
 import { selfSignedCertificate } from '../../keys/make-certificate.ts'
 import { verifyKeyProof } from './key-proof.ts'
 
@@ -43,7 +43,7 @@ describe('what a key proof has shown', () => {
       notBefore: new Date('2026-01-01T00:00:00Z'),
       notAfter: new Date('2027-01-01T00:00:00Z'),
     })
-    const holder = keySigner(key, [])
+    const holder = createSigner(key, [])
     const header = { kid: undefined as never, x5c: [der.toString('base64')] }
     const proof = await keyProof({ holder, nonce: 'n', audience: 'https://a.example', header }, now)
     expect(verifyKeyProof(proof, policy)).toEqual({

@@ -5,7 +5,7 @@ import { JWT_TYPE, refuses, SessionParams } from '../../http/answers.ts'
 import { bodylessRoutes, jwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { lookUpFirst } from '../../http/look-up-first.ts'
-import type { Encryption } from '../../keys/jwe.ts'
+import type { JweParameters } from '../../keys/jwe.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { findSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
@@ -120,7 +120,11 @@ function deferredBody({ body }: FastifyRequest) {
 }
 
 /** As the wallet wants it; 202 where it has to come again. OpenID4VCI 1.0, Credential Response. */
-async function answerCredential(reply: FastifyReply, response: CredentialResponse, encryption: Encryption | undefined) {
+async function answerCredential(
+  reply: FastifyReply,
+  response: CredentialResponse,
+  encryption: JweParameters | undefined,
+) {
   reply.code(response.transaction_id === undefined ? 200 : 202)
   if (encryption === undefined) return response
   return reply.type(JWT_TYPE).send(await encryptResponse(response, encryption))

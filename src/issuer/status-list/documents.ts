@@ -11,11 +11,11 @@ import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { PURPOSES, type Purpose } from './issued.ts'
+import { PURPOSES, type StatusPurpose } from './issued.ts'
 import { STATUS_VALUES, STATUS_WIDTH } from './rows.ts'
 
 /** What a list is served as: a token in JOSE or in COSE, or a credential of the W3C for one purpose. */
-export type ListKind = 'jwt' | 'cwt' | Purpose
+export type ListKind = 'jwt' | 'cwt' | StatusPurpose
 
 export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
   jwt: 'application/statuslist+jwt',
@@ -98,7 +98,7 @@ async function statusListCwt(list: ListDocument, signer: Signer): Promise<Buffer
   return Buffer.from(encodeCbor(tagged(TAG.sign1, await writeSign1(content, (data) => signer.sign(data)))))
 }
 
-async function statusListCredential(purpose: Purpose, list: ListDocument, signer: Signer): Promise<string> {
+async function statusListCredential(purpose: StatusPurpose, list: ListDocument, signer: Signer): Promise<string> {
   const { uri, issuer, issuedAt, expiresAt, ttlSeconds } = list
   const encoded = await compressed.gzip(bitstringOf(list.bits, purpose), COMPRESSION)
   const payload: JsonObject = {
@@ -135,15 +135,15 @@ function timesOf({ issuedAt, expiresAt }: ListDocument) {
 /** What four entries of a list, which are a byte of it, become: four bits, the first in the most significant. */
 const NIBBLES = Object.fromEntries(
   PURPOSES.map((purpose) => [purpose, Uint8Array.from({ length: 256 }, (_, byte) => nibbleOf(byte, purpose))]),
-) as Readonly<Record<Purpose, Uint8Array>>
+) as Readonly<Record<StatusPurpose, Uint8Array>>
 
-function nibbleOf(byte: number, purpose: Purpose): number {
+function nibbleOf(byte: number, purpose: StatusPurpose): number {
   const wanted = STATUS_VALUES[purpose === 'revocation' ? 'REVOKED' : 'SUSPENDED']
   return [0, 1, 2, 3].reduce((nibble, at) => (nibble << 1) | (((byte >> (2 * at)) & 3) === wanted ? 1 : 0), 0)
 }
 
 /** One bit for each entry: whether that is what has become of the credential. */
-export function bitstringOf(bits: Buffer, purpose: Purpose): Buffer {
+export function bitstringOf(bits: Buffer, purpose: StatusPurpose): Buffer {
   const nibbles = NIBBLES[purpose]
   const bitstring = Buffer.alloc(Math.max(bits.length / 2, LEAST_BITSTRING / 8))
   for (let at = 0; at < bits.length; at += 2) {

@@ -9,7 +9,7 @@ import type { CredentialStatus, StatusEntry } from './rows.ts'
 
 /** For the W3C's lists of the same bits. Bitstring Status List, BitstringStatusListEntry. */
 export const PURPOSES = ['revocation', 'suspension'] as const
-export type Purpose = (typeof PURPOSES)[number]
+export type StatusPurpose = (typeof PURPOSES)[number]
 
 /** One entry for each of `count` credentials; none where they are declared with `revocable: false`. */
 export async function entriesFor(
@@ -79,6 +79,6 @@ export function listUri(baseUrl: string, listId: string): string {
 }
 
 /** Where one purpose of it is served as a credential of the W3C. */
-export function purposeUri(baseUrl: string, listId: string, purpose: Purpose): string {
+export function purposeUri(baseUrl: string, listId: string, purpose: StatusPurpose): string {
   return `${listUri(baseUrl, listId)}/${purpose}`
 }

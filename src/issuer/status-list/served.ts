@@ -34,7 +34,7 @@ export function listServer(context: IssuerContext): ListServer {
   const documents = lru<string, Kept>(KEPT)
   const { ttlSeconds } = context.config.statusList
   const by = derived(
-    () => context.signer,
+    () => context.keys.statusLists,
     ({ kid, x5c }) => hash('sha256', [kid, ...x5c, ttlSeconds].join(), 'base64url').slice(0, 8),
   )
   return async (listId, kind) => {
@@ -69,7 +69,7 @@ export function listServer(context: IssuerContext): ListServer {
 
 /** The version was read before the bits are: what is served may be newer than its tag says, never older. */
 async function makeDocument(
-  { store, config, signer, now }: IssuerContext,
+  { store, config, keys, now }: IssuerContext,
   listId: string,
   kind: ListKind,
   list: StatusList,
@@ -84,5 +84,5 @@ async function makeDocument(
     issuedAt,
     expiresAt: new Date(issuedAt.getTime() + LIFETIME_MS),
   }
-  return listDocument(kind, document, signer)
+  return listDocument(kind, document, keys.statusLists)
 }

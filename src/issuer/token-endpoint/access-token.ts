@@ -121,7 +121,7 @@ function proofFor(
 
 /** A new token for the session, and what the session keeps of it. */
 export async function makeAccessToken(
-  { config, signer, random }: IssuerContext,
+  { config, keys, random }: IssuerContext,
   sessionId: string,
   { now, jkt }: { readonly now: Date; readonly jkt: string | undefined },
 ) {
@@ -136,6 +136,7 @@ export async function makeAccessToken(
     // RFC 9449 section 6.1
     ...(jkt === undefined ? {} : { cnf: { jkt } }),
   }
+  const { accessTokens: signer } = keys
   const header = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid }
   const accessToken = await writeJws(header, payload, (data) => signer.sign(data))
   const expiresAt = now.getTime() + TOKEN_SECONDS * 1000

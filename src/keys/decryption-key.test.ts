@@ -1,11 +1,12 @@
-import { generateKeyPair } from 'node:crypto'
+import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { readPrivateKey } from '../../keys/file-signer.ts'
-import { decryptJwe, encryptJwe } from '../../keys/jwe.ts'
-import { deriveEncryptionKey } from './encryption-key.ts'
+import { deriveDecryptionKey } from './decryption-key.ts'
+import { deriveSecret, readPrivateKey } from './file-signer.ts'
+import { decryptJwe, encryptJwe } from './jwe.ts'
 
 const generate = promisify(generateKeyPair)
+const decryptionKeyOf = (key: KeyObject) => deriveDecryptionKey((purpose) => deriveSecret(key, purpose))
 const signingKey = async (crv?: string) =>
   (crv === undefined ? await generate('ed25519') : await generate('ec', { namedCurve: crv })).privateKey
 
@@ -15,10 +16,10 @@ describe('the key that wallets encrypt to', () => {
     async (crv) => {
       const key = await signingKey(crv)
       const again = readPrivateKey(key.export({ type: 'pkcs8', format: 'pem' }) as string)
-      const [first, second] = [deriveEncryptionKey(key), deriveEncryptionKey(again)]
+      const [first, second] = [decryptionKeyOf(key), decryptionKeyOf(again)]
       expect([first.jwk, first.kid]).toEqual([second.jwk, second.kid])
       expect(first.jwk.crv).toBe('P-256')
-      expect(deriveEncryptionKey(await signingKey(crv)).kid).not.toBe(first.kid)
+      expect(decryptionKeyOf(await signingKey(crv)).kid).not.toBe(first.kid)
       const text = await encryptJwe('{"a":1}', { jwk: first.jwk, alg: 'ECDH-ES', enc: 'A128GCM', kid: first.kid })
       const decryption = { key: second.privateKey, kid: second.kid, encs: ['A128GCM'], maxBytes: 1000 } as const
       expect(await decryptJwe(text, decryption)).toEqual({ a: 1 })
@@ -27,6 +28,6 @@ describe('the key that wallets encrypt to', () => {
 
   it('is not the signing key', async () => {
     const key = await signingKey('P-256')
-    expect(deriveEncryptionKey(key).jwk.x).not.toBe(key.export({ format: 'jwk' }).x)
+    expect(decryptionKeyOf(key).jwk.x).not.toBe(key.export({ format: 'jwk' }).x)
   })
 })
