@@ -25,9 +25,9 @@ export interface KeyRing {
   readonly audit: Signer
   readonly requestObjects: Signer
   /** Derives the secret of a purpose, which every process of the service and every restart has the same. */
-  secret(purpose: string): KeyObject
+  readonly secret: (purpose: string) => KeyObject
   /** Derives the key that wallets encrypt their requests to. */
-  decryptionKey(): DecryptionKey
+  readonly decryptionKey: () => DecryptionKey
 }
 
 /** Makes the key ring of a configuration: every purpose has the signing key. */
