@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { openPostgres } from '../src/store/postgres.ts'
 import { withConnection } from '../src/store/postgres-connections.ts'
 import { loadDriver, openSqlite } from '../src/store/sqlite.ts'
-import { createCollection, type Migration, type Store } from '../src/store/store.ts'
+import { type Change, createCollection, type Migration, type Store } from '../src/store/store.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { postgresOf } from '../test/support/store.ts'
 import { note, percentile, show, table, type Verdict } from './report.ts'
@@ -75,8 +75,8 @@ async function median(store: Store<Collections>): Promise<number> {
 async function sessionsPerSecond(store: Store<Collections>): Promise<number> {
   let left = SESSIONS
   const begin = performance.now()
-  const must = (failed: number | undefined): void => {
-    if (failed !== undefined) throw new Error(`change ${failed} of a batch did not apply`)
+  const must = (conflict: Change<Collections> | undefined): void => {
+    if (conflict !== undefined) throw new Error(`a change of ${conflict.id} did not apply`)
   }
   const nonce = () => ({ insert: 'nonce', id: randomBytes(16).toString('hex'), value: {}, dueAt: new Date() }) as const
   const worker = async (): Promise<void> => {

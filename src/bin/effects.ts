@@ -12,6 +12,7 @@ import type { Files } from '../config/files.ts'
 import { longestKeptMs } from '../config/retention.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { type EncryptionCollections, encrypted, encryptionKey } from '../store/encrypted.ts'
+import { type ConflictCounts, createRetryOnConflict } from '../store/retry.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { fileProblem } from './database-file.ts'
@@ -43,6 +44,11 @@ function pooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
     return pool.subarray(used - bytes, used)
   }
 }
+
+/** Of all databases that this process works on. */
+export const conflictCounts: ConflictCounts = { retried: 0, givenUp: 0 }
+
+export const retryOnConflict = createRetryOnConflict({ random, wait: setTimeout, counts: conflictCounts })
 
 /** Shared by whatever runs in this process, with its connections. */
 export const outbound: Outbound = createOutbound()

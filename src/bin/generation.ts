@@ -7,7 +7,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { DatabaseConfig } from '../config/database.ts'
 import { confirmGeneration, type GenerationCollections } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
-import { random } from './effects.ts'
+import { random, retryOnConflict } from './effects.ts'
 import { generationFile, readWitnesses, writeWitnesses } from './generation-file.ts'
 
 /**
@@ -26,7 +26,7 @@ export async function confirmDatabase(
   // Both are in the file while the database changes from one to the other, as the process may end between the two.
   if (file !== undefined) writeWitnesses(file, [...kept, next])
   const witness = file === undefined ? undefined : { kept, next }
-  const why = await confirmGeneration(store, { number, witness }, random)
+  const why = await confirmGeneration({ store, random, retryOnConflict }, { number, witness })
   if (file !== undefined) writeWitnesses(file, [next])
   if (why === undefined) return
   const line = { event: 'database_restored', why }

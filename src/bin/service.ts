@@ -4,7 +4,8 @@ import type { Logger } from 'pino'
 import { databaseName } from '../config/database.ts'
 import type { App } from '../http/app-type.ts'
 import { readConfigFile } from './config-file.ts'
-import { encryptDatabase, files, now, outbound, random } from './effects.ts'
+import { conflictTask } from './conflicts.ts'
+import { encryptDatabase, files, now, outbound, random, retryOnConflict } from './effects.ts'
 import { createLog } from './log.ts'
 import { defaultHost } from './network.ts'
 import { type Hangup, onHangup, renew, signingKeyMistakes } from './renewal.ts'
@@ -67,7 +68,7 @@ export async function buildService<Name extends ServiceName>(
 ): Promise<Service<Name>> {
   const { create, upkeep } = services[name]
   let current = config
-  const effects = { store, outbound, now, random, log }
+  const effects = { store, retryOnConflict, outbound, now, random, log }
   let app: App
   try {
     app = await create(config, { ...effects, current: () => current })
@@ -75,7 +76,7 @@ export async function buildService<Name extends ServiceName>(
     await store.close()
     throw error
   }
-  const stopUpkeep = keepUp(upkeep(config, effects), log)
+  const stopUpkeep = keepUp([...upkeep(config, effects), conflictTask(log)], log)
   return {
     app,
     renew: (next) => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openTestStore } from '../../test/support/store.ts'
+import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
 import { type Outbound, OutboundError, type OutboundRequest } from '../http/outbound.ts'
 import { createCollection } from '../store/store.ts'
 import { callbackDelivery } from './deliver.ts'
@@ -37,7 +37,8 @@ function process(changes: Partial<Parameters<typeof callbackDelivery>[0]> = {}) 
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   const sessionCallback = { url: 'https://app.example/events', apiKey: 'a-key' }
   const dataOf = (session_id: string) => Promise.resolve({ session_id })
-  return callbackDelivery({ store, sessionCallback, dataOf, outbound, now, random: randomBytes, log, ...changes })
+  const effects = { store, retryOnConflict, outbound, now, random: randomBytes, log }
+  return callbackDelivery({ ...effects, sessionCallback, dataOf, ...changes })
 }
 
 async function wait(sessionId: string, ...ids: string[]): Promise<void> {
@@ -126,7 +127,7 @@ describe('a callback', () => {
       const { nextAt = 0 } = (await store.get('callback', value))?.value ?? {}
       expect((nextAt - time) / SECOND).toBeGreaterThanOrEqual(least)
       expect(nextAt - time).toBeLessThanOrEqual(HOUR)
-      await hasten(store, value, now())
+      await hasten({ store, retryOnConflict }, value, now())
       receiver = () => undefined
       await deliver()
     }
@@ -146,8 +147,8 @@ describe('a callback', () => {
     // The next event of the session goes on.
     expect([await pending(), await dead(), told().at(-1)]).toEqual([[], ['e1'], 'e2'])
     expect(lines.filter((line) => line.includes('"callback_dead"'))).toHaveLength(1)
-    expect(await revive(store, 'e1', now())).toBe(true)
-    expect(await revive(store, 'e1', now())).toBe(false)
+    expect(await revive({ store, retryOnConflict }, 'e1', now())).toBe(true)
+    expect(await revive({ store, retryOnConflict }, 'e1', now())).toBe(false)
     receiver = () => undefined
     await deliver()
     expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])

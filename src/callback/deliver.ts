@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import type { JsonObject } from '../codec/json.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import type { Outbound } from '../http/outbound.ts'
+import type { RetryOnConflict } from '../store/retry.ts'
 import type { Change, Row } from '../store/store.ts'
 import { type Attempt, attempt } from './attempt.ts'
 import { afterFailure, afterSuccess, FIRST_PACE, type Pace, retryDelayMs } from './pace.ts'
@@ -21,6 +22,7 @@ import {
 
 export interface DeliveryContext {
   readonly store: CallbackStore
+  readonly retryOnConflict: RetryOnConflict
   readonly sessionCallback: SessionCallback
   /**
    * What is sent of the session: the status body that the event has of its own, with what only the session may have; or
@@ -86,8 +88,10 @@ async function claimDue(
     rows.map(async ({ id, version, value }) => {
       const claimed: CallbackQueue = { ...value, claimed: true, nextAt }
       const [event] = value.events
-      const failed = await store.commit([{ update: 'callback', id, version, value: claimed, dueAt: new Date(nextAt) }])
-      return failed === undefined && event !== undefined ? [{ sessionId: id, event }] : []
+      const conflict = await store.commit([
+        { update: 'callback', id, version, value: claimed, dueAt: new Date(nextAt) },
+      ])
+      return conflict === undefined && event !== undefined ? [{ sessionId: id, event }] : []
     }),
   )
   return { found: rows.length, claims: claims.flat() }
@@ -118,17 +122,16 @@ const SESSION_GONE = {
 
 /** Writes down what became of the first event; again when others came behind it in the meantime. */
 async function settle(context: DeliveryContext, { sessionId, event }: Claim, made: Made): Promise<void> {
-  const { store, now } = context
-  for (;;) {
+  const { store, retryOnConflict, now } = context
+  const tell = await retryOnConflict<() => void>(async () => {
     const row = await store.get('callback', sessionId)
-    // The claim was over, and somebody else has delivered it too.
-    if (row?.value.events[0]?.id !== event.id) return
-    const { changes, tell } = outcomeOf(context, { sessionId, event, row, made }, now())
-    if ((await store.commit(changes)) === undefined) {
-      tell()
-      return
-    }
-  }
+    // The claim was over, and another process has delivered the event too.
+    if (row?.value.events[0]?.id !== event.id) return { committed: () => undefined }
+    const settled = outcomeOf(context, { sessionId, event, row, made }, now())
+    const conflict = await store.commit(settled.changes)
+    return conflict === undefined ? { committed: settled.tell } : { conflict }
+  })
+  tell()
 }
 
 interface Settled {

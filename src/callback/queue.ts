@@ -3,7 +3,7 @@
  * can overtake. No claims are in it: what a verification found out is put into the body when it is sent.
  */
 import type { JsonObject } from '../codec/json.ts'
-import { type Change, partOf, type Store } from '../store/store.ts'
+import { type Change, partOf, type Store, type UpdateEffects } from '../store/store.ts'
 
 export interface PendingCallback {
   readonly id: string
@@ -93,27 +93,35 @@ export function buried(sessionId: string, event: PendingCallback, problem: strin
 }
 
 /** Lets a dead event wait again, for as long as a new one. False when there is no such event. */
-export async function revive(store: CallbackStore, eventId: string, now: Date): Promise<boolean> {
-  for (;;) {
+export function revive(
+  { store, retryOnConflict }: UpdateEffects<CallbackCollections>,
+  eventId: string,
+  now: Date,
+): Promise<boolean> {
+  return retryOnConflict<boolean>(async () => {
     const dead = await store.get('dead_callback', eventId)
-    if (dead === undefined) return false
+    if (dead === undefined) return { committed: false }
     const { sessionId, event } = dead.value
-    const failed = await store.commit([
+    const conflict = await store.commit([
       { delete: 'dead_callback', id: eventId, version: dead.version },
       await queued(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now),
     ])
-    if (failed === undefined) return true
-  }
+    return conflict === undefined ? { committed: true } : { conflict }
+  })
 }
 
-/** Lets a queue be tried at once, unless somebody is just doing that. */
-export async function hasten(store: CallbackStore, sessionId: string, now: Date): Promise<boolean> {
-  for (;;) {
+/** Lets a queue be tried at once, unless a process is delivering its first event. False when there is no such queue. */
+export function hasten(
+  { store, retryOnConflict }: UpdateEffects<CallbackCollections>,
+  sessionId: string,
+  now: Date,
+): Promise<boolean> {
+  return retryOnConflict<boolean>(async () => {
     const row = await store.get('callback', sessionId)
-    if (row === undefined || row.value.claimed) return false
+    if (row === undefined || row.value.claimed) return { committed: false }
     const value = { ...row.value, nextAt: now.getTime() }
     const dueAt = dueAtOnce(now)
-    const failed = await store.commit([{ update: 'callback', id: sessionId, version: row.version, value, dueAt }])
-    if (failed === undefined) return true
-  }
+    const conflict = await store.commit([{ update: 'callback', id: sessionId, version: row.version, value, dueAt }])
+    return conflict === undefined ? { committed: true } : { conflict }
+  })
 }

@@ -21,6 +21,6 @@ export async function signAuditLog({ store, signer, now, log }: CheckpointContex
   const id = blockId(block)
   if ((await store.get('audit_checkpoint', id)) !== undefined) return
   const checkpoint = await writeCheckpoint(signer, { log: logId, sequence, hash, at: now().toISOString() })
-  const failed = await store.commit([{ insert: 'audit_checkpoint', id, value: { checkpoint } }])
-  if (failed === undefined) log.info({ event: 'audit_checkpoint', sequence, checkpoint }, 'keep a copy elsewhere')
+  const conflict = await store.commit([{ insert: 'audit_checkpoint', id, value: { checkpoint } }])
+  if (conflict === undefined) log.info({ event: 'audit_checkpoint', sequence, checkpoint }, 'keep a copy elsewhere')
 }

@@ -29,23 +29,26 @@ export async function sealEvents(context: SealContext, stop?: AbortSignal): Prom
     const events = await store.due('event', END_OF_TIME, MOST_AT_ONCE)
     if (events.length === 0) return
     const head = await store.get('audit_head', HEAD)
-    const refused = await store.commit([
-      ...logged(context, head, events),
+    const [headChange, blockChange] = loggedChanges(context, head, events)
+    const conflict = await store.commit([
+      headChange,
+      blockChange,
       ...(context.callback ? await callbacks(context, events) : []),
       ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
     ])
-    // The head comes first. Where that holds, no other process is why the block is there already.
-    if (refused === 1) {
+    // Where the condition of the head holds, no other process is why the block is there already.
+    if (conflict === blockChange) {
       throw new Error('the audit log has a block after the one that it ends with; see Audit log in docs/operating.md')
     }
   }
 }
 
-function logged(
+/** The change of the head of the log, and that of the block that the log ends with from then on. */
+function loggedChanges(
   { random, now }: SealContext,
   head: Row<AuditHead> | undefined,
   events: readonly DueRow<Event>[],
-): readonly Change<EventCollections>[] {
+): readonly [head: Change<EventCollections>, block: Change<EventCollections>] {
   const log = head?.value.log ?? toBase64url(random(16))
   const started = { at: now().toISOString(), type: LOG_STARTED, subject: log }
   const records = chain(head?.value ?? ORIGIN, [

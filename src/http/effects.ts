@@ -1,10 +1,13 @@
 /** What a service is given of the outside world. */
 import type { Logger } from 'pino'
+import type { RetryOnConflict } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
 import type { Outbound } from './outbound.ts'
 
 export interface Effects<C> {
   readonly store: Store<C>
+  /** Does work on the store anew when another request was first. */
+  readonly retryOnConflict: RetryOnConflict
   readonly outbound: Outbound
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array

@@ -2,10 +2,15 @@
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, ProtocolError, statusOf } from '../protocol/error.ts'
+import { ConflictError } from '../store/retry.ts'
 
 /** Turns whatever was thrown into a {@link ProtocolError}; what we did not mean becomes `server_error` without detail. */
 export function toProtocolError(error: unknown, request: FastifyRequest): ProtocolError {
   if (error instanceof ProtocolError) return error
+  if (error instanceof ConflictError) {
+    const description = 'too many requests change the same at once; try again in a moment'
+    return new ProtocolError('temporarily_unavailable', description, { cause: error, retryAfterSeconds: 1 })
+  }
   const { statusCode, validation, message } = error as FastifyError
   const { malformed } = request.routeOptions.config
   if (statusCode === 413) return new ProtocolError('request_too_large', 'the request body is too large')
@@ -34,6 +39,7 @@ function takenTypes({ routeOptions }: FastifyRequest): string {
 export function sendError(error: ProtocolError, request: FastifyRequest, reply: FastifyReply): void {
   const challenge = error.challenge ?? challengeFor(error.code, request)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
+  if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds)
   const status = error.challenge === undefined ? statusOf[error.code] : 401
   const { error_description: description = error.message, ...members } = error.members
   reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })

@@ -6,7 +6,8 @@ import { createHmac } from 'node:crypto'
 import { digestOf } from '../codec/digest.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
-import type { Change, Store } from '../store/store.ts'
+import type { Attempt } from '../store/retry.ts'
+import type { Change, Store, UpdateEffects } from '../store/store.ts'
 
 export interface IdempotentAnswer {
   readonly bodyMac: string
@@ -18,6 +19,10 @@ export interface IdempotentAnswer {
 export type IdempotencyCollections = {
   /** By a digest of route, API key and Idempotency-Key. */
   idempotent_answer: IdempotentAnswer
+}
+
+interface IdempotencyStore {
+  readonly store: Pick<Store<IdempotencyCollections>, 'get'>
 }
 
 export interface IdempotentRequest {
@@ -37,48 +42,43 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000
 /** Visible characters, as of a UUID or a quoted string. */
 const KEY = /^[!-~]{1,255}$/
 
+/** Works on a request and commits what comes of it with the changes of {@link Remember}, or says which change conflicted. */
+type Run<Answer> = (remember: Remember) => Promise<Attempt<Answer>>
+
 /**
- * What `run` answers, or what it answered to the first such request of the last 24 hours. `run` commits what `remember`
- * gives with all the rest, and answers undefined when that could not be. Refuses with `idempotency_conflict` a key that was
- * used for another body, and with `invalid_request` one that is no key.
+ * The answer of `run`, or its answer to the first such request of the last 24 hours. Refuses with `idempotency_conflict` a
+ * key that was used for another body, and with `invalid_request` a key with other characters.
  */
-export async function answerOnce<Answer extends JsonObject>(
-  store: Pick<Store<IdempotencyCollections>, 'get'>,
+export async function answerIdempotently<Answer extends JsonObject>(
+  { store, retryOnConflict }: Pick<UpdateEffects<IdempotencyCollections>, 'retryOnConflict'> & IdempotencyStore,
   request: IdempotentRequest,
-  run: (remember: Remember) => Promise<Answer | undefined>,
+  run: Run<Answer>,
 ): Promise<Answer> {
   const { key, route, apiKey, body, now } = request
-  if (key === undefined) return (await run(() => [])) ?? impossible()
+  // Without a key, every change of the batch is of a new id.
+  if (key === undefined) return retryOnConflict(() => run(() => []))
   if (!KEY.test(key)) refuse('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
   const id = digestOf(JSON.stringify([route, apiKey, key]))
   const bodyMac = createHmac('sha256', key).update(JSON.stringify(body)).digest('base64url')
-  for (;;) {
-    const answer = await firstAnswer(store, { id, bodyMac, now }, run)
-    // Somebody else was first with the same key: the answer is there now.
-    if (answer !== undefined) return answer
-  }
+  // Where another request was first with the same key, its answer is there in the next attempt.
+  return retryOnConflict(() => firstAnswer(store, { id, bodyMac, now }, run))
 }
 
 async function firstAnswer<Answer extends JsonObject>(
-  store: Pick<Store<IdempotencyCollections>, 'get'>,
+  store: IdempotencyStore['store'],
   { id, bodyMac, now }: { readonly id: string; readonly bodyMac: string; readonly now: Date },
-  run: (remember: Remember) => Promise<Answer | undefined>,
-): Promise<Answer | undefined> {
+  run: Run<Answer>,
+): Promise<Attempt<Answer>> {
   const row = await store.get('idempotent_answer', id)
   if (row !== undefined && now.getTime() < row.value.until) {
     if (row.value.bodyMac !== bodyMac) {
       refuse('idempotency_conflict', 'this Idempotency-Key was used with another body; choose a new one')
     }
-    return row.value.answer as Answer
+    return { committed: row.value.answer as Answer }
   }
   const until = now.getTime() + LIFETIME_MS
   return run((answer) => [
     ...(row === undefined ? [] : [{ delete: 'idempotent_answer', id, version: row.version } as const]),
     { insert: 'idempotent_answer', id, value: { bodyMac, answer, until }, dueAt: new Date(until) },
   ])
-}
-
-/** Nothing else in the batch of a new session can have been there before. */
-function impossible(): never {
-  throw new Error('a new id was in use')
 }

@@ -82,6 +82,8 @@ function usualCodes(operation: JsonObject, method: string): readonly ErrorCode[]
     ...(hasBody && !isProtected ? (['invalid_request'] as const) : []),
     // A body that is not asked for is read within the limit too.
     ...(method === 'post' ? (['request_too_large'] as const) : []),
+    // There may be no memory for its body, or too many others that change the same.
+    ...(method === 'post' && !tags.includes('operation') ? (['temporarily_unavailable'] as const) : []),
     ...(hasBody && isKeyed ? (['unsupported_media_type'] as const) : []),
     ...(tags.includes('operation') ? [] : (['too_many_requests', 'server_error'] as const)),
   ]

@@ -8,9 +8,9 @@ const KEPT_MS = 1000
 
 /** The function that rejects while the database takes nothing. */
 export function readiness<C extends GenerationCollections>(
-  effects: Pick<Effects<C>, 'store' | 'now' | 'random'>,
+  effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
 ): () => Promise<void> {
   const store: Store<GenerationCollections> = partOf<C, GenerationCollections>(effects.store)
-  const writable = kept(KEPT_MS, effects.now, () => checkWritable(store, effects.random))
+  const writable = kept(KEPT_MS, effects.now, () => checkWritable({ ...effects, store }))
   return () => writable.get()
 }

@@ -29,7 +29,7 @@ export async function completeSession(
   const decision: Decision = { at: now.getTime(), ...denied }
   const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'
   const filled = dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]
-  const decided = await updateWith(store, 'issuance_session', sessionId, (session) => {
+  const decided = await updateWith(context, 'issuance_session', sessionId, (session) => {
     refuseDecided(session, now)
     const changed = { sessionId, session: recordDecision(session, decision), now, caller }
     const { value, event } = sessionEvent(context, type, changed)

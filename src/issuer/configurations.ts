@@ -50,7 +50,7 @@ export async function offeredConfiguration({ store }: IssuerContext, id: string)
 export async function removeConfiguration(context: IssuerContext, id: string, caller: string): Promise<void> {
   const at = context.now().getTime()
   const also = [recorded({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
-  const known = await updateWith(context.store, 'credential_configuration', id, (stored) =>
+  const known = await updateWith(context, 'credential_configuration', id, (stored) =>
     stored.removed ? refuseUnknown(id) : { value: { ...stored, removed: true }, also },
   )
   if (known === undefined) refuseUnknown(id)

@@ -5,6 +5,7 @@ import { recorded } from '../event/event.ts'
 import type { Remember } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import type { Attempt } from '../store/retry.ts'
 import { offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
@@ -26,14 +27,14 @@ export type NewSessionAnswer = {
 /**
  * Starts a session for the dataset, or one that gets it later. Refuses with `invalid_request`, naming the path, an unknown
  * configuration and a dataset that one of them cannot be filled with; with `invalid_state` a code that was used before.
- * Undefined when a request with the same idempotency key was faster. The transaction code of the answer is sealed, as it is
- * remembered: {@link openAnswer} is what leaves.
+ * Gives the change that conflicted when a request with the same idempotency key was first. The transaction code of the
+ * answer is sealed, as the answer is remembered: {@link openAnswer} opens it before it leaves.
  */
 export async function startSession(
   context: IssuerContext,
   request: NewSession,
   { caller, remember }: { readonly caller: string; readonly remember: Remember },
-): Promise<NewSessionAnswer | undefined> {
+): Promise<Attempt<NewSessionAnswer>> {
   const { credential_configurations: configurationIds } = request
   const configurations = await Promise.all(configurationIds.map((id, index) => configurationAt(context, id, index)))
   refuseContraryGrants(context, request)
@@ -53,16 +54,15 @@ export async function startSession(
     credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,
     ...(txCode?.generated === undefined ? {} : { tx_code: sealTxCode(context, sessionId, txCode.generated) }),
   }
-  const once = remember(answer)
-  const failed = await context.store.commit([
-    ...once,
+  const conflict = await context.store.commit([
+    ...remember(answer),
     { insert: 'issuance_session', id: sessionId, value, dueAt: new Date(expiresAt) },
     ...(dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]),
     recorded({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
     ...supplied.changes,
   ])
-  if (failed !== undefined && failed >= once.length) refuseUsedCode()
-  return failed === undefined ? answer : undefined
+  if (supplied.changes.some((change) => change === conflict)) refuseUsedCode()
+  return conflict === undefined ? { committed: answer } : { conflict }
 }
 
 /** The answer as it is sent, the first time and when it is repeated. */

@@ -5,8 +5,8 @@
  */
 import type { Retention } from '../config/retention.ts'
 import type { Effects } from '../http/effects.ts'
-import type { Change } from '../store/store.ts'
-import type { IssuerCollections, IssuerStore } from './collections.ts'
+import type { Change, UpdateEffects } from '../store/store.ts'
+import type { IssuerCollections } from './collections.ts'
 import { endOf, type IssuanceSession } from './session.ts'
 import { joined, type SessionProgress } from './session-progress.ts'
 
@@ -27,10 +27,11 @@ const PAUSE_MS = 1000
 const MAX_SESSIONS = 10_000
 /** Characters of the id of a session; ours have 32, and what a stranger sends may name any. */
 const MAX_ID = 64
+const NOTHING = { committed: undefined }
 
 /** Each row is to be purged when `retention` has its session purged. */
 export function progressRecorder(
-  { store, log }: Pick<Effects<IssuerCollections>, 'store' | 'log'>,
+  { store, retryOnConflict, log }: Pick<Effects<IssuerCollections>, 'store' | 'retryOnConflict' | 'log'>,
   retention: Retention,
 ): ProgressRecorder {
   let unwritten = new Map<string, SessionProgress>()
@@ -45,7 +46,7 @@ export function progressRecorder(
         const taken = [...unwritten]
         unwritten = new Map()
         // Together: what is committed at the same time shares one fsync.
-        await Promise.all(taken.map(([id, news]) => writeProgress(store, id, news, retention)))
+        await Promise.all(taken.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
       })
       .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'statuses will not tell of it'))
     return writing
@@ -73,25 +74,26 @@ export function progressRecorder(
 }
 
 /** Writes nothing for a session that is not there, and nothing that is known already. */
-async function writeProgress(
-  store: IssuerStore,
+function writeProgress(
+  { store, retryOnConflict }: UpdateEffects<IssuerCollections>,
   id: string,
   news: SessionProgress,
   retention: Retention,
 ): Promise<void> {
-  for (;;) {
+  return retryOnConflict<undefined>(async () => {
     const [session, row] = await Promise.all([store.get('issuance_session', id), store.get('issuance_progress', id)])
-    if (session === undefined) return
-    if (row?.value.offerFetchedAt !== undefined && news.problem === undefined) return
+    if (session === undefined) return NOTHING
+    if (row?.value.offerFetchedAt !== undefined && news.problem === undefined) return NOTHING
     const value = joined(row?.value ?? {}, news)
     const dueAt = purgedAt(session.value, retention)
     const change: Change<IssuerCollections> =
       row === undefined
         ? { insert: 'issuance_progress', id, value, dueAt }
         : { update: 'issuance_progress', id, version: row.version, value, dueAt }
-    // Another process may have been faster, whose news count too.
-    if ((await store.commit([change])) === undefined) return
-  }
+    // Where another process was first, its news count too.
+    const conflict = await store.commit([change])
+    return conflict === undefined ? NOTHING : { conflict }
+  })
 }
 
 /** The session itself may stay longer where it is refreshed; every write looks anew. */

@@ -11,7 +11,7 @@ import { bodylessRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
-import { answerOnce } from '../http/idempotency.ts'
+import { answerIdempotently } from '../http/idempotency.ts'
 import type { ErrorCode } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { completeSession } from './complete.ts'
@@ -88,7 +88,7 @@ function sessionRoutes(app: App, context: IssuerContext): void {
     const { body, headers, apiKeyLabel } = request
     const apiKey = apiKeyDigest(request.raw.headers.authorization)
     const asked = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
-    const answer = await answerOnce(context.store, asked, (remember) =>
+    const answer = await answerIdempotently(context, asked, (remember) =>
       startSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id

@@ -59,6 +59,8 @@ export class ProtocolError extends Error {
   readonly members: Readonly<Record<string, string | number>>
   /** `WWW-Authenticate` of a 401, where the code does not say it all. */
   readonly challenge: string | undefined
+  /** `Retry-After` of a 503. RFC 9110 section 10.2.3. */
+  readonly retryAfterSeconds: number | undefined
 
   constructor(
     code: ErrorCode,
@@ -66,17 +68,20 @@ export class ProtocolError extends Error {
     {
       members,
       challenge,
+      retryAfterSeconds,
       ...options
     }: {
       readonly cause?: unknown
       readonly members?: ProtocolError['members']
       readonly challenge?: string | undefined
+      readonly retryAfterSeconds?: number
     } = {},
   ) {
     super(description, options)
     this.code = code
     this.members = members ?? {}
     this.challenge = challenge
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 

@@ -139,8 +139,19 @@ function encryptedStore<C>(
           return read(collection, id, value)
         },
       })),
-    commit: (changes) => store.commit(changes.map(write)),
+    commit: (changes) => commitWritten(store, changes, write),
   }
+}
+
+/** Commits the changes as `write` has them; the one that conflicted is given back as it came. */
+async function commitWritten<C>(
+  store: Store<C>,
+  changes: readonly Change<C>[],
+  write: (change: Change<C>) => Change<C>,
+): Promise<Change<C> | undefined> {
+  const written = changes.map(write)
+  const conflict = await store.commit(written)
+  return conflict && changes[written.indexOf(conflict)]
 }
 
 /** A text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and tag. */

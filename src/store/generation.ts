@@ -3,7 +3,8 @@
  * unknown to it; whatever must not be given out twice is bound to the generation in which it was. docs/decisions/0010-generations.md.
  */
 import { toBase64url } from '../codec/base64url.ts'
-import { createCollection, type Row, type Store } from './store.ts'
+import type { RetryOnConflict } from './retry.ts'
+import { type Change, createCollection, type Row, type Store } from './store.ts'
 
 export interface DatabaseGeneration {
   /** Random, so that no two are alike, also of databases that were restored from one backup. */
@@ -25,21 +26,25 @@ export const generationCollection = createCollection('generation')
 
 const CURRENT = 'current'
 
-type GenerationStore = Pick<Store<GenerationCollections>, 'get' | 'commit' | 'origin'>
-type Random = (bytes: number) => Uint8Array
+export interface GenerationEffects {
+  readonly store: Store<GenerationCollections>
+  readonly random: (bytes: number) => Uint8Array
+  readonly retryOnConflict: RetryOnConflict
+}
 
 /**
  * The id of the generation that the database is in. A database that is not where the generation began, since it is a copy, gets a new one,
  * and so does one that has none: the same for every process. To be asked each time that something is given out for good.
  */
-export async function currentGeneration(store: GenerationStore, random: Random): Promise<string> {
-  for (;;) {
+export function currentGeneration({ store, random, retryOnConflict }: GenerationEffects): Promise<string> {
+  return retryOnConflict<string>(async () => {
     const row = await store.get('generation', CURRENT)
     const origin = await store.origin()
-    if (row?.value.origin === origin) return row.value.id
+    if (row?.value.origin === origin) return { committed: row.value.id }
     const value = { number: 0, ...row?.value, id: newId(random), origin }
-    if (await replace(store, row, value)) return value.id
-  }
+    const conflict = await replace(store, row, value)
+    return conflict === undefined ? { committed: value.id } : { conflict }
+  })
 }
 
 /** Facts about the database that are known outside of it when a service starts. */
@@ -57,12 +62,11 @@ export interface OutsideKnowledge {
  * Holds the database against what is known outside of it, and begins another generation when it is a copy that was put in its place. Gives
  * why that is so, in words; undefined when the generation goes on, or is the first. Throws when the database has had a higher number.
  */
-export async function confirmGeneration(
-  store: GenerationStore,
+export function confirmGeneration(
+  { store, random, retryOnConflict }: GenerationEffects,
   { number, witness }: OutsideKnowledge,
-  random: Random,
 ): Promise<string | undefined> {
-  for (;;) {
+  return retryOnConflict<string | undefined>(async () => {
     const row = await store.get('generation', CURRENT)
     const origin = await store.origin()
     if (row !== undefined && row.value.number > number) {
@@ -71,8 +75,9 @@ export async function confirmGeneration(
     const why = row && restoredBecause(row.value, { number, witness, origin })
     const id = row === undefined || why !== undefined ? newId(random) : row.value.id
     const value = { id, number, origin, ...(witness && { witness: witness.next }) }
-    if (await replace(store, row, value)) return why
-  }
+    const conflict = await replace(store, row, value)
+    return conflict === undefined ? { committed: why } : { conflict }
+  })
 }
 
 function restoredBecause(
@@ -87,26 +92,26 @@ function restoredBecause(
 }
 
 /** Makes sure that the database can be written, by writing to it. Rejects when it cannot. */
-export async function checkWritable(store: Store<GenerationCollections>, random: Random): Promise<void> {
+export async function checkWritable(effects: GenerationEffects): Promise<void> {
+  const { store } = effects
   await store.checkMedium?.()
-  const failed = await store.commit([{ touch: 'generation', id: CURRENT }])
+  const conflict = await store.commit([{ touch: 'generation', id: CURRENT }])
   // There is no generation yet: to begin one is to write.
-  if (failed !== undefined) await currentGeneration(store, random)
+  if (conflict !== undefined) await currentGeneration(effects)
 }
 
-async function replace(
-  store: GenerationStore,
+function replace(
+  store: Store<GenerationCollections>,
   row: Row<DatabaseGeneration> | undefined,
   value: DatabaseGeneration,
-): Promise<boolean> {
-  const failed = await store.commit([
+): Promise<Change<GenerationCollections> | undefined> {
+  return store.commit([
     row === undefined
       ? { insert: 'generation', id: CURRENT, value }
       : { update: 'generation', id: CURRENT, version: row.version, value },
   ])
-  return failed === undefined
 }
 
-function newId(random: Random): string {
+function newId(random: GenerationEffects['random']): string {
   return toBase64url(random(16))
 }

@@ -12,20 +12,18 @@ interface Step<C> {
   readonly changes: readonly Change<C>[]
 }
 
-/** Applies all changes in a transaction of its own, or none: then the index of the first that did not apply. */
-export async function inSteps<C>(run: Run, changes: readonly Change<C>[]): Promise<number | undefined> {
+/** Applies all changes in a transaction of its own, or none; gives the first that did not apply. */
+export async function applyInSteps<C>(run: Run, changes: readonly Change<C>[]): Promise<Change<C> | undefined> {
   await run({ text: 'begin', values: [] })
-  let before = 0
   for (const step of stepsOf(changes)) {
     const { rows } = await run(step.statement)
     const applied = new Set(rows.map(({ id }) => id))
-    // One that is there twice applied once.
-    const failed = step.changes.findIndex(({ id }) => !applied.delete(id))
-    if (failed !== -1) {
+    // An insert that is there twice applied once.
+    const conflict = step.changes.find(({ id }) => !applied.delete(id))
+    if (conflict !== undefined) {
       await run({ text: 'rollback', values: [] })
-      return before + failed
+      return conflict
     }
-    before += step.changes.length
   }
   await run({ text: 'commit', values: [] })
   return undefined

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { freshUrl, postgresOf, serverUrl } from '../../test/support/store.ts'
+import { freshUrl, postgresOf, retryOnConflict, serverUrl } from '../../test/support/store.ts'
 import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
 import { openPostgres } from './postgres.ts'
 import { type Run, withConnection } from './postgres-connections.ts'
@@ -153,7 +153,7 @@ describe('PostgreSQL with others on it', () => {
     const steps = [{ id: 'generation-0001', statements: generationCollection }]
     const one = await openPostgres<GenerationCollections>(postgresOf(own, { maxConnections: 1 }), steps)
     onTestFinished(() => one.close())
-    await checkWritable(one, randomBytes)
+    await checkWritable({ store: one, random: randomBytes, retryOnConflict })
     const end = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${user}'`
     await administer(`alter role ${user} set default_transaction_read_only = on`, end)
     await expect
@@ -164,9 +164,9 @@ describe('PostgreSQL with others on it', () => {
         ),
       )
       .toBe('read')
-    expect((await failure(checkWritable(one, randomBytes))).code).toBe('25006')
+    expect((await failure(checkWritable({ store: one, random: randomBytes, retryOnConflict }))).code).toBe('25006')
     await administer(`alter role ${user} reset default_transaction_read_only`)
-    await checkWritable(one, randomBytes)
+    await checkWritable({ store: one, random: randomBytes, retryOnConflict })
   })
 
   it('tells nothing of a value in an error', async () => {

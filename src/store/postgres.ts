@@ -14,7 +14,7 @@ import {
   type Statement,
 } from './postgres-connections.ts'
 import { preparePostgres, readOrigin } from './postgres-schema.ts'
-import { inSteps, numbered } from './postgres-steps.ts'
+import { applyInSteps, numbered } from './postgres-steps.ts'
 import { rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
@@ -115,45 +115,46 @@ async function commitBatch<C>(
   connections: Connections,
   name: Naming,
   changes: readonly Change<C>[],
-): Promise<number | undefined> {
+): Promise<Change<C> | undefined> {
   const [first] = changes
   if (first === undefined) return undefined
   if (changes.length === 1) {
     const single = numbered(statementOf(first))
     return tryAgain(async () =>
-      (await connections.run({ ...single, ...name(single.text) })).rowCount === 1 ? undefined : 0,
+      (await connections.run({ ...single, ...name(single.text) })).rowCount === 1 ? undefined : first,
     )
   }
-  const places = changes.length > LONGEST_STATEMENT ? undefined : inOneOrder(changes)
-  if (places === undefined) {
+  const ordered = changes.length > LONGEST_STATEMENT ? undefined : inOneOrder(changes)
+  if (ordered === undefined) {
     return tryAgain(() =>
-      connections.together((run) => inSteps((each) => run({ ...each, ...name(each.text) }), changes)),
+      connections.together((run) => applyInSteps((each) => run({ ...each, ...name(each.text) }), changes)),
     )
   }
-  const batch = batchStatement(places.map((place) => changes[place] as Change<C>))
+  const batch = batchStatement(ordered)
   const named = changes.length <= LONGEST_NAMED_BATCH ? name(batch.text) : {}
   return tryAgain(async () => {
     try {
       await connections.run({ ...batch, ...named })
       return undefined
     } catch (error) {
-      return failedPlace(error, places)
+      const notApplied = notAppliedOf(error, ordered)
+      return changes.find((change) => notApplied.has(change))
     }
   })
 }
 
 /**
- * The places of the changes in the order of their rows, so that two batches never wait for each other; undefined when a row
- * is changed twice, which one statement cannot do.
+ * The changes in the order of their rows, so that two batches never wait for each other; undefined when a row is changed
+ * twice, which one statement cannot do.
  */
-function inOneOrder<C>(changes: readonly Change<C>[]): readonly number[] | undefined {
-  const rows = changes.map((change, place) => ({ ...rowOf(change), place }))
+function inOneOrder<C>(changes: readonly Change<C>[]): readonly Change<C>[] | undefined {
+  const rows = changes.map((change) => ({ ...rowOf(change), change }))
   rows.sort((a, b) => order(a.collection, b.collection) || order(a.id, b.id))
   const isTwice = rows.some(({ collection, id }, index) => {
     const next = rows[index + 1]
     return next?.id === id && next.collection === collection
   })
-  return isTwice ? undefined : rows.map(({ place }) => place)
+  return isTwice ? undefined : rows.map(({ change }) => change)
 }
 
 function order(a: string, b: string): number {
@@ -172,11 +173,11 @@ function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   ])
 }
 
-/** The first change, as the caller put them, that did not apply. Throws what was no such answer. */
-function failedPlace(error: unknown, places: readonly number[]): number {
+/** The changes of a batch that did not apply. Throws an error that says nothing of changes. */
+function notAppliedOf<C>(error: unknown, ordered: readonly Change<C>[]): ReadonlySet<Change<C>> {
   const { code, detail } = error as { readonly code?: string; readonly detail?: string }
   if (code !== NOT_APPLIED || detail === undefined) throw error
-  return Math.min(...places.filter((_, index) => detail[index] === '0'))
+  return new Set(ordered.filter((_, index) => detail[index] === '0'))
 }
 
 async function tryAgain<T>(work: () => Promise<T>): Promise<T> {

@@ -21,7 +21,7 @@ export async function openSqliteInThreads<C>(
     list: (collection) => reader.list(collection),
     due: (collection, now, limit) => reader.due(collection, now, limit),
     origin: () => reader.origin(),
-    commit: (changes) => ask('commit', changes),
+    commit: async (changes) => changes[await ask<number>('commit', changes)],
     purge: (collection, now) => ask('purge', collection, now),
     tidy: () => ask('tidy'),
     close: async () => {

@@ -18,5 +18,7 @@ const opened = onceOpened(() => openSqlite(file, migrations) as Promise<unknown>
 
 answerQuestions(async ([verb, ...args]: [Writing, ...unknown[]]) => {
   const writer = await opened()
-  return writer[verb](...args)
+  const result = await writer[verb](...args)
+  // A change that crosses to another thread is a copy there, so that its position goes instead; -1 where all applied.
+  return verb === 'commit' ? (args[0] as readonly unknown[]).indexOf(result) : result
 })

@@ -148,17 +148,17 @@ function parsed(value: unknown): unknown {
 
 /**
  * Applies a batch inside the transaction of its group, whole or not at all. Its value is undefined when every change
- * applied, else the index of the first whose condition did not hold.
+ * applied, else the first whose condition did not hold.
  */
 function applyBatch<C>(
   statement: (sql: string) => StatementSync,
   batch: readonly Change<C>[],
-): PromiseSettledResult<number | undefined> {
+): PromiseSettledResult<Change<C> | undefined> {
   statement('savepoint batch').run()
   try {
-    const failed = batch.findIndex((change) => !applyChange(statement, change))
-    if (failed !== -1) statement('rollback to batch').run()
-    return { status: 'fulfilled', value: failed === -1 ? undefined : failed }
+    const conflict = batch.find((change) => !applyChange(statement, change))
+    if (conflict !== undefined) statement('rollback to batch').run()
+    return { status: 'fulfilled', value: conflict }
   } catch (reason) {
     // This throws, and with it the whole group, when SQLite has ended the transaction by itself, as on a full disk.
     statement('rollback to batch').run()

@@ -1,5 +1,6 @@
 /** What a store is: every implementation passes this suite, and nothing else is relied upon. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import {
   checkWritable,
@@ -8,6 +9,7 @@ import {
   type GenerationCollections,
   generationCollection,
 } from './generation.ts'
+import { createRetryOnConflict } from './retry.ts'
 import { type Change, createCollection, type Migration, partOf, type Store, update } from './store.ts'
 
 type Things = { thing: { n: number; text?: string }; spent: Record<string, never> } & GenerationCollections
@@ -29,7 +31,22 @@ export function storeContract<Place>(
   })
   afterEach(() => store.close())
 
+  const retryOnConflict = createRetryOnConflict({
+    random: randomBytes,
+    wait: setTimeout,
+    counts: { retried: 0, givenUp: 0 },
+  })
+  const effectsOf = (of: Store<Things>) => ({
+    store: partOf<Things, GenerationCollections>(of),
+    random: randomBytes,
+    retryOnConflict,
+  })
   const insert = (id: string, n: number): Change<Things> => ({ insert: 'thing', id, value: { n } })
+  /** Commits, and gives where the very object that conflicted stands among the changes; -1 where it is another object. */
+  const conflictIn = async (changes: readonly Change<Things>[]): Promise<number | undefined> => {
+    const conflict = await store.commit(changes)
+    return conflict && changes.indexOf(conflict)
+  }
   const parallel = <T>(times: number, run: (i: number) => Promise<T>) =>
     Promise.all(Array.from({ length: times }, (_, i) => run(i)))
 
@@ -49,28 +66,28 @@ export function storeContract<Place>(
 
   it('inserts an id once, even when 50 try at the same time', async () => {
     const results = await parallel(50, (n) => store.commit([insert('a', n)]))
-    expect(results.filter((failed) => failed === undefined)).toHaveLength(1)
+    expect(results.filter((conflict) => conflict === undefined)).toHaveLength(1)
     expect(await store.get('thing', 'a')).toMatchObject({ value: { n: results.indexOf(undefined) } })
   })
 
   it('updates only the version that was read, and 50 updates at the same time all count', async () => {
     await store.commit([insert('a', 0)])
-    await parallel(50, () => update(store, 'thing', 'a', ({ n }) => ({ n: n + 1 })))
+    await parallel(50, () => update({ store, retryOnConflict }, 'thing', 'a', ({ n }) => ({ n: n + 1 })))
     expect(await store.get('thing', 'a')).toEqual({ value: { n: 50 }, version: 50 })
-    expect(await store.commit([{ update: 'thing', id: 'a', version: 3, value: { n: -1 } }])).toBe(0)
-    expect(await store.commit([{ update: 'thing', id: 'missing', version: 0, value: { n: -1 } }])).toBe(0)
-    expect(await update(store, 'thing', 'missing', (value) => value)).toBe(undefined)
+    expect(await conflictIn([{ update: 'thing', id: 'a', version: 3, value: { n: -1 } }])).toBe(0)
+    expect(await conflictIn([{ update: 'thing', id: 'missing', version: 0, value: { n: -1 } }])).toBe(0)
+    expect(await update({ store, retryOnConflict }, 'thing', 'missing', (value) => value)).toBe(undefined)
   })
 
-  it('applies a batch whole or not at all, and names the change that did not hold', async () => {
+  it('applies a batch whole or not at all, and gives back the change that did not hold', async () => {
     await store.commit([insert('taken', 1)])
-    expect(await store.commit([insert('new', 1), insert('taken', 2)])).toBe(1)
+    expect(await conflictIn([insert('new', 1), insert('taken', 2)])).toBe(1)
     expect(await store.get('thing', 'new')).toBe(undefined)
     const mixed: Change<Things>[] = [
       { insert: 'spent', id: 'nonce', value: {} },
       { update: 'thing', id: 'taken', version: 9, value: { n: 9 } },
     ]
-    expect(await store.commit(mixed)).toBe(1)
+    expect(await conflictIn(mixed)).toBe(1)
     expect(await store.get('spent', 'nonce')).toBe(undefined)
   })
 
@@ -78,16 +95,16 @@ export function storeContract<Place>(
     const results = await parallel(50, (i) =>
       store.commit([insert(`session-${i}`, i), { insert: 'spent', id: 'nonce', value: {} }]),
     )
-    expect(results.filter((failed) => failed === undefined)).toHaveLength(1)
+    expect(results.filter((conflict) => conflict === undefined)).toHaveLength(1)
     expect(await store.list('thing')).toHaveLength(1)
   })
 
   it('moves a session for one of 50 batches, and keeps nothing that the others brought along', async () => {
     await store.commit([insert('session', 0)])
     const results = await parallel(50, (n) =>
-      store.commit([insert(`event ${n}`, n), { update: 'thing', id: 'session', version: 0, value: { n } }]),
+      conflictIn([insert(`event ${n}`, n), { update: 'thing', id: 'session', version: 0, value: { n } }]),
     )
-    expect(results.filter((failed) => failed !== undefined)).toEqual(Array(49).fill(1))
+    expect(results.filter((position) => position !== undefined)).toEqual(Array(49).fill(1))
     const winner = results.indexOf(undefined)
     expect(await store.list('thing')).toEqual([
       { id: `event ${winner}`, value: { n: winner } },
@@ -112,16 +129,16 @@ export function storeContract<Place>(
     const next = (version: number): Change<Things> => ({ update: 'thing', id: 'a', version, value: { n: version + 1 } })
     expect(await store.commit([insert('a', 0), next(0), { touch: 'thing', id: 'a' }, next(2)])).toBe(undefined)
     expect(await store.get('thing', 'a')).toEqual({ value: { n: 3 }, version: 3 })
-    expect(await store.commit([next(3), next(3)])).toBe(1)
-    expect(await store.commit([next(3), insert('b', 0), insert('b', 1)])).toBe(2)
+    expect(await conflictIn([next(3), next(3)])).toBe(1)
+    expect(await conflictIn([next(3), insert('b', 0), insert('b', 1)])).toBe(2)
     expect(await store.commit([next(3), { delete: 'thing', id: 'a', version: 4 }, insert('a', 9)])).toBe(undefined)
     expect(await store.list('thing')).toEqual([{ id: 'a', value: { n: 9 } }])
   })
 
-  it('applies a batch of hundreds whole or not at all, and names the first change that did not hold', async () => {
+  it('applies a batch of hundreds whole or not at all, and gives back the first change that did not hold', async () => {
     const ids = Array.from({ length: 120 }, (_, n) => `row ${n}`)
     const inserts = ids.map((id, n) => ({ insert: 'thing', id, value: { n }, dueAt: new Date(n) }) as const)
-    expect(await store.commit([...inserts, insert('row 7', 9)])).toBe(120)
+    expect(await conflictIn([...inserts, insert('row 7', 9)])).toBe(120)
     expect(await store.commit([...inserts, { insert: 'spent', id: 'x', value: {} }])).toBe(undefined)
     expect((await store.due('thing', new Date(1), 10)).map(({ id, value }) => [id, value.n])).toEqual([
       ['row 0', 0],
@@ -130,10 +147,10 @@ export function storeContract<Place>(
     expect(await store.get('thing', 'row 119')).toEqual({ value: { n: 119 }, version: 0 })
     const deletes = ids.map((id) => ({ delete: 'thing', id, version: 0 }) as const)
     await store.commit([{ touch: 'thing', id: 'row 60' }])
-    expect(await store.commit([insert('new', 1), ...deletes])).toBe(61)
+    expect(await conflictIn([insert('new', 1), ...deletes])).toBe(61)
     expect(await store.list('thing')).toHaveLength(120)
     const right = deletes.map((each) => (each.id === 'row 60' ? { ...each, version: 1 } : each))
-    expect(await store.commit([...right, { delete: 'thing', id: 'row 5', version: 0 }])).toBe(120)
+    expect(await conflictIn([...right, { delete: 'thing', id: 'row 5', version: 0 }])).toBe(120)
     expect(await store.commit([...right, insert('new', 1)])).toBe(undefined)
     expect(await store.list('thing')).toEqual([{ id: 'new', value: { n: 1 } }])
   })
@@ -144,7 +161,7 @@ export function storeContract<Place>(
     for (const [n, row] of rows.entries()) expect(row?.value.n).toBe(n % 50 < 40 ? n % 50 : undefined)
     for (let n = 0; n < 20; n += 1) {
       const early = store.get('thing', 'row 0')
-      await update(store, 'thing', 'row 0', (value) => ({ n: value.n + 1 }))
+      await update({ store, retryOnConflict }, 'thing', 'row 0', (value) => ({ n: value.n + 1 }))
       expect((await store.get('thing', 'row 0'))?.value.n).toBe(n + 1)
       await early
     }
@@ -173,7 +190,7 @@ export function storeContract<Place>(
     await store.commit([insert('taken', 1)])
     const [first, refused, last] = await Promise.all([
       store.commit([insert('first', 1)]),
-      store.commit([insert('lost', 1), insert('taken', 1)]),
+      conflictIn([insert('lost', 1), insert('taken', 1)]),
       store.commit([insert('last', 1)]),
     ])
     expect([first, refused, last]).toEqual([undefined, 1, undefined])
@@ -223,11 +240,11 @@ export function storeContract<Place>(
 
   it('deletes only the version that was read', async () => {
     await store.commit([insert('a', 0)])
-    await update(store, 'thing', 'a', () => ({ n: 1 }))
-    expect(await store.commit([{ delete: 'thing', id: 'a', version: 0 }])).toBe(0)
+    await update({ store, retryOnConflict }, 'thing', 'a', () => ({ n: 1 }))
+    expect(await conflictIn([{ delete: 'thing', id: 'a', version: 0 }])).toBe(0)
     expect(await store.get('thing', 'a')).toMatchObject({ value: { n: 1 } })
     const results = await parallel(50, () => store.commit([{ delete: 'thing', id: 'a', version: 1 }]))
-    expect(results.filter((failed) => failed === undefined)).toHaveLength(1)
+    expect(results.filter((conflict) => conflict === undefined)).toHaveLength(1)
     expect(await store.get('thing', 'a')).toBe(undefined)
   })
 
@@ -236,7 +253,7 @@ export function storeContract<Place>(
     const results = await parallel(50, () => store.commit([{ touch: 'thing', id: 'a' }]))
     expect(results).toEqual(Array(50).fill(undefined))
     expect(await store.get('thing', 'a')).toEqual({ value: { n: 7 }, version: 50 })
-    expect(await store.commit([insert('b', 1), { touch: 'thing', id: 'missing' }])).toBe(1)
+    expect(await conflictIn([insert('b', 1), { touch: 'thing', id: 'missing' }])).toBe(1)
     expect(await store.get('thing', 'b')).toBe(undefined)
   })
 
@@ -256,26 +273,26 @@ export function storeContract<Place>(
   it('has one origin and one generation for all who ask, however many at once, and after it was opened again', async () => {
     const other = await open(place, migrations)
     const [origin] = new Set(await parallel(20, (n) => (n % 2 === 0 ? store : other).origin()))
-    const generations = await parallel(20, (n) => currentGeneration(n % 2 === 0 ? store : other, randomBytes))
+    const generations = await parallel(20, (n) => currentGeneration(effectsOf(n % 2 === 0 ? store : other)))
     expect(new Set(generations).size).toBe(1)
-    await update(store, 'generation', 'current', (value) => value)
+    await update({ store, retryOnConflict }, 'generation', 'current', (value) => value)
     await Promise.all([store.close(), other.close()])
     store = await open(place, migrations)
-    expect([await store.origin(), await currentGeneration(store, randomBytes)]).toEqual([origin, generations[0]])
+    expect([await store.origin(), await currentGeneration(effectsOf(store))]).toEqual([origin, generations[0]])
     const empty = await open(await fresh(), migrations)
-    expect([origin, generations[0]]).not.toContain(await currentGeneration(empty, randomBytes))
+    expect([origin, generations[0]]).not.toContain(await currentGeneration(effectsOf(empty)))
     await empty.close()
   })
 
   it('begins another generation where its number goes up or nothing outside knows of it, and else goes on', async () => {
     const confirm = (number: number, kept: readonly string[], next: string) =>
-      confirmGeneration(store, { number, witness: { kept, next } }, randomBytes)
+      confirmGeneration(effectsOf(store), { number, witness: { kept, next } })
     expect(await confirm(0, [], 'a')).toBe(undefined)
-    const first = await currentGeneration(store, randomBytes)
+    const first = await currentGeneration(effectsOf(store))
     expect(await confirm(0, ['a'], 'b')).toBe(undefined)
     // A start that was cut off leaves two.
     expect(await confirm(0, ['c', 'b'], 'd')).toBe(undefined)
-    expect(await currentGeneration(store, randomBytes)).toBe(first)
+    expect(await currentGeneration(effectsOf(store))).toBe(first)
     const generations = [first]
     for (const [number, kept, why] of [
       [0, ['c', 'b'], /the file beside it/],
@@ -283,26 +300,26 @@ export function storeContract<Place>(
       [3, ['d'], /database\.generation/],
     ] as const) {
       expect(await confirm(number, kept, 'd')).toMatch(why)
-      generations.push(await currentGeneration(store, randomBytes))
+      generations.push(await currentGeneration(effectsOf(store)))
     }
     expect(new Set(generations).size).toBe(4)
     await expect(confirm(2, ['d'], 'e')).rejects.toThrow(/is of generation 3; set database\.generation/)
-    expect(await confirmGeneration(store, { number: 3 }, randomBytes)).toBe(undefined)
+    expect(await confirmGeneration(effectsOf(store), { number: 3 })).toBe(undefined)
   })
 
   it('begins another generation when its origin is another than when the generation began', async () => {
-    const first = await currentGeneration(store, randomBytes)
-    await update(store, 'generation', 'current', (value) => ({ ...value, origin: 'elsewhere' }))
-    const generations = await parallel(10, () => currentGeneration(store, randomBytes))
+    const first = await currentGeneration(effectsOf(store))
+    await update({ store, retryOnConflict }, 'generation', 'current', (value) => ({ ...value, origin: 'elsewhere' }))
+    const generations = await parallel(10, () => currentGeneration(effectsOf(store)))
     expect(new Set(generations).size).toBe(1)
     expect(generations).not.toContain(first)
   })
 
   it('can be written, or says that it cannot', async () => {
-    await parallel(5, () => checkWritable(partOf(store), randomBytes))
-    await checkWritable(partOf(store), randomBytes)
+    await parallel(5, () => checkWritable(effectsOf(store)))
+    await checkWritable(effectsOf(store))
     await store.close()
-    await expect(checkWritable(partOf(store), randomBytes)).rejects.toThrow()
+    await expect(checkWritable(effectsOf(store))).rejects.toThrow()
     store = await open(place, migrations)
   })
 

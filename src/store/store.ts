@@ -3,6 +3,7 @@
  * when something is to be done about them.
  * `store.contract.ts` is its definition; `sqlite.ts` implements it. Why so little: docs/decisions/0003-storage.md.
  */
+import type { RetryOnConflict } from './retry.ts'
 
 /** A value as it was read. `version` goes up by one with every update. */
 export interface Row<T> {
@@ -43,10 +44,10 @@ export interface Store<C> {
   /** Every value of a collection with its id, ordered by id. For collections that are small by nature. */
   list<K extends keyof C & string>(collection: K): Promise<readonly { readonly id: string; readonly value: C[K] }[]>
   /**
-   * Applies all changes durably, or none: the index of the change whose condition did not hold, or undefined when all
-   * are on disk. Rejects when the database cannot say that they are.
+   * Applies all changes durably, or none. Gives the change that conflicted, the very object of `changes` whose condition
+   * did not hold, or undefined when all are on disk. Rejects when the database cannot say that they are.
    */
-  commit(changes: readonly Change<C>[]): Promise<number | undefined>
+  commit(changes: readonly Change<C>[]): Promise<Change<C> | undefined>
   /** The rows of a collection that are due, longest first, and no more than `limit`. */
   due<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
   /** Deletes the rows of a collection that are due, and says how many. */
@@ -91,31 +92,39 @@ export function renameExpiry(name: string): readonly string[] {
   return [`alter table ${name} rename column expires_at to due_at`]
 }
 
+/** A store, and how often work on it is done anew. */
+export interface UpdateEffects<C> {
+  readonly store: Store<C>
+  readonly retryOnConflict: RetryOnConflict
+}
+
 /**
- * Reads a value, changes it and writes it back, again if somebody else was first. `change` is pure and may refuse by
- * throwing. Gives the value as it now stands, or undefined when the id is unknown.
+ * Reads a value, changes it and writes it back, again when another was first. `change` is pure and may refuse by
+ * throwing. Gives the value as it now stands, or undefined when the id is unknown. Throws a ConflictError as
+ * `retryOnConflict` does.
  */
 export function update<C, K extends keyof C & string>(
-  store: Store<C>,
+  effects: UpdateEffects<C>,
   collection: K,
   id: string,
   change: (value: C[K]) => C[K],
 ): Promise<C[K] | undefined> {
-  return updateWith(store, collection, id, (value) => ({ value: change(value), also: [] }))
+  return updateWith(effects, collection, id, (value) => ({ value: change(value), also: [] }))
 }
 
-/** The same, with other changes in the same batch: theirs have no conditions that could fail. */
-export async function updateWith<C, K extends keyof C & string>(
-  store: Store<C>,
+/** Updates a value as {@link update} does, with other changes in the same batch, whose conditions always hold. */
+export function updateWith<C, K extends keyof C & string>(
+  { store, retryOnConflict }: UpdateEffects<C>,
   collection: K,
   id: string,
   change: (value: C[K]) => { readonly value: C[K]; readonly also: readonly Change<C>[] },
 ): Promise<C[K] | undefined> {
-  for (;;) {
+  return retryOnConflict<C[K] | undefined>(async () => {
     const row = await store.get(collection, id)
-    if (row === undefined) return undefined
+    if (row === undefined) return { committed: undefined }
     const { value, also } = change(row.value)
     const next = { update: collection, id, version: row.version, value } as unknown as Change<C>
-    if ((await store.commit([next, ...also])) === undefined) return value
-  }
+    const conflict = await store.commit([next, ...also])
+    return conflict === undefined ? { committed: value } : { conflict }
+  })
 }

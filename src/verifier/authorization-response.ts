@@ -80,7 +80,7 @@ export async function receiveResponse(
     refused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
   const code = redirect && { responseCodeDigest: redirect.digest }
   const value = { ...finish(session, outcome, context.now()), ...code }
-  const failed = await context.store.commit([
+  const conflict = await context.store.commit([
     {
       update: 'verification_session',
       id: sessionId,
@@ -92,7 +92,7 @@ export async function receiveResponse(
     finished(context, sessionId, value),
   ])
   // A session changes once, so that whoever was faster has finished it.
-  if (failed !== undefined) refuseFinished()
+  if (conflict !== undefined) refuseFinished()
   context.log.info(
     {
       event: 'session_finished',

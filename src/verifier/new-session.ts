@@ -5,6 +5,7 @@ import { recorded } from '../event/event.ts'
 import type { Remember } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
+import type { Attempt } from '../store/retry.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { wantRedirectUri } from './redirect.ts'
@@ -13,15 +14,18 @@ import type { NewSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
 
+/** A type and no interface, so that it is a JSON object too. */
+type NewSessionAnswer = { readonly session_id: string; readonly request_uri: string }
+
 /**
- * Refuses an unknown query with `not_found`, and what cannot be done with this one with `invalid_request`. Undefined when a
- * request with the same idempotency key was faster.
+ * Starts a session, or gives the change that conflicted: a request with the same idempotency key was first. Refuses an
+ * unknown query with `not_found`, and what cannot be done with this query with `invalid_request`.
  */
 export async function startSession(
   context: VerifierContext,
   request: NewSession,
   { caller, remember }: { readonly caller: string; readonly remember: Remember },
-) {
+): Promise<Attempt<NewSessionAnswer>> {
   const { config, clientId, random, store } = context
   const query = await getQuery(context, request.verification_query_id)
   const sessionId = toBase64url(random(24))
@@ -37,12 +41,12 @@ export async function startSession(
     ...requestedParts(request, query),
   }
   const answer = { session_id: sessionId, request_uri: linkTo(context, sessionId, request.request_uri_method) }
-  const failed = await store.commit([
+  const conflict = await store.commit([
     { insert: 'verification_session', id: sessionId, value, dueAt: new Date(value.expiresAt) },
     recorded({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
     ...remember(answer),
   ])
-  return failed === undefined ? answer : undefined
+  return conflict === undefined ? { committed: answer } : { conflict }
 }
 
 function linkTo({ config, clientId }: VerifierContext, sessionId: string, method: string | undefined): string {

@@ -6,7 +6,7 @@ import type { SessionParams } from '../http/answers.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
 import { formRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
-import { answerOnce } from '../http/idempotency.ts'
+import { answerIdempotently } from '../http/idempotency.ts'
 import { lookUpFirst } from '../http/look-up-first.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
@@ -67,7 +67,7 @@ function sessionRoutes(app: App, context: VerifierContext): void {
       body,
       now: context.now(),
     }
-    const answer = await answerOnce(context.store, asked, (remember) =>
+    const answer = await answerIdempotently(context, asked, (remember) =>
       startSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id

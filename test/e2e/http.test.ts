@@ -20,6 +20,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../support/services.ts'
+import { retryOnConflict } from '../support/store.ts'
 import { authorization, configuration, startIssuance, startVerification } from '../support/wire.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
@@ -573,7 +574,13 @@ describe('every endpoint', () => {
 describe('when the database fails', () => {
   const log = pino({ level: 'silent' })
   const outbound = () => Promise.reject(new Error('no other server is asked'))
-  const effects = { outbound, now: () => new Date(), random: (bytes: number) => new Uint8Array(bytes), log }
+  const effects = {
+    retryOnConflict,
+    outbound,
+    now: () => new Date(),
+    random: (bytes: number) => new Uint8Array(bytes),
+    log,
+  }
   const rejecting = new Proxy({}, { get: () => () => Promise.reject(new Error('disk /dev/secret is gone')) })
   let services: Services
   beforeAll(async () => {

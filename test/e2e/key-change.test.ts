@@ -19,6 +19,7 @@ import {
   startServices,
   VERIFIER_URL,
 } from '../support/services.ts'
+import { retryOnConflict } from '../support/store.ts'
 import { call, dcqlQuery, holderSigner, issueCredential, presentationOf } from '../support/wire.ts'
 
 const YEAR = 365 * 86_400_000
@@ -63,7 +64,8 @@ describe('a new key of the issuer', () => {
     const { issuerStore: store, clock } = services
     const log = pino({ level: 'silent' })
     const outbound = outboundBy(services.fetch)
-    const issuer = await createIssuer(read.config, { store, outbound, now: () => clock.now, random: randomBytes, log })
+    const effects = { retryOnConflict, now: () => clock.now, random: randomBytes }
+    const issuer = await createIssuer(read.config, { ...effects, store, outbound, log })
     closing.push(() => issuer.close())
     return { ...services, issuer, fetch: fetchFrom(new Map([[ISSUER_URL, issuer]])) }
   }

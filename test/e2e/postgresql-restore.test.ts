@@ -8,7 +8,7 @@ import { type Run, withConnection } from '../../src/store/postgres-connections.t
 import { partOf, type Store } from '../../src/store/store.ts'
 import { issuedBy } from '../support/restored.ts'
 import { type Services, startServices } from '../support/services.ts'
-import { freshUrl, postgresOf } from '../support/store.ts'
+import { freshUrl, postgresOf, retryOnConflict } from '../support/store.ts'
 
 /** More than a process leases at a time. */
 const MANY = 70
@@ -17,6 +17,11 @@ const url = freshUrl()
 const schema = new URL(url).searchParams.get('currentSchema') ?? ''
 const dump = `${schema}_dump`
 const open = () => openPostgres<IssuerCollections>(postgresOf(url), issuerMigrations)
+const effectsOf = (store: Store<IssuerCollections>) => ({
+  store: partOf<IssuerCollections, GenerationCollections>(store),
+  random: randomBytes,
+  retryOnConflict,
+})
 const onServer = <T>(work: (run: (text: string) => ReturnType<Run>) => Promise<T>): Promise<T> =>
   withConnection(postgresOf(url), (run) => work((text) => run({ text, values: [] })))
 
@@ -59,11 +64,7 @@ describe('a PostgreSQL database that is put back from a dump', () => {
     await lists.issue(MANY)
     const other: Store<IssuerCollections> = await open()
     onTestFinished(() => other.close())
-    const generations = await Promise.all(
-      [store, other].map((each) =>
-        currentGeneration(partOf<IssuerCollections, GenerationCollections>(each), randomBytes),
-      ),
-    )
+    const generations = await Promise.all([store, other].map((each) => currentGeneration(effectsOf(each))))
     expect(new Set(generations).size).toBe(1)
     lists.expectNoneTwice()
     expect(lists.listIds()).toHaveLength(2)
@@ -74,8 +75,7 @@ describe('a PostgreSQL database that is put back from a dump', () => {
     const store = await open()
     const services: Services = await startServices({ issuerStore: store })
     onTestFinished(() => services.close())
-    const generationOf = partOf<IssuerCollections, GenerationCollections>(store)
-    expect(await confirmGeneration(generationOf, { number: 0 }, randomBytes)).toBe(undefined)
+    expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
     const lists = issuedBy(() => services)
     await lists.issue(3)
     const rows = await onServer(async (run) => (await run(`select id, value, version from status_space`)).rows)
@@ -85,11 +85,11 @@ describe('a PostgreSQL database that is put back from a dump', () => {
     const again = await startServices({ issuerStore: await open() })
     onTestFinished(() => again.close())
     const { issuerStore } = again
-    const why = await confirmGeneration(partOf(issuerStore), { number: 1 }, randomBytes)
+    const why = await confirmGeneration(effectsOf(issuerStore), { number: 1 })
     expect(why).toMatch(/database\.generation/)
     const listsAgain = issuedBy(() => again)
     await listsAgain.issue(MANY)
     expect(new Set([...lists.listIds(), ...listsAgain.listIds()]).size).toBe(2)
-    await expect(confirmGeneration(partOf(issuerStore), { number: 0 }, randomBytes)).rejects.toThrow(/generation 1/)
+    await expect(confirmGeneration(effectsOf(issuerStore), { number: 0 })).rejects.toThrow(/generation 1/)
   })
 })

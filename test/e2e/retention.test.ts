@@ -19,7 +19,7 @@ import { buildCommand, vouchsafe } from '../support/command.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
 import { ISSUER_URL, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
-import { openTestStore } from '../support/store.ts'
+import { openTestStore, retryOnConflict } from '../support/store.ts'
 import {
   authorization,
   configuration,
@@ -366,6 +366,7 @@ describe('a verification session with a result', () => {
 })
 
 const unused = {
+  retryOnConflict,
   outbound: () => Promise.reject(new Error('unused')),
   random: randomBytes,
   log: pino({ enabled: false }),

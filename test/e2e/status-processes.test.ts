@@ -7,6 +7,7 @@ import { expectRefusal, proofOf, type Ready, readySession } from '../support/iss
 import { type Processes, startProcesses } from '../support/processes.ts'
 import { ISSUER_URL, makeKey, type Services } from '../support/services.ts'
 import { act, readList, referenceOf } from '../support/status.ts'
+import { retryOnConflict } from '../support/store.ts'
 import { declare, fetchNonce, requestCredential } from '../support/wire.ts'
 
 describe('two processes on one database', () => {
@@ -24,7 +25,9 @@ describe('two processes on one database', () => {
 
   it('give out every index of a list once, from the first to the last', async () => {
     const stores = [first.issuerStore, second.issuerStore]
-    const allocators = [...stores, ...stores].map((store) => entryAllocator({ store, random: randomBytes }, 1024))
+    const allocators = [...stores, ...stores].map((store) =>
+      entryAllocator({ store, retryOnConflict, random: randomBytes }, 1024),
+    )
     const entries = await Promise.all(
       allocators.flatMap((allocate) => Array.from({ length: 600 }, (_, count) => allocate((count % 3) + 1))),
     )
@@ -43,7 +46,7 @@ describe('two processes on one database', () => {
 
   it('begin one list, and not two, when both begin at once', async () => {
     const allocators = [first, second].map(({ issuerStore: store }) =>
-      entryAllocator({ store, random: randomBytes }, 2048),
+      entryAllocator({ store, retryOnConflict, random: randomBytes }, 2048),
     )
     const entries = await Promise.all(allocators.map((allocate) => allocate(1)))
     expect(new Set(entries.flat().map(({ listId }) => listId)).size).toBe(1)

@@ -247,15 +247,15 @@ async function progressProblems({ issuerStore }: Services): Promise<readonly str
  */
 function countWrites({ issuerStore, verifierStore }: Services): () => number {
   let writes = 0
-  const counted = (failed: number | undefined): number | undefined => {
-    if (failed === undefined) writes++
-    return failed
+  const counted = <T>(conflict: T | undefined): T | undefined => {
+    if (conflict === undefined) writes++
+    return conflict
   }
   const issuerCommit = issuerStore.commit.bind(issuerStore)
   const verifierCommit = verifierStore.commit.bind(verifierStore)
   issuerStore.commit = async (changes) => {
-    const failed = await issuerCommit(changes)
-    return changes.every(isOfProgress) ? failed : counted(failed)
+    const conflict = await issuerCommit(changes)
+    return changes.every(isOfProgress) ? conflict : counted(conflict)
   }
   verifierStore.commit = async (changes) => counted(await verifierCommit(changes))
   return () => writes

@@ -21,7 +21,7 @@ import type { HttpResponseData } from '../../src/offchain/http-data.ts'
 import { encrypted, encryptionKey } from '../../src/store/encrypted.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type TestChain, testChain } from './engine-chain.ts'
-import { openTestStore } from './store.ts'
+import { openTestStore, retryOnConflict } from './store.ts'
 
 /** secp256k1, SEC 1 in PKCS #8: the private key is 1. Of tests alone. */
 export const IDENTITY_PEM = `-----BEGIN PRIVATE KEY-----
@@ -209,6 +209,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
   const logLines: string[] = []
   const engine = await createEngine(config, {
     store,
+    retryOnConflict,
     chain,
     runtime,
     outbound: options.outbound ?? (() => Promise.reject(new Error('nobody is to be asked'))),

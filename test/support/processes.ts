@@ -6,7 +6,7 @@ import { type IssuerCollections, issuerMigrations } from '../../src/issuer/colle
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { fetchFrom, filesOf, ISSUER_URL, type Services, settings, startServices } from './services.ts'
-import { testDatabase } from './store.ts'
+import { retryOnConflict, testDatabase } from './store.ts'
 
 export interface Processes {
   readonly first: Services
@@ -25,6 +25,7 @@ export async function startProcesses(issuer: Record<string, unknown> = {}): Prom
     const store = await open()
     const effects = {
       store,
+      retryOnConflict,
       outbound: () => Promise.reject(new OutboundError('no other server is there')),
       now: () => services.clock.now,
       random: randomBytes,

@@ -20,7 +20,7 @@ import { readVerifierConfig } from '../../src/verifier/config.ts'
 import { verifierUpkeep } from '../../src/verifier/upkeep.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
 import { wantDocumented } from './documented.ts'
-import { openTestStore } from './store.ts'
+import { openTestStore, retryOnConflict } from './store.ts'
 
 export const API_KEY = 'k'.repeat(64)
 export const ISSUER_URL = 'http://issuer.localhost'
@@ -98,7 +98,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const apps = new Map<string, App>()
   const fetch = fetchFrom(apps)
   const outbound = options.outbound ?? outboundBy(fetch)
-  const effects = { outbound, now: () => clock.now, random: randomBytes, log }
+  const effects = { retryOnConflict, outbound, now: () => clock.now, random: randomBytes, log }
 
   const issuerStore = options.issuerStore ?? (await openTestStore<IssuerCollections>(issuerMigrations))
   const issuerConfig = configOf(

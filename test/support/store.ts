@@ -3,10 +3,19 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type DatabaseConfig, readDatabase } from '../../src/config/database.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
+import { createRetryOnConflict } from '../../src/store/retry.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Migration, Store } from '../../src/store/store.ts'
+
+/** With real pauses, as a service has it. */
+export const retryOnConflict = createRetryOnConflict({
+  random: randomBytes,
+  wait: setTimeout,
+  counts: { retried: 0, givenUp: 0 },
+})
 
 /** The kind is told by the project of the tests: see vitest.config.js. */
 export function openTestStore<C>(migrations: readonly Migration[]): Promise<Store<C>> {

@@ -13,7 +13,8 @@ import type { App } from '../../http/app-type.ts'
 import { checkBuilt, startRuntime } from '../../toolchain/places.ts'
 import { readWords } from '../command-line.ts'
 import { readConfigFile } from '../config-file.ts'
-import { files, now, outbound, random } from '../effects.ts'
+import { conflictTask } from '../conflicts.ts'
+import { files, now, outbound, random, retryOnConflict } from '../effects.ts'
 import { createLog } from '../log.ts'
 import { defaultHost } from '../network.ts'
 import { type Hangup, onHangup, renew } from '../renewal.ts'
@@ -109,10 +110,11 @@ async function openParts(config: EngineConfig, log: Logger): Promise<Parts | { r
 
 async function buildEngine(config: EngineConfig, { chain, store, runtime }: Parts, log: Logger): Promise<Built> {
   const directories = [config.componentDirectory, ...chainComponents(config)] as const
-  const effects = { chain, store, runtime, outbound, now, random, log, files: componentFiles(directories) }
+  const outside = { outbound, now, random, log, files: componentFiles(directories) }
+  const effects = { chain, store, retryOnConflict, runtime, ...outside }
   const { app, metrics, tasks, stop } = await createEngine(config, effects)
   const management = config.management && (await createManagement(metrics))
-  const stopUpkeep = keepUp(tasks, log)
+  const stopUpkeep = keepUp([...tasks, conflictTask(log)], log)
   return {
     app,
     management,

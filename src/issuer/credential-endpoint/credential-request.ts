@@ -51,7 +51,7 @@ async function issueRequested(
   if (spentUntil === undefined) return refuseNonce()
   // The batch below decides; this only saves a replay the work of issuing.
   if (await context.store.get('spent_nonce', nonce)) refuseNonce()
-  const spending = { insert: 'spent_nonce', id: nonce, value: {}, dueAt: spentUntil } as const
+  const spend = { insert: 'spent_nonce', id: nonce, value: {}, dueAt: spentUntil } as const
   const wantsSingle = asksByFormat(request) || (context.config.draft13 && mayBeDraft13(request))
   const granted = {
     ...requested,
@@ -60,7 +60,7 @@ async function issueRequested(
     ...(wantsSingle && { wantsSingle }),
     ...(encryption && { encryption }),
   }
-  return (await issueOrDefer(context, open, granted, spending)) ?? refuseNonce()
+  return issueOrDefer(context, open, granted, { spend, refuseSpent: refuseNonce })
 }
 
 function refuseNonce(): never {

@@ -6,15 +6,13 @@ import { toBase64url } from '../../codec/base64url.ts'
 import type { JweParameters } from '../../keys/jwe.ts'
 import { ProtocolError, refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
-import type { Change } from '../../store/store.ts'
-import type { IssuerCollections } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOf, type IssuanceSession, isUndecided, recordFetched, recordWaiting } from '../session.ts'
 import { sessionEvent } from '../session-event.ts'
 import { commitOpen, type OpenSession, TOKEN_SECONDS } from '../token-endpoint/access-token.ts'
 import { withSingle } from './draft13.ts'
 import { type Granted, issueCredentials } from './issuing.ts'
-import { changeSession } from './session-change.ts'
+import { changeSession, type Spending } from './session-change.ts'
 
 /** The answer to a deferred request, and how the answer to the first request was encrypted, where it was. */
 export interface DeferredAnswer {
@@ -26,15 +24,15 @@ export interface DeferredAnswer {
 const INTERVAL_SECONDS = 5
 
 /**
- * The credentials, or the id of a transaction where the application has not decided yet; undefined when what the request
- * spends had been spent. Refuses with `credential_request_denied` when the application has said no.
+ * The credentials, or the id of a transaction where the application has not decided yet. Refuses with
+ * `credential_request_denied` when the application has said no, and like {@link changeSession}.
  */
 export async function issueOrDefer(
   context: IssuerContext,
   open: OpenSession,
   granted: Granted,
-  spending: Change<IssuerCollections>,
-): Promise<CredentialResponse | undefined> {
+  spending: Spending,
+): Promise<CredentialResponse> {
   refuseDenied(open.session)
   if (!isUndecided(open.session)) return issueCredentials(context, open, granted, { spending })
   const { configurationId, holderKeys, now, wantsSingle, encryption } = granted
@@ -47,7 +45,7 @@ export async function issueOrDefer(
     ...(wantsSingle && { wantsSingle }),
     ...(encryption && { encryption }),
   }
-  const changed = await changeSession(
+  await changeSession(
     context,
     open,
     (session) => {
@@ -61,9 +59,9 @@ export async function issueOrDefer(
       const deferred = sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })
       return { value: deferred.value, also: [insert, deferred.event] }
     },
-    [spending],
+    spending,
   )
-  return changed && { transaction_id: id, interval: INTERVAL_SECONDS }
+  return { transaction_id: id, interval: INTERVAL_SECONDS }
 }
 
 /**
@@ -93,9 +91,10 @@ export async function fetchDeferred(
   const configuration = await context.configuration(configurationId)
   if (configuration === undefined) return refuse('credential_request_denied', 'this credential is not there any more')
   const granted = { configurationId, configuration, holderKeys, now: context.now() }
-  const spending = { delete: 'deferred_transaction', id, version: row.version } as const
+  const spend = { delete: 'deferred_transaction', id, version: row.version } as const
+  const spending = { spend, refuseSpent: refuseTransaction }
   const before = (session: IssuanceSession) => recordFetched(session, configurationId)
-  const response = (await issueCredentials(context, open, granted, { spending, before })) ?? refuseTransaction()
+  const response = await issueCredentials(context, open, granted, { spending, before })
   return { response: wantsSingle ? withSingle(response) : response, ...(encryption && { encryption }) }
 }
 

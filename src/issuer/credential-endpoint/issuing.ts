@@ -8,8 +8,6 @@ import type { JweParameters } from '../../keys/jwe.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
-import type { Change } from '../../store/store.ts'
-import type { IssuerCollections } from '../collections.ts'
 import { formatOfConfiguration } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
@@ -19,7 +17,7 @@ import { entriesFor, keptEntries, statusOfEntry, validStatus } from '../status-l
 import type { OpenSession } from '../token-endpoint/access-token.ts'
 import { inTurn } from './batch.ts'
 import { notificationId } from './notification.ts'
-import { changeSession } from './session-change.ts'
+import { changeSession, type Spending } from './session-change.ts'
 
 /** What a request has been found good for: a credential for each of the keys. */
 export interface Granted {
@@ -33,25 +31,22 @@ export interface Granted {
   readonly encryption?: JweParameters
 }
 
-/** What a request uses up. */
-export interface Spending {
-  readonly spending: Change<IssuerCollections>
-  /** What that does to the session, before anything is issued in it. */
-  readonly before?: (session: IssuanceSession) => IssuanceSession
-}
-
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
- * The response with the credentials, in the order of their keys, once they are recorded; undefined when what the request spends had been
- * spent. Refuses with `credential_request_denied` more copies than a session gives out.
+ * The response with the credentials, in the order of their keys, once they are recorded. `before` is the effect of the
+ * spending on the session, before anything is issued in it. Refuses with `credential_request_denied` more copies than a
+ * session gives out, and like {@link changeSession}.
  */
 export async function issueCredentials(
   context: IssuerContext,
   open: OpenSession,
   granted: Granted,
-  { spending, before = (session) => session }: Spending,
-): Promise<CredentialResponse | undefined> {
+  {
+    spending,
+    before = (session) => session,
+  }: { readonly spending: Spending; readonly before?: (session: IssuanceSession) => IssuanceSession },
+): Promise<CredentialResponse> {
   const issued = { configurationId: granted.configurationId, count: granted.holderKeys.length, at: granted.now }
   // Refuses before anything is signed; what it gives is made again with the session as it is then.
   recordIssued(before(open.session), issued)
@@ -76,9 +71,8 @@ export async function issueCredentials(
       const succeeded = sessionEvent(context, 'issuance.succeeded', { sessionId, session: next, now: granted.now })
       return { value: succeeded.value, also: [...kept, succeeded.event] }
     },
-    [spending],
+    spending,
   )
-  if (changed === undefined) return undefined
   return {
     credentials: credentials.map((credential) => ({ credential })),
     notification_id: notificationId(context, open.sessionId, changed.issued.length - 1),

@@ -32,7 +32,6 @@ export const credential = {
     'invalid_nonce',
     'invalid_encryption_parameters',
     'credential_request_denied',
-    'temporarily_unavailable',
   ),
   operationId: 'requestCredential',
   summary: 'Issue a credential to the key of the proof',
@@ -46,7 +45,6 @@ const DEFERRED_REFUSALS = [
   'invalid_transaction_id',
   'invalid_encryption_parameters',
   'credential_request_denied',
-  'temporarily_unavailable',
 ] as const
 
 export const deferredCredential = {
@@ -67,7 +65,7 @@ export const draft15DeferredCredential = {
 
 export const notification = {
   ...byToken,
-  ...refuses('invalid_notification_request', 'invalid_notification_id', 'temporarily_unavailable'),
+  ...refuses('invalid_notification_request', 'invalid_notification_id'),
   operationId: 'notifyIssuer',
   summary: 'Hear what became of credentials',
   body: NotificationRequest,

@@ -8,6 +8,7 @@ import { endOf, endRefreshing } from '../session.ts'
 import { sessionEvent } from '../session-event.ts'
 import { bitChanges } from './chunks.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from './rows.ts'
+import type { ChangedStatus } from './schemas.ts'
 
 export type StatusAct = keyof typeof ACTS
 
@@ -28,21 +29,22 @@ export interface ActRequest {
  * Gives all credentials of the session another state. What is so already stays as it is. Refuses with `not_found`, and with
  * `invalid_state` where no credential has a status, or where they have been revoked: that is for good.
  */
-export async function changeStatus(context: IssuerContext, request: ActRequest) {
+export function changeStatus(context: IssuerContext, request: ActRequest): Promise<ChangedStatus> {
   const { sessionId, act } = request
   const { state } = ACTS[act]
-  for (;;) {
+  return context.retryOnConflict<ChangedStatus>(async () => {
     const row = await context.store.get('credential_status', sessionId)
     if (row === undefined) return refuseWithoutStatus(context, sessionId)
-    const known = row.value
-    if (known.state === 'REVOKED' && state !== 'REVOKED') {
+    if (row.value.state === 'REVOKED' && state !== 'REVOKED') {
       refuse('invalid_state', 'the credentials of this session have been revoked, and that cannot be undone')
     }
-    const answer = { session_id: sessionId, credential_status: state }
-    if (known.state === state) return answer
-    const changes = await batchOf(context, request, { ...row, value: { ...known, state } })
-    if ((await context.store.commit(changes)) === undefined) return answer
-  }
+    const committed = { session_id: sessionId, credential_status: state }
+    if (row.value.state === state) return { committed }
+    const conflict = await context.store.commit(
+      await batchOf(context, request, { ...row, value: { ...row.value, state } }),
+    )
+    return conflict === undefined ? { committed } : { conflict }
+  })
 }
 
 /** The state, the bits, the session and the event, all or nothing. */

@@ -5,6 +5,7 @@
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import type { Effects } from '../../http/effects.ts'
 import { currentGeneration, type GenerationCollections } from '../../store/generation.ts'
+import type { Attempt } from '../../store/retry.ts'
 import { partOf, type Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import { permuted } from './permutation.ts'
@@ -24,7 +25,7 @@ interface Lease {
   readonly end: number
 }
 
-export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'random'>
+export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'random' | 'retryOnConflict'>
 
 /** `entries` is the size of the lists that it begins; one of another size is left as full as it is. */
 export function entryAllocator(effects: AllocationEffects, entries: number): AllocateEntries {
@@ -61,14 +62,15 @@ function nextOf(lease: Lease): StatusEntry | undefined {
  * Moves the row on, again when another process was faster. A list of another generation of the database is left as it is: after a backup was
  * restored, the row knows nothing of what has been leased since.
  */
-async function leaseNumbers({ store, random }: AllocationEffects, entries: number): Promise<Lease> {
-  for (;;) {
-    const generation = await currentGeneration(partOf<IssuerCollections, GenerationCollections>(store), random)
+function leaseNumbers(effects: AllocationEffects, entries: number): Promise<Lease> {
+  const { store, retryOnConflict } = effects
+  const generationStore = partOf<IssuerCollections, GenerationCollections>(store)
+  return retryOnConflict(async () => {
+    const generation = await currentGeneration({ ...effects, store: generationStore })
     const row = await store.get('status_space', SPACE)
-    const usable = row !== undefined && isUsable(row.value, { generation, entries })
-    const leased = usable ? await moveOn(store, row) : await beginList({ store, random }, { generation, entries }, row)
-    if (leased !== undefined) return leased
-  }
+    const isReusable = row !== undefined && isUsable(row.value, { generation, entries })
+    return isReusable ? moveOn(store, row) : beginList(effects, { generation, entries }, row)
+  })
 }
 
 type Wanted = Required<Pick<StatusSpace, 'generation' | 'entries'>>
@@ -77,27 +79,27 @@ function isUsable(space: StatusSpace, { generation, entries }: Wanted): boolean 
   return space.generation === generation && space.entries === entries && space.next < entries
 }
 
-async function moveOn(store: IssuerStore, { value, version }: Row<StatusSpace>): Promise<Lease | undefined> {
+async function moveOn(store: IssuerStore, { value, version }: Row<StatusSpace>): Promise<Attempt<Lease>> {
   const end = Math.min(value.next + LEASED, value.entries)
   const space = { ...value, next: end }
-  const failed = await store.commit([{ update: 'status_space', id: SPACE, version, value: space }])
-  return failed === undefined ? leaseOf(space, value.next) : undefined
+  const conflict = await store.commit([{ update: 'status_space', id: SPACE, version, value: space }])
+  return conflict === undefined ? { committed: leaseOf(space, value.next) } : { conflict }
 }
 
 async function beginList(
   { store, random }: AllocationEffects,
   wanted: Wanted,
   before: Row<StatusSpace> | undefined,
-): Promise<Lease | undefined> {
+): Promise<Attempt<Lease>> {
   const listId = toBase64url(random(16))
   const space = { ...wanted, listId, next: LEASED, key: toBase64url(random(16)) }
-  const failed = await store.commit([
+  const conflict = await store.commit([
     before === undefined
       ? { insert: 'status_space', id: SPACE, value: space }
       : { update: 'status_space', id: SPACE, version: before.version, value: space },
     { insert: 'status_list', id: listId, value: { entries: wanted.entries, bits: STATUS_WIDTH } },
   ])
-  return failed === undefined ? leaseOf(space, 0) : undefined
+  return conflict === undefined ? { committed: leaseOf(space, 0) } : { conflict }
 }
 
 function leaseOf(space: StatusSpace, from: number): Lease {

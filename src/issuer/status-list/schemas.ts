@@ -1,14 +1,16 @@
 /** What the operations of `routes.ts` take and give. */
+import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { answers, answersByType, byApplication, byWallet, refuses, SessionParams } from '../../http/answers.ts'
 import { LIST_TYPES } from './documents.ts'
 
 export const CredentialState = Type.Union([Type.Literal('VALID'), Type.Literal('SUSPENDED'), Type.Literal('REVOKED')])
 
-const ChangedStatus = Type.Object(
+export const ChangedStatus = Type.Object(
   { session_id: Type.String(), credential_status: CredentialState },
   { title: 'ChangedCredentialStatus' },
 )
+export type ChangedStatus = Static<typeof ChangedStatus>
 const ListParams = Type.Object({ list_id: Type.String() })
 
 const change = (operationId: string, summary: string) => ({

@@ -48,17 +48,18 @@ export interface OpenSession {
 }
 
 /**
- * Commits what is done with an open session, as the store does: its DPoP proof is used once, or what it proves does not happen.
- * That is so of a request that changes nothing, too. Refuses with `invalid_dpop_proof` one that was used before. RFC 9449 section 11.1.
+ * Commits the changes of a request to an open session together with its DPoP proof, which is spent by a request that changes
+ * nothing, too. Gives the change that conflicted. Refuses with `invalid_dpop_proof` a proof that was used before.
+ * RFC 9449 section 11.1.
  */
 export async function commitOpen(
   { store }: IssuerContext,
   { spends }: OpenSession,
   changes: readonly Change<IssuerCollections>[],
-): Promise<number | undefined> {
+): Promise<Change<IssuerCollections> | undefined> {
   if (changes.length + spends.length === 0) return undefined
-  const failed = await store.commit([...changes, ...spends])
-  return failed !== undefined && failed >= changes.length ? atResource(refuseReplayedProof) : failed
+  const conflict = await store.commit([...changes, ...spends])
+  return spends.some((spend) => spend === conflict) ? atResource(refuseReplayedProof) : conflict
 }
 
 /**

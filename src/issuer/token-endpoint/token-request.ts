@@ -4,6 +4,7 @@
  */
 import { refuse } from '../../protocol/error.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
+import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
 import type { IssuerContext } from '../context.ts'
 import { draft13Nonce } from '../credential-endpoint/draft13.ts'
@@ -43,12 +44,11 @@ export async function answerTokenRequest(
   }
   // Before the transaction code: a proof that has to be made again costs no attempt.
   const proof = proofOf(context, call)
-  for (;;) {
+  // A request that another one has overtaken is decided anew, so that every wrong transaction code counts.
+  return context.retryOnConflict(async () => {
     const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknown)
-    const response = await answerOnce(context, { form: call.form, id, proof }, row, decide)
-    // Another request changed the session: this one is decided anew, so that every wrong transaction code counts.
-    if (response !== undefined) return response
-  }
+    return attemptAnswer(context, { form: call.form, id, proof }, row, decide)
+  })
 }
 
 /** RFC 9449 section 5: whoever sends a proof gets a token that is bound to its key. */
@@ -56,13 +56,13 @@ function proofOf(context: IssuerContext, call: TokenCall): DpopProof | undefined
   return call.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, call) : undefined
 }
 
-/** The response, or undefined when the session is not as it was read any more. */
-async function answerOnce(
+/** Decides about the session as it was read, and commits the decision. */
+async function attemptAnswer(
   context: IssuerContext,
   call: SessionCall,
   { value: session, version }: Row<IssuanceSession>,
   decide: Grant['decide'],
-): Promise<TokenResponse | undefined> {
+): Promise<Attempt<TokenResponse>> {
   const { id, proof } = call
   const now = context.now()
   const fetchedAt = session.offerFetchedAt ?? context.progress.unwrittenFetch(id)
@@ -71,8 +71,8 @@ async function answerOnce(
   if (decision.refusal !== undefined) {
     // Its end may have come nearer.
     const ended = { value: decision.session, dueAt: new Date(endOf(decision.session)) }
-    const failed = await context.store.commit([{ update: 'issuance_session', id, version, ...ended }])
-    return failed === undefined ? refuse('invalid_grant', decision.refusal) : undefined
+    const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...ended }])
+    return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
   const authorized = authorizedBy(context, call, session)
   const { accessToken, token } = await makeAccessToken(context, id, { now, jkt: proof?.jkt })
@@ -81,10 +81,11 @@ async function answerOnce(
   const given = { ...token, ...more }
   const value: IssuanceSession = { ...decision.session, token: given }
   const spends = proof === undefined ? [] : [proof.spend]
-  const failed = await context.store.commit([{ update: 'issuance_session', id, version, value }, ...spends])
-  if (failed !== undefined) return failed === 0 ? undefined : refuseReplayedProof()
+  const conflict = await context.store.commit([{ update: 'issuance_session', id, version, value }, ...spends])
+  if (spends.some((spend) => spend === conflict)) refuseReplayedProof()
+  if (conflict !== undefined) return { conflict }
   context.progress.forgetFetch(id)
-  return responseOf(context, id, { accessToken, token: given, refreshToken: decision.refreshToken })
+  return { committed: responseOf(context, id, { accessToken, token: given, refreshToken: decision.refreshToken }) }
 }
 
 function responseOf(

@@ -1,0 +1,57 @@
+/**
+ * Optimistic concurrency: work that commits on condition of what it has read is done anew when another request or
+ * another process was first. One function has the bound and the pauses for all of them.
+ */
+
+/** The end of one attempt: its result, which is committed, or the change whose condition did not hold. */
+export type Attempt<T> = { readonly committed: T } | { readonly conflict: object }
+
+/** Does the attempt until it commits. Throws a {@link ConflictError} after {@link MOST_ATTEMPTS} conflicts. */
+export type RetryOnConflict = <T>(attempt: () => Promise<Attempt<T>>) => Promise<T>
+
+export interface RetryEffects {
+  readonly random: (bytes: number) => Uint8Array
+  /** Resolves after so many milliseconds. */
+  readonly wait: (milliseconds: number) => Promise<unknown>
+  readonly counts: ConflictCounts
+}
+
+/** Conflicts since the process began: those after which the work was done anew, and those after which it was given up. */
+export interface ConflictCounts {
+  retried: number
+  givenUp: number
+}
+
+export const MOST_ATTEMPTS = 20
+/** The longest pause doubles with each attempt, up to this. */
+const LONGEST_PAUSE_MS = 250
+
+/** The rows were changed by others in every one of the attempts; nothing of the work is stored. */
+export class ConflictError extends Error {
+  override readonly name = 'ConflictError'
+
+  constructor() {
+    super(`the rows were changed by others ${MOST_ATTEMPTS} times in a row`)
+  }
+}
+
+export function createRetryOnConflict({ random, wait, counts }: RetryEffects): RetryOnConflict {
+  return async (attempt) => {
+    for (let attempts = 1; ; attempts += 1) {
+      const end = await attempt()
+      if ('committed' in end) return end.committed
+      if (attempts === MOST_ATTEMPTS) {
+        counts.givenUp += 1
+        throw new ConflictError()
+      }
+      counts.retried += 1
+      await wait(pauseMs(attempts, random))
+    }
+  }
+}
+
+/** Each pause is drawn anew, so that those who met once do not meet again ("full jitter"). */
+function pauseMs(attempts: number, random: RetryEffects['random']): number {
+  const [high = 0, low = 0] = random(2)
+  return Math.min(LONGEST_PAUSE_MS, 2 ** attempts) * ((high * 256 + low) / 65_536)
+}
