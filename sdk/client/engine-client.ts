@@ -87,7 +87,8 @@ const PROBLEMS = new Set([
   ...['bad-request', 'bad-address', 'unknown-contract', 'no-http-hook', 'not-found', 'method-not-allowed'],
   ...['request-timeout', 'body-too-large', 'target-too-long', 'not-this-engine', 'too-many-requests'],
   ...['headers-too-large', 'component-trap', 'server-error', 'bad-component-response', 'stale-chain'],
-  ...['overloaded', 'starting', 'component-unavailable', 'transaction-quota', 'deadline', 'storage-quota'],
+  ...['overloaded', 'starting', 'reconciling', 'component-unavailable', 'transaction-quota', 'deadline'],
+  'storage-quota',
 ])
 
 function unlessRefused(answer: EngineAnswer): EngineAnswer {

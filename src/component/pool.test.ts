@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { keySigner } from '../../sdk/client/signers.ts'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, component, LIMITS, noHost, pool, script } from '../../test/support/components.ts'
@@ -107,6 +107,20 @@ describe('the pool', () => {
     ])
     expect(ended).toEqual(['impatient overloaded', 'spinning deadline', 'patient done'])
     expect(one.load().waiting).toBe(0)
+    await one.close()
+  })
+
+  it('keeps no timer of a call that has waited and then ran', async () => {
+    const one = await pool({}, 1)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const calls = Array.from({ length: 5 }, () => one.run(call(quick, { ...state, queueMs: 60_000 }), noHost))
+      expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(calls.map(() => 'done'))
+      vi.advanceTimersByTime(1000)
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
     await one.close()
   })
 

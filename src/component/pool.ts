@@ -18,7 +18,7 @@ import {
   type RuntimeLimits,
 } from './runtime.ts'
 import { computedMs, heldWorkers, idleFor, isAsleep, type Slot, type WorkerTask } from './slot.ts'
-import { createTurns, type Turns } from './turns.ts'
+import { createTurns, mostWorkers, type Turns } from './turns.ts'
 import { isHook } from './vet.ts'
 
 export interface PoolSettings {
@@ -37,8 +37,6 @@ const DESCRIBE_MS = 10_000
 /** How long a job waits for others before a spare worker is started for it, and how many workers there are then for each. */
 const PATIENCE_MS = 100
 const WITH_SPARE = 2
-/** How many workers there are at most for each, with those that sleep. */
-const WITH_ASLEEP = 4
 
 interface Pool {
   readonly settings: PoolSettings
@@ -101,26 +99,37 @@ async function describe(pool: Pool, component: Component, prepared: Prepared): P
   return { kind: 'javascript', hooks: found }
 }
 
-function enqueue(pool: Pool, task: Omit<WorkerTask, 'owner' | 'end' | 'fail'>): Promise<Ended> {
+function enqueue(pool: Pool, task: Omit<WorkerTask, 'owner' | 'queueTimer' | 'end' | 'fail'>): Promise<Ended> {
   return new Promise((end, fail) => {
     if (pool.closed) throw new Error('The component runtime is closed.')
     const owner = task.call?.contract ?? task.component
-    const waiting = { ...task, owner, end, fail }
+    const waiting: WorkerTask = { ...task, owner, queueTimer: undefined, end, fail }
     pool.waiting.push(waiting)
     fill(pool)
     dispatch(pool)
-    if (task.queueMs !== undefined && pool.waiting.includes(waiting)) giveUpLater(pool, waiting, task.queueMs)
+    const isWaiting = pool.waiting.includes(waiting)
+    if (isWaiting && task.queueMs !== undefined) {
+      waiting.queueTimer = setTimeout(() => giveUp(pool, waiting), task.queueMs).unref()
+    }
   })
 }
 
-/** Ends a task that no worker has taken when its time to wait is over. */
-function giveUpLater({ waiting }: Pool, task: WorkerTask, queueMs: number): void {
-  setTimeout(() => {
-    const place = waiting.indexOf(task)
-    if (place === -1) return
-    waiting.splice(place, 1)
-    task.end({ report: 'overloaded' })
-  }, queueMs).unref()
+/** Ends a task that no worker has taken in the time that it may wait. */
+function giveUp(pool: Pool, task: WorkerTask): void {
+  removeWaiting(pool, pool.waiting.indexOf(task))
+  task.end({ report: 'overloaded' })
+}
+
+/** Takes the task at `index` out of those that wait, and stops its timer. */
+function removeWaiting({ waiting }: Pool, index: number): WorkerTask | undefined {
+  const [task] = waiting.splice(index, 1)
+  clearTimeout(task?.queueTimer)
+  return task
+}
+
+function removeAllWaiting(pool: Pool): WorkerTask[] {
+  for (const { queueTimer } of pool.waiting) clearTimeout(queueTimer)
+  return pool.waiting.splice(0)
 }
 
 /** As many workers as there should be. */
@@ -193,7 +202,7 @@ function dispatch(pool: Pool): void {
   for (let at = nextTask(pool); at !== -1; at = nextTask(pool)) {
     const slot = idleFor(pool.slots, waiting[at]?.component ?? '')
     if (slot === undefined) break
-    const [task] = waiting.splice(at, 1)
+    const task = removeWaiting(pool, at)
     if (task !== undefined) give(pool, slot, task)
   }
   // Time alone changes who is asleep, so those that wait are looked at again.
@@ -215,7 +224,7 @@ function lookAgain(pool: Pool): void {
   if (closed) return
   const isStuck = [...slots].every(({ state }) => state === 'busy') && nextTask(pool) !== -1
   const awake = [...slots].filter((slot) => !isAsleep(slot)).length
-  const hasRoom = awake < settings.workers * WITH_SPARE && slots.size < settings.workers * WITH_ASLEEP
+  const hasRoom = awake < settings.workers * WITH_SPARE && slots.size < mostWorkers(settings.workers)
   if (isStuck && hasRoom) slots.add(start(pool))
   dispatch(pool)
 }
@@ -247,9 +256,7 @@ function lost(pool: Pool, slot: Slot, why: string): void {
   // Another may start all the same, when the next call comes.
   if (pool.slots.size > 0) return
   const error = new Error(`No component worker can be started from ${pool.settings.workerFile}: ${why}`)
-  for (const task of pool.waiting.splice(0)) {
-    task.fail(error)
-  }
+  for (const task of removeAllWaiting(pool)) task.fail(error)
 }
 
 /** Ends a worker, and what it was at. */
@@ -270,7 +277,7 @@ async function close(pool: Pool): Promise<void> {
   pool.closed = true
   clearTimeout(pool.patience)
   const ended = { report: 'trap', message: 'the engine is stopping', log: [] } as const
-  for (const task of pool.waiting.splice(0)) task.end(ended)
+  for (const task of removeAllWaiting(pool)) task.end(ended)
   const slots = [...pool.slots]
   for (const slot of slots) remove(pool, slot, ended)
   await Promise.all(slots.map(({ worker }) => worker.terminate()))

@@ -16,6 +16,8 @@ export interface WorkerTask {
   readonly deadlineMs: number
   /** Milliseconds that the task may wait for a worker. */
   readonly queueMs: number | undefined
+  /** Ends the task when it has waited for so long; set while the task waits. */
+  queueTimer: NodeJS.Timeout | undefined
   readonly end: (report: Ended) => void
   readonly fail: (error: Error) => void
 }

@@ -30,6 +30,14 @@ describe('turns', () => {
     expect(turns.next([{ owner: 'a' }], [computing('a')])).toBe(0)
   })
 
+  it('leave workers to a third contract when two have all the workers that they may have asleep', () => {
+    const turns = createTurns(2, at(0))
+    const held: { owner: string; computes: boolean }[] = []
+    for (const owner of ['a', 'b']) while (turns.next([{ owner }], held) === 0) held.push(asleep(owner))
+    expect(held.length).toBeLessThan(8)
+    expect(turns.next([{ owner: 'a' }, { owner: 'b' }, { owner: 'c' }], held)).toBe(2)
+  })
+
   it('give no contract more than twice the workers, however many of them wait for answers', () => {
     const turns = createTurns(2, at(0))
     const held = Array.from({ length: 4 }, () => asleep('a'))

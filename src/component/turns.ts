@@ -2,9 +2,10 @@
 
 export interface Turns {
   /**
-   * The place in line of the next call: the first of the owner that holds the fewest workers. An owner computes on no more than
-   * `workers` at once, on one less when its calls computed for long (but always on one), and holds no more than twice `workers` with
-   * those that wait for an answer. -1 where all that wait belong to owners that have enough.
+   * The index of the next call: the first of the owner that holds the fewest workers. An owner computes on no more than `workers` at
+   * once, and on one less when its calls computed for long (but always on one). Together with the workers that wait for an answer an
+   * owner holds no more than are left for all others, so that each owner leaves workers to the next. -1 where all that wait belong to
+   * owners that have enough.
    */
   readonly next: (waiting: readonly Owned[], held: Iterable<HeldWorker>) => number
   /** Notes for how many milliseconds a call of `owner` computed. */
@@ -23,8 +24,13 @@ export interface HeldWorker extends Owned {
 /** A call that computes for longer is slow, and its owner for so long. */
 const SLOW_MS = 250
 const SLOW_FOR_MS = 60_000
-/** So many times `workers` an owner may hold, with those that wait for an answer. */
-const WITH_ASLEEP = 2
+/** So many times `workers` there are at most, with those that sleep until the engine answers them. */
+const WITH_ASLEEP = 4
+
+/** How many workers there are at most where `workers` compute. */
+export function mostWorkers(workers: number): number {
+  return workers * WITH_ASLEEP
+}
 
 interface Count {
   all: number
@@ -40,9 +46,10 @@ export function createTurns(workers: number, now: () => number): Turns {
     next: (waiting, held) => {
       const counts = countOf(held)
       const at = now()
+      const left = mostWorkers(workers) - [...counts.values()].reduce((sum, { all }) => sum + all, 0)
       const hasEnough = (owner: string, { all, computing }: Count): boolean =>
         computing >= workers ||
-        all >= workers * WITH_ASLEEP ||
+        all >= left ||
         (computing > 0 && computing >= workers - 1 && (slow.get(owner) ?? 0) > at)
       let best = -1
       let least = Number.POSITIVE_INFINITY

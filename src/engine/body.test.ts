@@ -41,6 +41,16 @@ describe('bodies of requests', () => {
     expect(held.held()).toBe(298)
   })
 
+  it('that are announced and do not come drop no other', async () => {
+    const held = start()
+    const slow = Array.from({ length: 4 }, (_, at) => held.read(request(at === 0 ? 100 : 99), at < 2 ? ONE : OTHER))
+    await arrived()
+    const announced = Object.assign(request(0), { headers: { 'content-length': '100' } })
+    const all = [held.read(announced, `00${'c3'.repeat(20)}`), ...slow]
+    expect(await Promise.race([...all, arrived()])).toBe(undefined)
+    expect(held.held()).toBe(397)
+  })
+
   it('for two contracts that fill the memory make room for one for a third', async () => {
     const held = start()
     const slow = Array.from({ length: 4 }, (_, at) => held.read(request(at === 0 ? 100 : 99), at < 2 ? ONE : OTHER))

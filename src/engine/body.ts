@@ -35,7 +35,6 @@ export function bodies(bounds: Bounds, now: () => Date): Bodies {
     read: (request, contract) => {
       const declared = Number(request.headers['content-length'] ?? 0)
       if (declared > bounds.bodyBytes) return Promise.resolve('body-too-large')
-      if (!held.hasRoom(contract, declared)) return Promise.resolve('overloaded')
       return collect({ request, contract, bodyBytes: bounds.bodyBytes, held, now })
     },
     held: held.bytes,

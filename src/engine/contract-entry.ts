@@ -56,10 +56,12 @@ export interface CallTarget {
   readonly block: Block
 }
 
-export type EntryKind = 'served' | 'starting' | 'failed' | 'not-this-engine'
+export const ENTRY_KINDS = ['served', 'starting', 'reconciling', 'failed', 'not-this-engine'] as const
+export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 export function kindOf({ isOurs, state, fork }: Entry): EntryKind {
   if (isOurs === false) return 'not-this-engine'
-  if (state.kind === 'ready') return isOurs === true && fork.standing !== 'reconciling' ? 'served' : 'starting'
-  return state.kind
+  if (state.kind !== 'ready') return state.kind
+  if (isOurs === undefined) return 'starting'
+  return fork.standing === 'reconciling' ? 'reconciling' : 'served'
 }

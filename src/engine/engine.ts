@@ -6,7 +6,7 @@ import { createBackground } from './background.ts'
 import { bodies } from './body.ts'
 import type { EngineConfig } from './config.ts'
 import type { EngineContext, EngineEffects } from './context.ts'
-import { kindOf } from './contract-entry.ts'
+import { ENTRY_KINDS, kindOf } from './contract-entry.ts'
 import { rememberedReads } from './contract-reads.ts'
 import { createFences } from './fence.ts'
 import { storageIds } from './identity.ts'
@@ -107,9 +107,7 @@ function observed({ runtime, watcher, outbox, timers, fences, bodies: held, now 
       headAgeSeconds: watcher.headAgeSeconds(),
       unread: watcher.unread(),
     },
-    contracts: Object.fromEntries(
-      ['served', 'starting', 'failed', 'not-this-engine'].map((kind) => [kind, count(kind)]),
-    ),
+    contracts: Object.fromEntries(ENTRY_KINDS.map((kind) => [kind, count(kind)])),
     deadHooks: entries.filter(({ hook }) => hook.dead).length,
     timers: timers.scheduled(),
     storage: fences.all().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),

@@ -70,8 +70,6 @@ function entryOf({ watcher }: EngineContext, { contract }: Target): Entry | Prob
   return state.hooks.includes('off_chain_on_http_request') ? entry : 'no-http-hook'
 }
 
-const RECONCILING = 'the chain took back a block that this contract had been served at; try again in a moment'
-
 function componentAnswer(
   context: EngineContext,
   entry: Entry,
@@ -79,7 +77,7 @@ function componentAnswer(
   performed: Performed,
 ): WireResponse | Problem {
   if (performed.kind === 'quota') return quotaProblem(context, performed)
-  if (performed.kind === 'reconciling') return problem(problemCode(performed), { detail: RECONCILING })
+  if (performed.kind === 'reconciling') return reconcilingProblem(context, entry)
   if (performed.kind !== 'done') return problem(problemCode(performed))
   const { config, signer } = context
   const { response: wire } = performed
@@ -103,6 +101,17 @@ function componentAnswer(
     ['x-engine-signature', signature],
   ]
   return { ...wire, headers: [...wire.headers, ...own, ...corsHeaders(config.cors)] }
+}
+
+/** Says when the hook runs next, and that it fails, where the contract waits for a hook that failed. */
+function reconcilingProblem({ now }: EngineContext, { fork, hook }: Entry): Problem {
+  if (fork.standing !== 'reconciling' || hook.problem === undefined) return problem('reconciling')
+  return problem('reconciling', {
+    retryAfter: Math.max(1, Math.ceil((hook.notBefore - now().getTime()) / 1000)),
+    detail:
+      'the chain took back a block that this contract had been served at, and its state change hook, ' +
+      `which has to run first, fails (${hook.problem}); the engine tries it again, and its log has the reason`,
+  })
 }
 
 function quotaProblem({ now }: EngineContext, performed: Extract<Performed, { kind: 'quota' }>): Problem {

@@ -51,7 +51,7 @@ const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done' | 'quota'>, 
   overloaded: 'overloaded',
   // The contract was stopped, or changed its component, while the call waited.
   unavailable: 'starting',
-  reconciling: 'starting',
+  reconciling: 'reconciling',
 }
 
 const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {

@@ -44,6 +44,10 @@ export const problems = {
   },
   overloaded: { status: 503, detail: 'too much is asked of this engine at the moment' },
   starting: { status: 503, detail: 'this engine is starting; try again in a moment' },
+  reconciling: {
+    status: 503,
+    detail: 'the chain took back a block that this contract had been served at; try again in a moment',
+  },
   'transaction-quota': { status: 503, detail: 'the contract asks this engine for too many transactions' },
   'component-unavailable': {
     status: 503,
@@ -87,6 +91,7 @@ export interface Problem {
 const RETRY: Partial<Record<ProblemCode, number>> = {
   overloaded: FULL_SECONDS,
   starting: 1,
+  reconciling: 1,
   'stale-chain': 5,
   'component-unavailable': 10,
 }

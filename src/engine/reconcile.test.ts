@@ -18,7 +18,7 @@ const ask = async ({ engine, url }: TestEngine, method: 'GET' | 'POST' = 'GET') 
 const events = ({ logLines }: TestEngine, name: string) => logLines.filter((line) => line.includes(`"${name}"`))
 const stateOf = async ({ engine }: TestEngine) =>
   (await engine.app.inject('/engine')).json<{ contracts: { state: string }[] }>().contracts[0]?.state
-const STARTING = [503, 'starting']
+const RECONCILING = [503, 'reconciling']
 
 /** Counts its posts. Its hook fails while the test says so. */
 const counting = () => {
@@ -56,8 +56,8 @@ describe('a chain that takes back a block which a contract had been acted on at'
     expect(await ask(engine, 'POST')).toBe('0')
     engine.chain.reorganise(1)
     await lookOnly(engine)
-    expect(await ask(engine)).toEqual(STARTING)
-    expect(await stateOf(engine)).toBe('starting')
+    expect(await ask(engine)).toEqual(RECONCILING)
+    expect(await stateOf(engine)).toBe('reconciling')
     expect(JSON.parse(events(engine, 'acted_on_lost_block')[0] ?? '{}')).toMatchObject({ block: 2, level: 40 })
     const before = world.runs
     await engine.rounds()
@@ -75,11 +75,40 @@ describe('a chain that takes back a block which a contract had been acted on at'
     engine.chain.reorganise(1)
     engine.clock.now = new Date(engine.clock.now.getTime() + 2000)
     await engine.rounds()
-    expect([await ask(engine), world.timers]).toEqual([STARTING, 0])
+    expect([await ask(engine), world.timers]).toEqual([RECONCILING, 0])
     world.fails = false
     engine.clock.now = new Date(engine.clock.now.getTime() + 5000)
     await engine.rounds()
     expect([await ask(engine), world.timers]).toEqual(['1', 1])
+  })
+
+  it('has the hook run again and again, and the answer and the status say why it fails', async () => {
+    const { world, script } = counting()
+    const engine = await kept(serving(script))
+    engine.chain.mine()
+    await engine.rounds()
+    await ask(engine, 'POST')
+    world.fails = true
+    engine.chain.reorganise(1)
+    for (let failures = 0; failures < 12; failures++) {
+      engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
+      engine.chain.mine()
+      await engine.rounds(1)
+    }
+    const { body, headers, statusCode } = await engine.engine.app.inject(engine.url)
+    expect([statusCode, headers['x-engine-error'], headers['retry-after']]).toEqual([503, 'reconciling', '300'])
+    expect(body).toMatch(/state change hook, which has to run first, fails \(component-trap\)/)
+    const { contracts } = (await engine.engine.app.inject('/engine')).json<{ contracts: object[] }>()
+    expect(contracts[0]).toMatchObject({
+      state: 'reconciling',
+      state_change: 'pending',
+      state_change_problem: { why: 'component-trap', attempts: 12 },
+    })
+    expect([events(engine, 'reconciling_fails').length, events(engine, 'state_change_dead')]).toEqual([1, []])
+    world.fails = false
+    engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
+    await engine.rounds()
+    expect([await ask(engine), await stateOf(engine)]).toEqual(['1', 'served'])
   })
 
   it('has it wait where the hook ran on the lost block, since what stays cannot be read yet', async () => {
@@ -93,9 +122,9 @@ describe('a chain that takes back a block which a contract had been acted on at'
     engine.chain.reorganise(1)
     engine.chain.contracts = () => Promise.reject(new ChainError('no list of contracts'))
     await lookOnly(engine)
-    expect(await ask(engine)).toEqual(STARTING)
+    expect(await ask(engine)).toEqual(RECONCILING)
     await engine.rounds()
-    expect([await ask(engine), world.runs > before]).toEqual([STARTING, true])
+    expect([await ask(engine), world.runs > before]).toEqual([RECONCILING, true])
     engine.chain.contracts = () => Promise.resolve(listed)
     await engine.rounds()
     await engine.rounds()
@@ -128,7 +157,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
       engine.chain.reorganise(1)
       await lookOnly(engine)
     }
-    expect(await ask(engine, 'POST')).toEqual(STARTING)
+    expect(await ask(engine, 'POST')).toEqual(RECONCILING)
     await engine.rounds()
     expect(await ask(engine)).toBe('1')
   })
@@ -194,7 +223,7 @@ describe('a contract that nothing was taken back of', () => {
     engine.chain.reorganise(1)
     await lookOnly(engine)
     engine.chain.isDown = true
-    expect(await ask(engine)).toEqual(STARTING)
+    expect(await ask(engine)).toEqual(RECONCILING)
     engine.chain.isDown = false
     expect(await ask(engine)).toBe('1')
   })

@@ -63,7 +63,7 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: Entry, block
   const hasHook = state.kind === 'ready' && state.hooks.includes('off_chain_on_state_change')
   fork.standing = hasHook ? 'reconciling' : 'settled'
   outbox.doubtNonces()
-  if (hasHook) Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0 })
+  if (hasHook) Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0, problem: undefined })
   log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST)
 }
 

@@ -12,7 +12,7 @@ export function mustRunHook({ hook, state, isOurs }: Entry, at: number): boolean
   )
 }
 
-/** Again later where it fails, but not for ever. */
+/** Runs the hook once, and again later where it fails. A hook is given up after some failures, but not while its contract reconciles. */
 export async function runHook(context: EngineContext, entry: Entry): Promise<void> {
   const { hook, state } = entry
   const target = targetOf(context, entry)
@@ -44,14 +44,18 @@ function runLater({ hook }: Entry, at: number): void {
   hook.notBefore = at
 }
 
-function retryHook({ log, now }: EngineContext, { address, hook }: Entry): void {
+/** A contract that reconciles answers nothing until its hook has run, so that no change may come which would have it run again. */
+function retryHook({ log, now }: EngineContext, { address, hook, fork }: Entry): void {
   hook.attempts++
   hook.pending = true
   hook.notBefore = now().getTime() + backOff(hook.attempts)
   if (hook.attempts < MOST_ATTEMPTS) return
-  hook.dead = true
-  log.error(
-    { event: 'state_change_dead', contract: address, attempts: hook.attempts },
-    'given up until it changes again',
-  )
+  const line = { contract: address, attempts: hook.attempts }
+  if (fork.standing !== 'reconciling') {
+    hook.dead = true
+    log.error({ event: 'state_change_dead', ...line }, 'given up until it changes again')
+  } else if (hook.attempts === MOST_ATTEMPTS) log.error({ event: 'reconciling_fails', ...line }, FAILS)
 }
+
+const FAILS =
+  'the contract answers 503 until its state change hook has run, which fails again and again: see why in lines of this contract'

@@ -18,6 +18,8 @@ import { promisify } from 'node:util'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
 import { buildCommand, COMMAND, startCommand } from '../support/command.ts'
+import { componentFile, deployed, place } from '../support/engine-contracts.ts'
+import { type EngineProcess, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset, dcqlQuery } from '../support/wire.ts'
@@ -57,7 +59,7 @@ async function write(name: Name, { url }: Running): Promise<number> {
   return response.status
 }
 
-async function ready({ url }: Running): Promise<number> {
+async function ready({ url }: { readonly url: string }): Promise<number> {
   const response = await fetch(`${url}/health/ready`)
   await response.arrayBuffer()
   return response.status
@@ -107,6 +109,53 @@ describe.each(['issuer', 'verifier'] as const)('the database of the %s', (name) 
     }
   })
 })
+
+describe('the database of an engine', () => {
+  /** An engine that counts the requests to a contract. */
+  async function startedEngine(): Promise<{ engine: EngineProcess; count: () => Promise<number> }> {
+    const directory = makeDirectory('chain')
+    const engine = await makeEngine({ chain: { type: 'local', directory } })
+    await engine.start()
+    running.push({ ...engine, child: engine.child, ended: engine.ended } as unknown as Running)
+    const { file } = await componentFile(COUNTER)
+    const contract = await deployed(await place({ dir: directory }), 'Component', file, [engine])
+    await served([engine], contract)
+    const count = async (): Promise<number> => {
+      const response = await fetch(`${engine.url}/offchain/${contract}/`, { method: 'POST' })
+      await response.arrayBuffer()
+      return response.status
+    }
+    return { engine, count }
+  }
+
+  it.each(changes)('%s: is noticed, and nothing is answered for any more', { timeout: 60_000 }, async (_, change) => {
+    const { engine, count } = await startedEngine()
+    for (let n = 0; n < 5; n += 1) expect(await count()).toBe(200)
+    expect(await ready(engine)).toBe(200)
+    const file = join(engine.directory, 'data', 'engine.db')
+    await change(file)
+    await expect.poll(() => ready(engine), NOTICED).toBe(503)
+    for (let n = 0; n < 5; n += 1) expect(await count()).toBe(500)
+    expect((await fetch(`${engine.url}/health/live`)).status).toBe(200)
+    const { status, stdout } = await engine.kill('SIGTERM')
+    expect(status).toBe(1)
+    expect(stdout.match(/"event":"database_lost"/g)).toHaveLength(1)
+    await engine.remove()
+  })
+})
+
+const COUNTER = `
+import { component, text } from 'vouchsafe/component'
+
+component({
+  http: (_request, context) => {
+    const values = context.storage('counter')
+    const before = Number(new TextDecoder().decode(values.get('count') ?? new Uint8Array(0)))
+    values.set('count', String(before + 1))
+    return text(200, String(before + 1))
+  },
+})
+`
 
 describe('a database that is put back beside the log of another', () => {
   it('is refused at the start, by every command, and is used once the log is gone', { timeout: 60_000 }, async () => {
