@@ -2,20 +2,21 @@
  * How fast callbacks go out: when the next attempt at an event is made, and how many are made at once. A receiver that is
  * down is asked now and then by one event at a time, however many wait; a receiver that is well gets them as fast as it takes them.
  */
+import { backOffMs, drawFraction } from '../async/back-off.ts'
 
-const FIRST_DELAY_MS = 5000
-const LONGEST_DELAY_MS = 60 * 60 * 1000
+const RETRY = { firstMs: 5000, longestMs: 60 * 60 * 1000 }
 const MOST_AT_ONCE = 16
 /** Sessions in a row that fail before the receiver, and not an event, is taken to be the trouble. */
 const FAILING_SESSIONS = 3
-const LONGEST_PAUSE_MS = 5000
+const PAUSE = { firstMs: 500, longestMs: 5000 }
 
-/** How long to wait after so many failures of an event; between half of a time that doubles and the whole of it. */
+/**
+ * The pause after `failures` failures of an event: drawn between half of the backoff and the whole of it, and at least as
+ * long as the receiver's `Retry-After` asks for, within the longest backoff.
+ */
 export function retryDelayMs(failures: number, retryAfterMs: number, random: (bytes: number) => Uint8Array): number {
-  const longest = Math.min(FIRST_DELAY_MS * 2 ** Math.min(failures - 1, 20), LONGEST_DELAY_MS)
-  const [high = 0, low = 0] = random(2)
-  const delay = (longest / 2) * (1 + (high * 256 + low) / 65_536)
-  return Math.round(Math.max(delay, Math.min(retryAfterMs, LONGEST_DELAY_MS)))
+  const delay = (backOffMs(RETRY, failures) / 2) * (1 + drawFraction(random))
+  return Math.round(Math.max(delay, Math.min(retryAfterMs, RETRY.longestMs)))
 }
 
 /** What a process knows of the receiver. */
@@ -37,6 +38,6 @@ export function afterSuccess({ atOnce }: Pace): Pace {
 export function afterFailure(pace: Pace, sessionId: string, now: Date): Pace {
   const failing = [...new Set([...pace.failing, sessionId])].slice(-MOST_AT_ONCE)
   if (failing.length < FAILING_SESSIONS) return { ...pace, failing }
-  const pause = Math.min(500 * 2 ** (failing.length - FAILING_SESSIONS), LONGEST_PAUSE_MS)
+  const pause = backOffMs(PAUSE, failing.length - FAILING_SESSIONS + 1)
   return { atOnce: 1, notBefore: now.getTime() + pause, failing }
 }

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { lru } from '../memory/lru.ts'
+import { createLru } from '../async/lru.ts'
 import { refuse } from '../protocol/error.ts'
 
 /** As in `rateLimits` of the configuration; what is absent is not limited. */
@@ -32,10 +32,10 @@ export function allowance(perMinute: number, now: () => Date): Allowance {
 
 /** `burst` at once, and so many again with every millisecond. */
 export function refilled(burst: number, perMs: number, now: () => Date): Allowance {
-  const left = lru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
+  const left = createLru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
   const countOf = (address: string, at: number): number => {
-    const known = left.get(address)
-    return known === undefined ? burst : Math.min(burst, known.count + Math.max(0, at - known.at) * perMs)
+    const before = left.get(address)
+    return before === undefined ? burst : Math.min(burst, before.count + Math.max(0, at - before.at) * perMs)
   }
   const secondsUntilOne = (count: number): number => (count >= 1 ? 0 : Math.ceil((1 - count) / perMs / 1000))
   return {

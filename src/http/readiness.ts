@@ -1,16 +1,15 @@
-/** Whether a service can do its work: it writes to its database to find out, once a second at most, however often it is asked. */
-import { kept } from '../memory/kept.ts'
+/** Tests whether a service can do its work by a write to its database, once a second at most. */
+import { cacheValue } from '../async/cache.ts'
 import { checkWritable, type GenerationCollections } from '../store/generation.ts'
 import { partOf, type Store } from '../store/store.ts'
 import type { Effects } from './effects.ts'
 
-const KEPT_MS = 1000
+const TTL_MS = 1000
 
-/** The function that rejects while the database takes nothing. */
+/** Returns a function that rejects while the database takes no writes. */
 export function readiness<C extends GenerationCollections>(
   effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
 ): () => Promise<void> {
   const store: Store<GenerationCollections> = partOf<C, GenerationCollections>(effects.store)
-  const writable = kept(KEPT_MS, effects.now, () => checkWritable({ ...effects, store }))
-  return () => writable.get()
+  return cacheValue(() => checkWritable({ ...effects, store }), { ttlMs: TTL_MS, now: effects.now }).get
 }

@@ -29,7 +29,7 @@ import {
 import { MalformedError } from '../codec/malformed.ts'
 import {
   type Certificate,
-  certificateCache,
+  cacheCertificates,
   certificateProblem,
   isSignedBy,
   leafProblem,
@@ -759,14 +759,14 @@ describe('the cache', () => {
   const [first = Buffer.of(), second = Buffer.of(), third = Buffer.of()] = certificates
 
   test('gives the same certificate for the same bytes, and parses others', () => {
-    const parse = certificateCache(2)
+    const parse = cacheCertificates(2)
     expect(parse(first)).toBe(parse(Buffer.from(first)))
     expect(parse(second).der.equals(second)).toBe(true)
-    expect(parse(first)).not.toBe(certificateCache(2)(first))
+    expect(parse(first)).not.toBe(cacheCertificates(2)(first))
   })
 
   test('forgets the one not used for longest', () => {
-    const parse = certificateCache(2)
+    const parse = cacheCertificates(2)
     const [one, two] = [parse(first), parse(second)]
     parse(first)
     parse(third)
@@ -775,7 +775,7 @@ describe('the cache', () => {
   })
 
   test('refuses what is malformed each time', () => {
-    const parse = certificateCache(2)
+    const parse = cacheCertificates(2)
     for (let time = 0; time < 2; time += 1) expectMalformed(() => parse(Buffer.of(0x30)), /cut short/)
   })
 })

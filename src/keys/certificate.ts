@@ -4,6 +4,7 @@
  * Paths to a trust anchor are found in trust-anchors.ts.
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { createLru } from '../async/lru.ts'
 import { fromBase64 } from '../codec/base64url.ts'
 import {
   contextTag,
@@ -20,7 +21,6 @@ import {
   takeOptional,
 } from '../codec/der.ts'
 import { malformed, within } from '../codec/malformed.ts'
-import { lru } from '../memory/lru.ts'
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
 import { nameText } from './certificate-name.ts'
 import { type CertificatePurpose, purposeProblem } from './certificate-purpose.ts'
@@ -102,14 +102,14 @@ export function readPemCertificates(pem: string): Certificate[] {
   )
 }
 
-/** Parses as {@link parseCertificate}, and remembers the `size` certificates used last. */
-export function certificateCache(size: number): (der: Uint8Array) => Certificate {
-  const remembered = lru<string, Certificate>(size)
+/** Returns a {@link parseCertificate} that keeps the `size` most recently used certificates. */
+export function cacheCertificates(size: number): (der: Uint8Array) => Certificate {
+  const cache = createLru<string, Certificate>(size)
   return (der) => {
     const key = hash('sha256', der, 'base64url')
-    const certificate = remembered.get(key) ?? parseCertificate(der)
-    // Anybody can send large ones, and nobody's usual certificate is.
-    if (der.length <= MAX_REMEMBERED_BYTES) remembered.set(key, certificate)
+    const certificate = cache.get(key) ?? parseCertificate(der)
+    // No usual certificate is large, and large ones, which any caller can send, would fill the memory.
+    if (der.length <= MAX_REMEMBERED_BYTES) cache.set(key, certificate)
     return certificate
   }
 }

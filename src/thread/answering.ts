@@ -15,15 +15,3 @@ export function answerQuestions(answer: (question: never) => Promise<unknown>): 
     )
   })
 }
-
-/** What `open` gave, for each who asks: it is called again only after it has failed, as what was in its way may be gone. */
-export function onceOpened<T>(open: () => Promise<T>): () => Promise<T> {
-  let opened: Promise<T> | undefined
-  return () => {
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined
-      throw error
-    })
-    return opened
-  }
-}

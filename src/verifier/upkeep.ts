@@ -1,4 +1,5 @@
 /** What the verification service does by itself while it runs. */
+import { singleFlight } from '../async/single-flight.ts'
 import { pendingCallback } from '../callback/queue.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { sealEvents } from '../event/seal.ts'
@@ -16,8 +17,9 @@ export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects)
   const { store, now } = effects
   const { sessionCallback } = config
   const sessions = (): Promise<void> => {
-    // What is still to be told of a session is then queued. Only after the session was read: its event is there as well.
-    const queueAll = oneAtATime(() => sealEvents({ ...effects, store: partOf(store), callback: true }))
+    // Queues the callbacks of all events so far: the event of a session was written before the sweep read the session.
+    // The sessions of one turn of the sweep share one run.
+    const queueAll = singleFlight(() => sealEvents({ ...effects, store: partOf(store), callback: true }))
     return sweepSessions(config, effects, async (sessionId) => {
       if (sessionCallback !== undefined) await queueAll()
       return pendingCallback(store, sessionId)
@@ -38,17 +40,6 @@ export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects)
       dataOf: (sessionId) => statusData(effects, sessionId),
     }),
   ]
-}
-
-/** Who asks while it runs waits for the same end: the sessions of one turn of a sweep ask together. */
-function oneAtATime(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined
-  return () => {
-    running ??= work().finally(() => {
-      running = undefined
-    })
-    return running
-  }
 }
 
 /** Without a response code: what is for the person at the browser alone does not go to whoever has the address. */

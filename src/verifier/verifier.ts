@@ -1,16 +1,15 @@
 /** The verification service, ready to listen: everything it needs comes in, and a server comes out. */
 
+import { cacheById, cacheDerived } from '../async/cache.ts'
+import { createLru } from '../async/lru.ts'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
-import { type Certificate, certificateCache } from '../keys/certificate.ts'
+import { type Certificate, cacheCertificates } from '../keys/certificate.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import type { Signer } from '../keys/signer.ts'
-import { derived } from '../memory/derived.ts'
-import { lru } from '../memory/lru.ts'
-import { remembered } from '../memory/remembered.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
@@ -39,8 +38,8 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       return clientId()
     },
     signerOf,
-    query: remembered(REMEMBERED_QUERIES, async (id) => (await store.get('verification_query', id))?.value.dcqlQuery),
-    parseCertificate: certificateCache(REMEMBERED_CERTIFICATES),
+    query: cacheById(REMEMBERED_QUERIES, async (id) => (await store.get('verification_query', id))?.value.dcqlQuery),
+    parseCertificate: cacheCertificates(REMEMBERED_CERTIFICATES),
     status: {
       lists: statusLists(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,
@@ -68,8 +67,8 @@ function identities(current: () => VerifierConfig): {
   readonly clientId: () => string
   readonly signerOf: (clientId: string) => Signer | undefined
 } {
-  const signers = lru<string, Signer>(REMEMBERED_IDENTITIES)
-  const clientId = derived(
+  const signers = createLru<string, Signer>(REMEMBERED_IDENTITIES)
+  const clientId = cacheDerived(
     () => current().keys,
     (keys) => {
       const [leaf] = keys.signing.chain as readonly [Certificate]

@@ -2,6 +2,7 @@
  * Status lists from other servers, kept for as long as they allow. Whoever asks for one that is on its way waits for the
  * same answer. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl.
  */
+import { singleFlightByKey } from '../../async/single-flight.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { firstEnd } from '../../credential/evidence.ts'
 import type { Effects } from '../../http/effects.ts'
@@ -56,28 +57,26 @@ export function statusLists(
   allowPrivateAddresses: boolean,
 ): StatusLists {
   const kept = new Map<string, Kept>()
-  const pending = new Map<string, Promise<Kept>>()
-  const fetchList = async (key: string, ...[wanted, prefersCwt]: Parameters<StatusLists>): Promise<Kept> => {
-    const found = await ask(outbound, wanted, { prefersCwt, allowPrivateAddresses, now })
-    const why = 'list' in found ? undefined : 'problem' in found ? found.problem : found.unreachable
-    if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
-    const entry = { found, until: now().getTime() + MIN_TTL_MS, bytes: bytesOf(found) }
-    keepEntry(kept, key, entry)
-    return entry
-  }
+  const fetchList = singleFlightByKey(
+    keyOf,
+    async (...[wanted, prefersCwt]: Parameters<StatusLists>): Promise<Kept> => {
+      const found = await ask(outbound, wanted, { prefersCwt, allowPrivateAddresses, now })
+      const why = 'list' in found ? undefined : 'problem' in found ? found.problem : found.unreachable
+      if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
+      const entry = { found, until: now().getTime() + MIN_TTL_MS, bytes: bytesOf(found) }
+      keepEntry(kept, keyOf(wanted), entry)
+      return entry
+    },
+  )
   return async (wanted, prefersCwt) => {
-    const key = `${wanted.kind} ${wanted.uri}`
-    const known = kept.get(key)
-    if (known !== undefined && now().getTime() < known.until) return foundIn(known, true)
-    const running = pending.get(key) ?? fetchList(key, wanted, prefersCwt)
-    if (pending.has(key)) return foundIn(await running, false)
-    pending.set(key, running)
-    try {
-      return foundIn(await running, false)
-    } finally {
-      pending.delete(key)
-    }
+    const cached = kept.get(keyOf(wanted))
+    if (cached !== undefined && now().getTime() < cached.until) return foundIn(cached, true)
+    return foundIn(await fetchList(wanted, prefersCwt), false)
   }
+}
+
+function keyOf({ kind, uri }: Parameters<StatusLists>[0]): string {
+  return `${kind} ${uri}`
 }
 
 function foundIn(entry: Kept, kept: boolean): Found {

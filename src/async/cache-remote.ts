@@ -1,0 +1,57 @@
+/**
+ * A cache of what another server publishes: concurrent callers cost one request, and while the server cannot be reached the
+ * last value stays in use, as in the `stale-if-error` extension of HTTP caching (RFC 5861 section 4).
+ */
+import { singleFlight } from './single-flight.ts'
+
+export interface RemoteValue<T> {
+  /**
+   * Returns the value; loads it first when it is not fresh or `isEnough` says no. Rejects as `load` does when no usable
+   * value is left.
+   */
+  get(isEnough?: (value: T) => boolean): Promise<T>
+}
+
+export interface RemoteExpiry {
+  /** The age in milliseconds up to which the value is used without a request. */
+  readonly freshMs: number
+  /** The age in milliseconds up to which the value is used when it cannot be loaded again. */
+  readonly usableMs: number
+  /** The least time in milliseconds between the starts of two requests, successful or not. */
+  readonly pauseMs: number
+  readonly now: () => Date
+}
+
+/** Caches what `load` resolves to; calls `onStale` with the failure when an old value is used in place of a new one. */
+export function cacheRemote<T>(
+  { freshMs, usableMs, pauseMs, now }: RemoteExpiry,
+  load: () => Promise<T>,
+  onStale: (error: unknown) => void,
+): RemoteValue<T> {
+  let current: { readonly value: T; readonly since: number } | undefined
+  let last: { readonly at: number; readonly done: Promise<unknown> } | undefined
+  const age = (): number => now().getTime() - (current?.since ?? Number.NEGATIVE_INFINITY)
+
+  const refresh = singleFlight(() => {
+    const at = now().getTime()
+    const done = load().then((value) => {
+      current = { value, since: at }
+    })
+    // During the pause, callers get the failure of the last request from `last`.
+    last = { at, done }
+    return done
+  })
+  return {
+    get: async (isEnough = () => true) => {
+      if (current !== undefined && age() < freshMs && isEnough(current.value)) return current.value
+      const mayLoad = last === undefined || now().getTime() - last.at >= pauseMs
+      try {
+        await (mayLoad ? refresh() : last?.done)
+      } catch (error) {
+        if (current === undefined || age() >= usableMs) throw error
+        if (mayLoad) onStale(error)
+      }
+      return (current as { readonly value: T }).value
+    },
+  }
+}
