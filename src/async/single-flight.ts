@@ -3,20 +3,20 @@
 /** Returns a function that starts `work`, or joins the run in progress. A call after the end of a run starts the next one. */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   const run = singleFlightByKey(() => '', work)
-  return () => run()
+  return () => run(undefined)
 }
 
-/** A single flight for each key, which `keyOf` makes of the arguments. */
-export function singleFlightByKey<Arguments extends readonly unknown[], T>(
-  keyOf: (...args: NoInfer<Arguments>) => string,
-  work: (...args: Arguments) => Promise<T>,
-): (...args: Arguments) => Promise<T> {
+/** A single flight for each key, which `keyOf` makes of the argument. */
+export function singleFlightByKey<A, T>(
+  keyOf: (argument: NoInfer<A>) => string,
+  work: (argument: A) => Promise<T>,
+): (argument: A) => Promise<T> {
   const running = new Map<string, Promise<T>>()
-  return (...args) => {
-    const key = keyOf(...args)
+  return (argument) => {
+    const key = keyOf(argument)
     const current = running.get(key)
     if (current !== undefined) return current
-    const started = work(...args).finally(() => running.delete(key))
+    const started = work(argument).finally(() => running.delete(key))
     running.set(key, started)
     return started
   }

@@ -24,7 +24,9 @@ type NotFound = { readonly unreachable: string } | { readonly problem: string }
 /** `keep` says that signature, times and issuer are right: until then the list is kept for seconds, whatever it says itself. */
 export type Found = (Fetched & { readonly kept: boolean; readonly keep: () => void }) | NotFound
 
-export type StatusLists = (wanted: Pick<StatusReference, 'kind' | 'uri'>, prefersCwt: boolean) => Promise<Found>
+type ListReference = Pick<StatusReference, 'kind' | 'uri'>
+
+export type StatusLists = (reference: ListReference, prefersCwt: boolean) => Promise<Found>
 
 /** How the status of a credential is found, and what is done when it cannot be. */
 export interface StatusPolicy {
@@ -58,24 +60,24 @@ export function statusLists(
 ): StatusLists {
   const kept = new Map<string, Kept>()
   const fetchList = singleFlightByKey(
-    keyOf,
-    async (...[wanted, prefersCwt]: Parameters<StatusLists>): Promise<Kept> => {
-      const found = await ask(outbound, wanted, { prefersCwt, allowPrivateAddresses, now })
+    ({ reference }) => keyOf(reference),
+    async ({ reference, prefersCwt }: { readonly reference: ListReference; readonly prefersCwt: boolean }) => {
+      const found = await ask(outbound, reference, { prefersCwt, allowPrivateAddresses, now })
       const why = 'list' in found ? undefined : 'problem' in found ? found.problem : found.unreachable
       if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
-      const entry = { found, until: now().getTime() + MIN_TTL_MS, bytes: bytesOf(found) }
-      keepEntry(kept, keyOf(wanted), entry)
+      const entry: Kept = { found, until: now().getTime() + MIN_TTL_MS, bytes: bytesOf(found) }
+      keepEntry(kept, keyOf(reference), entry)
       return entry
     },
   )
-  return async (wanted, prefersCwt) => {
-    const cached = kept.get(keyOf(wanted))
+  return async (reference, prefersCwt) => {
+    const cached = kept.get(keyOf(reference))
     if (cached !== undefined && now().getTime() < cached.until) return foundIn(cached, true)
-    return foundIn(await fetchList(wanted, prefersCwt), false)
+    return foundIn(await fetchList({ reference, prefersCwt }), false)
   }
 }
 
-function keyOf({ kind, uri }: Parameters<StatusLists>[0]): string {
+function keyOf({ kind, uri }: ListReference): string {
   return `${kind} ${uri}`
 }
 
@@ -94,11 +96,11 @@ export function forOneResponse({ lists, onUnreachable, now }: StatusPolicy): Sta
   return {
     onUnreachable,
     now,
-    lists: async (...wanted) => {
+    lists: async (...reference) => {
       if (unreachable >= MAX_UNREACHABLE) return { problem: 'it was not asked for, because others did not come' }
       if (waitedMs >= MAX_WAIT_MS) return { problem: 'it was not asked for, because others came too slowly' }
       const begun = now().getTime()
-      const found = await lists(...wanted)
+      const found = await lists(...reference)
       waitedMs += Math.max(0, now().getTime() - begun)
       if ('unreachable' in found) unreachable += 1
       return found
@@ -108,7 +110,7 @@ export function forOneResponse({ lists, onUnreachable, now }: StatusPolicy): Sta
 
 async function ask(
   outbound: Outbound,
-  { kind, uri }: Pick<StatusReference, 'kind' | 'uri'>,
+  { kind, uri }: ListReference,
   how: { readonly prefersCwt: boolean; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
 ): Promise<Kept['found']> {
   const { allowPrivateAddresses } = how
