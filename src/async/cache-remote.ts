@@ -9,7 +9,7 @@ export interface RemoteValue<T> {
    * Returns the value; loads it first when it is not fresh or `isEnough` says no. Rejects as `load` does when no usable
    * value is left.
    */
-  get(isEnough?: (value: T) => boolean): Promise<T>
+  readonly get: (isEnough?: (value: T) => boolean) => Promise<T>
 }
 
 export interface RemoteExpiry {

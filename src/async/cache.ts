@@ -36,9 +36,9 @@ export function createPromiseCache<T>(size: number, expiry?: Expiry): PromiseCac
 }
 
 export interface CachedValue<T> {
-  get(): Promise<T>
+  readonly get: () => Promise<T>
   /** Drops the cached value, so that the next `get` loads it again. */
-  invalidate(): void
+  readonly invalidate: () => void
 }
 
 /** Caches the one value that `load` resolves to; without `expiry` it is used until it is invalidated. */
