@@ -12,7 +12,7 @@ import { problems } from '../src/engine/problem.ts'
 const ROOT = join(import.meta.dirname, '..')
 const pages = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...['docs', 'docs/decisions'].flatMap((folder) =>
+  ...['docs', 'docs/decisions', 'docs/divergences'].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => `${folder}/${name}`),
@@ -54,7 +54,9 @@ function headingsOf(text: string): string[] {
 }
 
 describe('what the given interface does not show', () => {
-  const chosen = readFileSync(join(ROOT, 'docs/divergences.md'), 'utf8').split('## What the interface does not show')[1]
+  const chosen = readFileSync(join(ROOT, 'docs/divergences/interface.md'), 'utf8').split(
+    '## What the interface does not show',
+  )[1]
   const rows = (chosen?.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| **'))
 
   it.each([

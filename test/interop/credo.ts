@@ -102,6 +102,6 @@ export const credoRows: readonly Row[] = [
   row('jwt_vc_json-ld', {
     at: 'credential',
     error: /does not match JWT regex/,
-    because: 'Credo reads a plain JWT here; we issue an SD-JWT ([why](divergences.md))',
+    because: 'Credo reads a plain JWT here; we issue an SD-JWT ([why](divergences/credential-formats.md#departures))',
   }),
 ]

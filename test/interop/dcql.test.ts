@@ -1,7 +1,7 @@
 /**
  * Our DCQL against the npm package `dcql`, for every format that both know: which queries are taken, which credentials
  * answer them, by which claims, and whether that is enough. The two agree except in what is listed here: `stricter` and
- * `lenient` for the queries, `differences` for the answers, each with its reason; docs/divergences.md has them in short.
+ * `lenient` for the queries, `differences` for the answers, each with its reason; docs/divergences/dcql.md has them in short.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -437,7 +437,7 @@ const answering = (does: boolean) => (does ? 'answers' : 'no answer')
 
 describe('an answer', () => {
   it('and a query differ as the documents say', () => {
-    const page = readFileSync(join(import.meta.dirname, '../../docs/divergences.md'), 'utf8')
+    const page = readFileSync(join(import.meta.dirname, '../../docs/divergences/dcql.md'), 'utf8')
     const rows = [
       ...stricter.map(([rule]) => `| ${rule} | refused | taken |`),
       ...lenient.map(([rule]) => `| ${rule} | taken | refused |`),
