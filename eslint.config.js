@@ -6,7 +6,9 @@ export default tseslint.config(
   {
     files: ['src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'build/**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: { project: './test/tsconfig.others.json', tsconfigRootDir: import.meta.dirname },
+    },
     rules: {
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],

@@ -17,6 +17,8 @@ Map.groupBy ??= (items, keyOf) => {
   return groups
 }
 
+/** Those that need packages of other parties, beside those of the product: `npm run test:others` installs these and runs the tests. */
+export const OTHERS = ['test/interop/**', 'test/contracts/**']
 /** About PostgreSQL alone. */
 const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/e2e/postgresql*.test.ts']
 /** What the database decides, and so is to hold on each. */
@@ -27,7 +29,7 @@ const BOTH = [
 ]
 
 // A limit only ends what hangs: no test depends on how fast or how busy its machine is.
-const shared = { isolate: false, testTimeout: 120_000, hookTimeout: 120_000 }
+export const shared = { isolate: false, testTimeout: 120_000, hookTimeout: 120_000 }
 
 export default defineConfig({
   test: {
@@ -41,7 +43,7 @@ export default defineConfig({
           name: 'sqlite',
           globalSetup: ['test/support/component-setup.js'],
           include: ['{src,sdk,components,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...POSTGRESQL],
+          exclude: ['**/node_modules/**', ...OTHERS, ...POSTGRESQL],
         },
       },
       {

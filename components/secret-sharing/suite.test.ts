@@ -1,8 +1,7 @@
-/** The secret sharing component, however it is written, and on whatever chain. */
+/** Tests the secret sharing component with its contract on a chain. */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { compileAssembly } from '../../build/components.js'
-import { hardhatNode, localChain } from '../test/chains.ts'
+import { chains } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, type JsonRpc, party } from '../test/evm.ts'
 import { inRuntime, scriptOf } from '../test/in-runtime.ts'
@@ -18,15 +17,7 @@ const hash = (share: Uint8Array): Uint8Array => new Uint8Array(createHash('sha25
 const share = (size = 48): Uint8Array => new Uint8Array(randomBytes(size))
 const failure = (sentence: string): string => `{ "error": "${sentence}" }`
 
-const typescript = () => scriptOf('secret-sharing')
-const assemblyScript = () => Promise.resolve(compileAssembly('secret-sharing'))
-const cases = [
-  { language: 'TypeScript', bytesOf: typescript, chain: localChain },
-  { language: 'TypeScript', bytesOf: typescript, chain: hardhatNode },
-  { language: 'AssemblyScript', bytesOf: assemblyScript, chain: localChain },
-]
-
-describe.each(cases)('the secret sharing component in $language on $chain.name', ({ bytesOf, chain }) => {
+describe.each(chains)('the secret sharing component on $name', ({ start }) => {
   let rpc: JsonRpc
   const stops: (() => Promise<void>)[] = []
   let contract: DeployedContract
@@ -36,8 +27,8 @@ describe.each(cases)('the secret sharing component in $language on $chain.name',
   let reads = 0
 
   beforeAll(async () => {
-    const running = await chain.start()
-    const { run, stop, authorize } = await inRuntime(await bytesOf())
+    const running = await start()
+    const { run, stop, authorize } = await inRuntime(await scriptOf('secret-sharing'))
     stops.push(running.stop, stop)
     rpc = running.rpc
     const made = { engines: list, componentSha256: new Uint8Array(32), componentUri: '' }

@@ -28,7 +28,8 @@ export const localChain: TestChain = {
   start: async () => ({ rpc: await localJsonRpc(inMemory(), () => new Date()), stop: () => Promise.resolve() }),
 }
 
-export const chains: readonly TestChain[] = [hardhatNode, localChain]
+/** The chain of this run: a Hardhat node by `npm run test:others`, which installs one, and the local chain otherwise. */
+export const chains: readonly TestChain[] = [process.env.VOUCHSAFE_TEST_CHAIN === 'hardhat' ? hardhatNode : localChain]
 
 function inMemory(): BlockFiles {
   const blocks = new Map<number, string>()

@@ -2,16 +2,13 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
-import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
 import { ChainError } from '../../src/chain/chain.ts'
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
-import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'
 
-const STARTS_MS = 120_000
 const CONTRACT = `00${'aa'.repeat(20)}`
 const NEWEST = { number: '0x5', hash: `0x${'05'.repeat(32)}`, timestamp: '0x5', gasLimit: '0x5' }
 const BLOCK = { number: 5, hash: `0x${'05'.repeat(32)}`, time: new Date(5000) }
@@ -193,50 +190,4 @@ describe('what a node answers', () => {
     expect(await open(CONTRACT).contracts?.(BLOCK)).toEqual([address])
     expect('contracts' in chainOf({})).toBe(false)
   })
-})
-
-describe('a hardhat node', () => {
-  let hardhat: Hardhat
-  let under: ChainUnderTest
-  beforeAll(async () => {
-    hardhat = await startHardhat()
-    const rpc = httpJsonRpc(hardhat.url, createOutbound())
-    under = { rpc, id: await chainIdOf(rpc), key: HARDHAT_KEY }
-  }, STARTS_MS)
-  afterAll(() => hardhat.stop())
-
-  it('changes its blocks: those that were taken back are none of the chain, and what was in them is pending again', async () => {
-    const contract = await deployedComponent(under)
-    const chain = evmChain(under.rpc, { id: under.id, confirmations: 0 })
-    const account = chain.account(under.key)
-    const before = await chain.head()
-    const snapshot = await under.rpc('evm_snapshot', [])
-    const transaction = await account.sign(contract, call('post(bytes)', '0x01'), 0n, await account.nextNonce())
-    await account.submit(transaction)
-    const gone = await chain.head()
-    expect(await account.outcome(transaction)).toBe('included')
-    await under.rpc('evm_revert', [snapshot])
-    expect(await chain.has(gone)).toBe(false)
-    expect(await chain.has(before)).toBe(true)
-    expect(await account.outcome(transaction)).toBe('pending')
-    // Another takes its place, at the same height.
-    expect(await sent(account, contract, call('post(bytes)', '0x02'))).toBe('included')
-    expect((await chain.head()).number).toBe(gone.number)
-    expect(await chain.has(gone)).toBe(false)
-    expect(await account.outcome(transaction)).toBe('lost')
-  })
-
-  it(
-    'is killed and started again: it is asked again which chain it is of',
-    async () => {
-      const chain = evmChain(under.rpc, { id: under.id, confirmations: 0 })
-      const before = await chain.head()
-      await hardhat.stop()
-      await expect(chain.head()).rejects.toThrow('the chain cannot be asked')
-      hardhat = await startHardhat(hardhat.port)
-      expect((await chain.head()).number).toBe(0)
-      expect(await chain.has(before)).toBe(false)
-    },
-    STARTS_MS,
-  )
 })

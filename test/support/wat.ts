@@ -1,28 +1,22 @@
-/** Modules from text, by the binaryen that the test package `test/contracts` has. */
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+/** Makes WebAssembly modules from their text. */
+import wabt from 'wabt'
 
-interface Binaryen {
-  parseText(text: string): { setFeatures(features: number): void; emitBinary(): Uint8Array; dispose(): void }
-  readonly Features: Readonly<Record<'BulkMemory' | 'ReferenceTypes' | 'SIMD128', number>>
-}
-
-// From the working directory: a benchmark is bundled to another place.
-const require = createRequire(join(process.cwd(), 'test', 'contracts', 'package.json'))
-let binaryen: Promise<{ default: Binaryen }> | undefined
+type Wabt = Awaited<ReturnType<typeof wabt>>
+let compiler: Promise<Wabt> | undefined
 
 /** The binary form of a module in text form. */
 export async function binaryOf(text: string): Promise<Uint8Array> {
-  binaryen ??= import(pathToFileURL(require.resolve('binaryen')).href) as Promise<{ default: Binaryen }>
-  const { default: compiler } = await binaryen
-  const { Features } = compiler
-  const module = compiler.parseText(text)
-  // Some sections are written for these alone.
-  module.setFeatures(Features.BulkMemory | Features.ReferenceTypes | Features.SIMD128)
-  const bytes = module.emitBinary()
-  module.dispose()
-  return bytes
+  compiler ??= wabt()
+  const loaded = await compiler
+  const module = loaded.parseWat('module.wat', text, {
+    bulk_memory: true,
+    reference_types: true,
+    simd: true,
+    exceptions: true,
+  })
+  const { buffer } = module.toBinary({})
+  module.destroy()
+  return buffer
 }
 
 /** One hook; `body` has `$ptr` and `$len`, and leaves an i64. */

@@ -1,14 +1,14 @@
 /** Tests that engines keep keys apart when the chain takes back blocks that they had acted on and the id then belongs to a stranger. */
 import { createPublicKey, verify } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { toHex } from '../../components/bytes.ts'
+import { http } from '../../components/key-management/signing.ts'
+import { stateChange } from '../../components/key-management/state-change.ts'
+import { hardhatNode } from '../../components/test/chains.ts'
+import { type Device, device } from '../../components/test/device.ts'
+import { type DeployedContract, deploy, type JsonRpc, type Party, party } from '../../components/test/evm.ts'
+import { inProcess } from '../../components/test/in-process.ts'
 import { keyPackage, type SigningEngine, signTogether } from '../../sdk/client/key-management.ts'
-import { toHex } from '../bytes.ts'
-import { hardhatNode } from '../test/chains.ts'
-import { type Device, device } from '../test/device.ts'
-import { type DeployedContract, deploy, type JsonRpc, type Party, party } from '../test/evm.ts'
-import { inProcess } from '../test/in-process.ts'
-import { http } from './signing.ts'
-import { stateChange } from './state-change.ts'
 
 const message = new TextEncoder().encode('pay 10 to somebody')
 const run = inProcess({ http, stateChange, timers: { 1: (_, context) => stateChange(context) } })

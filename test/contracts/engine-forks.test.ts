@@ -101,7 +101,7 @@ it(
     const second = await activeKey()
     expect(second).not.toBe(first)
     for (const engine of engines) {
-      const events = engine.log().map((line) => JSON.stringify([line['event'], line['contract']]))
+      const events = engine.log().map((line) => JSON.stringify([line.event, line.contract]))
       for (const contract of [contracts.sharing, contracts.keys]) {
         expect(events).toContain(JSON.stringify(['acted_on_lost_block', contract]))
         expect(events).toContain(JSON.stringify(['reconciled', contract]))

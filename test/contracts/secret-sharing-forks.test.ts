@@ -2,10 +2,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import { compileAssembly } from '../../build/components.js'
-import { hardhatNode } from '../test/chains.ts'
-import { type Device, device } from '../test/device.ts'
-import { type DeployedContract, deploy, type Party, party } from '../test/evm.ts'
-import { inRuntime, scriptOf } from '../test/in-runtime.ts'
+import { hardhatNode } from '../../components/test/chains.ts'
+import { type Device, device } from '../../components/test/device.ts'
+import { type DeployedContract, deploy, type Party, party } from '../../components/test/evm.ts'
+import { inRuntime, scriptOf } from '../../components/test/in-runtime.ts'
 
 const RESEND_MS = 60_000
 const RESEND_TIMER = 1
