@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { mutateJson, mutateStructured, seededRandom } from '../../test/fuzz/mutate.ts'
 import { profiles } from '../../test/support/profiles.ts'
+import { seeds } from '../../test/support/seeds.ts'
 import { bindingTo, dataset } from '../../test/support/wire.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { isObject } from '../codec/json.ts'
@@ -69,7 +70,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
 
   it('takes a presentation or credential of which any part is another one', () => {
     const outcomes = { read: 0, malformed: 0 }
-    for (let seed = 0; seed < 4000; seed++) {
+    for (const seed of seeds(300)) {
       const random = seededRandom(seed)
       const presented = seed % 2 === 0
       let text = presented ? presentation : credential
@@ -77,13 +78,13 @@ describe.each(profiles)('a reader of $format', (profile) => {
       outcomes[read(presented ? 'read' : 'hold', text) ? 'read' : 'malformed'] += 1
     }
     // Neither: nothing would have been tried.
-    expect(outcomes.read).toBeGreaterThan(400)
-    expect(outcomes.malformed).toBeGreaterThan(400)
+    expect(outcomes.read).toBeGreaterThan(30)
+    expect(outcomes.malformed).toBeGreaterThan(30)
   })
 
   it('takes a query and the meta of a configuration that are anything', () => {
     const { claims, types } = format.hold(credential)
-    for (let seed = 0; seed < 2000; seed++) {
+    for (const seed of seeds(150)) {
       const random = seededRandom(seed)
       const meta = mutateJson(random, { ...profile.meta })
       for (const sentence of format.queryMistakes({ meta }, 'query')) expect(sentence).toMatch(/^query/)

@@ -37,7 +37,7 @@ it('a timer that is read anew, and is as it was, is the same', async () => {
   plan.apply()
   const before = book.get(CONTRACT, 1)
   await book.load()
-  expect(before).toBeDefined()
+  expect(before).toMatchObject({ id: 1 })
   expect(book.get(CONTRACT, 1)).toBe(before)
   await store.close()
 })

@@ -254,13 +254,13 @@ describe('the metadata', () => {
     const single = await readySession(services, { credential_configurations: [await declareBatch(1)] })
     const base = '/.well-known/openid-credential-issuer'
     expect(await batchIn(base)).toBeUndefined()
-    const [five, nine] = [await declareBatch(5), await declareBatch(9)]
+    const five = await declareBatch(5)
+    await declareBatch(9)
     const ready = await readySession(services, { credential_configurations: [single.configurationId, five] })
     for (const path of [`${base}/${ready.sessionId}`, `/${ready.sessionId}/.well-known/openid-credential-issuer`]) {
       expect(await batchIn(path)).toEqual({ batch_size: 5 })
     }
     expect(await batchIn(`${base}/${single.sessionId}`)).toBeUndefined()
-    expect(nine).toBeDefined()
     services.clock.now = new Date(services.clock.now.getTime() + 2000)
     expect(await batchIn(base)).toEqual({ batch_size: 9 })
   })

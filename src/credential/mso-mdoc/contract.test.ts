@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../test/fuzz/mutate.ts'
+import { seeds } from '../../../test/support/seeds.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import {
   type Cbor,
@@ -88,7 +89,7 @@ describe('mobile documents', () => {
     const credential = await issue()
     const presentation = await msoMdoc.present(credential, [[]], binding, signer)
     const outcomes = { read: 0, malformed: 0, held: 0 }
-    for (let seed = 0; seed < 4000; seed++) {
+    for (const seed of seeds(300)) {
       const [how, text] = seed % 2 === 0 ? (['read', presentation] as const) : (['hold', credential] as const)
       const changed = toBase64url(encodeCbor(mutated(decodeCbor(fromBase64url(text)), fractions(seed))))
       try {
@@ -100,8 +101,8 @@ describe('mobile documents', () => {
         outcomes.malformed += 1
       }
     }
-    expect(outcomes.read).toBeGreaterThan(300)
-    expect(outcomes.malformed).toBeGreaterThan(300)
+    expect(outcomes.read).toBeGreaterThan(20)
+    expect(outcomes.malformed).toBeGreaterThan(20)
     // Members that nobody signs and nobody looks at: certificates, unprotected headers.
     expect(outcomes.held).toBeLessThan(outcomes.read / 2)
   })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { mutateJson, mutateStructured, type Random, seededRandom } from '../../../test/fuzz/mutate.ts'
 import { attestationOf, makeAttester } from '../../../test/support/attestation.ts'
+import { seeds } from '../../../test/support/seeds.ts'
 import { holderSigner, keyProof } from '../../../test/support/wire.ts'
 import { isObject, type JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
@@ -64,21 +65,21 @@ describe.each(Object.entries(readers))('%s', (name, read) => {
   })
 
   it('can have any part that is another one', () => {
-    for (let seed = 0; seed < 3000; seed++) taken(mutateStructured(seededRandom(seed), right()))
+    for (const seed of seeds(200)) taken(mutateStructured(seededRandom(seed), right()))
   })
 
   it('can say anything under a signature that is right', async () => {
     const outcomes = { taken: 0, refused: 0 }
     const { header, payload } = readJws(right())
-    for (let seed = 0; seed < 1500; seed++) {
+    for (const seed of seeds(200)) {
       const random = seededRandom(seed)
       const [head, body] = random(2) === 0 ? [changed(random, header), payload] : [header, changed(random, payload)]
       const text = await writeJws(head, body, (data) => by().sign(data))
       outcomes[taken(text) ? 'taken' : 'refused'] += 1
     }
     // Neither: nothing would have been tried.
-    expect(outcomes.taken).toBeGreaterThan(50)
-    expect(outcomes.refused).toBeGreaterThan(500)
+    expect(outcomes.taken).toBeGreaterThan(5)
+    expect(outcomes.refused).toBeGreaterThan(60)
   })
 })
 
