@@ -55,7 +55,8 @@ describe('the table of services', () => {
 describe('a service that cannot be built', () => {
   it('closes its store, and says what it is itself', async () => {
     const store = await openDatabase<VerifierCollections>(memory, services.verifier.migrations)
-    const unsound = { ...(await configOf('verifier')), chain: [] }
+    const config = await configOf('verifier')
+    const unsound = { ...config, keys: { ...config.keys, signing: { ...config.keys.signing, chain: [] } } }
     await expect(buildService('verifier', unsound, store, log)).rejects.toThrow(TypeError)
     await expect(store.list('verification_query')).rejects.toThrow(/not open/)
   })

@@ -7,6 +7,7 @@ import type { Static, TObject } from 'typebox'
 import * as Type from 'typebox'
 import { isObject, type JsonObject } from '../codec/json.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
+import { SIGNING_KEY } from '../keys/secrets.ts'
 import { compileSchema } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
 import { addressMistakes, addressWarnings } from './address.ts'
@@ -173,7 +174,7 @@ function complete(
       baseUrl: settings.baseUrl,
       database,
       encryptionKeys,
-      keys: { signing: { key: signing.key, chain: signing.chain } },
+      keys: { signing: { key: signing.key, chain: signing.chain }, secrets: [SIGNING_KEY] },
       tls: tls && serverTls(tls),
       apiKeys: settings.integrations.authentication,
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,

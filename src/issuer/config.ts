@@ -17,6 +17,7 @@ import {
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import { readSecretsFile } from '../config/secrets-file.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { identifierProblem } from '../keys/identifier.ts'
 
@@ -60,6 +61,12 @@ export const IssuerSettings = Type.Object(
       { additionalProperties: false },
     ),
     authorizationServer: Type.Optional(AuthorizationServer),
+    secretsFile: Type.Optional(
+      Type.String({
+        description:
+          'File of what codes, nonces and tokens are derived from: 32 bytes in base64, one a line; the first makes, all are accepted; the signing key when absent',
+      }),
+    ),
     keyAttestationTrustAnchors: Type.Optional(
       Type.String({
         description:
@@ -129,9 +136,10 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     now,
   )
   const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files, now)
+  const secrets = readSecretsFile(shape.settings.secretsFile, files)
   const serverMistakes = authorizationServerMistakes(shape.settings.authorizationServer)
-  if ('mistakes' in common || 'mistakes' in anchors || serverMistakes.length > 0) {
-    const mistakes = [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
+  if ('mistakes' in common || 'mistakes' in anchors || 'mistakes' in secrets || serverMistakes.length > 0) {
+    const mistakes = [common, anchors, secrets].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
     return { mistakes: [...mistakes, ...serverMistakes] }
   }
   const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } =
@@ -139,6 +147,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
   return {
     config: {
       ...common.config,
+      keys: { ...common.config.keys, secrets: secrets.secrets },
       issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
       authorizationServer: authorizationServer && authorizationServerOf(authorizationServer),
       keyAttestationTrustAnchors: anchors.certificates,

@@ -1,9 +1,9 @@
 /** What the issuance service works with: everything it does not decide itself comes in here. */
-import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import type { Effects } from '../http/effects.ts'
 import type { DecryptionKey } from '../keys/decryption-key.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
+import type { Secrets } from '../keys/secrets.ts'
 import type { Kept } from '../memory/kept.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
@@ -30,14 +30,14 @@ export interface IssuerContext extends Effects<IssuerCollections> {
   readonly keys: KeyRing
   /** The secrets of all that is checked by a MAC; every process of the service and every restart has the same. */
   readonly secrets: {
-    readonly code: KeyObject
-    readonly suppliedCode: KeyObject
-    readonly issuerState: KeyObject
-    readonly txCode: KeyObject
-    readonly rememberedTxCode: KeyObject
-    readonly refresh: KeyObject
-    readonly nonce: KeyObject
-    readonly notification: KeyObject
+    readonly code: Secrets
+    readonly suppliedCode: Secrets
+    readonly issuerState: Secrets
+    readonly txCode: Secrets
+    readonly rememberedTxCode: Secrets
+    readonly refresh: Secrets
+    readonly nonce: Secrets
+    readonly notification: Secrets
   }
   /** Who gives the access tokens, where this service does not. */
   readonly authorizationServer: AuthorizationServer | undefined
@@ -50,8 +50,8 @@ export interface IssuerContext extends Effects<IssuerCollections> {
   readonly namedConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
   /** Signed issuer metadata, kept while it may be served again. */
   readonly signedMetadata: SignedMetadata
-  /** The key that wallets encrypt their requests to. */
-  readonly encryptionKey: DecryptionKey
+  /** The keys that wallets encrypt their requests to; the first is published. */
+  readonly decryptionKeys: readonly [DecryptionKey, ...DecryptionKey[]]
   readonly allocateEntries: AllocateEntries
   /** Records how far wallets come in their sessions, for the status. */
   readonly progress: ProgressRecorder

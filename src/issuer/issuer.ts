@@ -66,21 +66,21 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries),
     progress: progressRecorder(effects, config.retention),
-    encryptionKey: keys().decryptionKey(),
-    dpopNonces: dpopNonces(keys().secret('dpop nonce')),
+    decryptionKeys: keys().decryptionKeys(),
+    dpopNonces: dpopNonces(keys().secrets('dpop nonce')),
     secrets: secretsOf(keys()),
   }
 }
 
-function secretsOf({ secret }: KeyRing): IssuerContext['secrets'] {
+function secretsOf({ secrets }: KeyRing): IssuerContext['secrets'] {
   return {
-    code: secret('pre-authorized code'),
-    suppliedCode: secret('supplied pre-authorized code'),
-    issuerState: secret('issuer_state'),
-    txCode: secret('tx_code'),
-    rememberedTxCode: secret('remembered tx_code'),
-    refresh: secret('refresh token'),
-    nonce: secret('c_nonce'),
-    notification: secret('notification_id'),
+    code: secrets('pre-authorized code'),
+    suppliedCode: secrets('supplied pre-authorized code'),
+    issuerState: secrets('issuer_state'),
+    txCode: secrets('tx_code'),
+    rememberedTxCode: secrets('remembered tx_code'),
+    refresh: secrets('refresh token'),
+    nonce: secrets('c_nonce'),
+    notification: secrets('notification_id'),
   }
 }

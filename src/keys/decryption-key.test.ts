@@ -21,7 +21,11 @@ describe('the key that wallets encrypt to', () => {
       expect(first.jwk.crv).toBe('P-256')
       expect(decryptionKeyOf(await signingKey(crv)).kid).not.toBe(first.kid)
       const text = await encryptJwe('{"a":1}', { jwk: first.jwk, alg: 'ECDH-ES', enc: 'A128GCM', kid: first.kid })
-      const decryption = { key: second.privateKey, kid: second.kid, encs: ['A128GCM'], maxBytes: 1000 } as const
+      const decryption = {
+        keys: [{ key: second.privateKey, kid: second.kid }],
+        encs: ['A128GCM'],
+        maxBytes: 1000,
+      } as const
       expect(await decryptJwe(text, decryption)).toEqual({ a: 1 })
     },
   )

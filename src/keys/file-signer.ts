@@ -2,11 +2,12 @@
  * Private keys that are in this process, read from a file or made here: the signer of one, and all else that needs the
  * private key itself. Nothing outside this file exports a private key.
  */
-import { createPrivateKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
 import { algorithmOf } from './algorithm.ts'
 import { type Certificate, sentCertificates } from './certificate.ts'
 import { publicJwkOf, thumbprint } from './jwk.ts'
+import { secretFrom } from './secrets.ts'
 import { signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
@@ -52,10 +53,9 @@ export function createSigner(key: KeyObject, chain: readonly Certificate[]): Sig
   }
 }
 
-/** Derives a secret from a private key: HKDF-SHA-256, named by `purpose`. Whoever has the key derives the same. RFC 5869. */
+/** Derives the secret of `purpose` from a private key. Whoever has the key derives the same. */
 export function deriveSecret(key: KeyObject, purpose: string): KeyObject {
-  const material = key.export({ type: 'pkcs8', format: 'der' })
-  return createSecretKey(new Uint8Array(hkdfSync('sha256', material, '', `vouchsafe ${purpose}`, 32)))
+  return secretFrom(key.export({ type: 'pkcs8', format: 'der' }), purpose)
 }
 
 /** Writes a private key in PEM, for the file that keeps it. */

@@ -17,8 +17,7 @@ const key = importPrivateKey(ours)
 const to = { jwk, alg: 'ECDH-ES', enc: 'A256GCM', kid: 'k1' } as const
 
 const decryption: JweDecryption = {
-  key: ours,
-  kid: 'k1',
+  keys: [{ key: ours, kid: 'k1' }],
   encs: jweEncryptions,
   maxBytes: 10_000,
 }
@@ -39,7 +38,7 @@ describe('a JWE', () => {
       'In19..uAYcHRUSSn2X0WPX.yVzlGSYG4qbg0bq18JcUiDRw56yVnbKR8E7S7YlEtzT00RqE3Pw5oTpUG3hdLN4taHZ9gC1kwak8JOnJgQ.1wR024_3-q',
       'tAlx1oFIUpQQ',
     ].join('')
-    expect(await decryptJwe(text, { ...decryption, key: example, kid: 'ac' })).toEqual({
+    expect(await decryptJwe(text, { ...decryption, keys: [{ key: example, kid: 'ac' }] })).toEqual({
       vp_token: { example_credential_id: ['eyJhb...YMetA'] },
     })
   })

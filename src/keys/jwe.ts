@@ -33,10 +33,15 @@ export interface JweParameters extends JweRecipient {
   readonly cty?: 'JWT'
 }
 
-export interface JweDecryption {
-  /** Our private key, and the name that the message has to call it by. One that is used once is cheaper as data. */
+/** A private key of ours, and the name that a message calls it by. A key that is used once is cheaper as data. */
+export interface JweKey {
   readonly key: KeyObject | PrivateJwk
   readonly kid: string
+}
+
+export interface JweDecryption {
+  /** The keys that a message may be encrypted to. */
+  readonly keys: readonly JweKey[]
   readonly encs: readonly JweEncryption[]
   /** Of the text, and of what is in it, inflated. */
   readonly maxBytes: number
@@ -52,6 +57,7 @@ const MAX_KID = 256
 const MAX_PARTY = 1024
 const IV_BYTES = 12
 const TAG_BYTES = 16
+const KID_PROBLEM = 'its kid is not that of the key it has to be encrypted to'
 
 /** A JWE of `payload`: the text of a JSON object, or a signed JWT. */
 export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: JweParameters): Promise<string> {
@@ -69,7 +75,7 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
   const { maxBytes, zip } = decryption
   if (text.length > maxBytes) malformed(`it is larger than ${maxBytes} bytes`)
   const { header, encryptedKey } = readParts(text)
-  const sender = readSender(header, decryption)
+  const { sender, key } = readSender(header, decryption)
   // RFC 7516 section 5.2 step 10: the key is agreed on and not sent.
   if (encryptedKey !== '') malformed('it brings a key, and with ECDH-ES there is none')
   const options = {
@@ -77,7 +83,7 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
     contentEncryptionAlgorithms: [...decryption.encs],
     maxDecompressedLength: zip === undefined ? 0 : maxBytes,
   }
-  const { plaintext } = await compactDecrypt(text, decryption.key, options).catch(() => {
+  const { plaintext } = await compactDecrypt(text, key, options).catch(() => {
     // It has refused a point off the curve, as everybody must (RFC 7518 section 8.1), and does not say so.
     within('epk', () => importPublicKey(sender))
     return malformed(`it cannot be decrypted with the key of its kid${zip ? ', or not inflated within the limit' : ''}`)
@@ -133,8 +139,8 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
   return { header: within('the header', () => parseJsonObject(fromBase64url(header))), encryptedKey }
 }
 
-/** The sender's key. Throws a MalformedError unless all of the header is as it should be, and leads to our key. */
-function readSender(header: JsonObject, { kid: ours, encs, zip }: JweDecryption): PublicJwk {
+/** Reads the sender's key, and which key of ours is named. Throws a MalformedError unless all of the header is as it should be. */
+function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   // RFC 7516 section 4.1.13: an extension that must be understood and is not.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
   const compressed = own(header, 'zip')
@@ -144,8 +150,8 @@ function readSender(header: JsonObject, { kid: ours, encs, zip }: JweDecryption)
   for (const party of ['apu', 'apv']) wantParty(header, party)
   const kid = own(header, 'kid')
   if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
-  if (kid !== ours) malformed('its kid is not that of the key it has to be encrypted to')
-  return within('epk', () => readPoint(own(header, 'epk')))
+  const { key } = keys.find((each) => each.kid === kid) ?? malformed(KID_PROBLEM)
+  return { sender: within('epk', () => readPoint(own(header, 'epk'))), key }
 }
 
 function wantOneOf(header: JsonObject, name: 'alg' | 'enc', allowed: readonly string[]): void {

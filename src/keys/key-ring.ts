@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Certificate } from './certificate.ts'
 import { type DecryptionKey, deriveDecryptionKey } from './decryption-key.ts'
 import { createSigner, deriveSecret } from './file-signer.ts'
+import { type SecretSource, type Secrets, SIGNING_KEY, secretFrom } from './secrets.ts'
 import type { Signer } from './signer.ts'
 
 /** A private key and its certificates, the key's own first. */
@@ -14,6 +15,8 @@ export interface SigningKey {
 /** The keys that a configuration names. */
 export interface ServiceKeys {
   readonly signing: SigningKey
+  /** What secrets are derived from, the newest generation first. */
+  readonly secrets: readonly [SecretSource, ...SecretSource[]]
 }
 
 export interface KeyRing {
@@ -24,23 +27,28 @@ export interface KeyRing {
   /** Signs the checkpoints of the audit log. */
   readonly audit: Signer
   readonly requestObjects: Signer
-  /** Derives the secret of a purpose, which every process of the service and every restart has the same. */
-  readonly secret: (purpose: string) => KeyObject
-  /** Derives the key that wallets encrypt their requests to. */
-  readonly decryptionKey: () => DecryptionKey
+  /** Derives the secrets of a purpose; every process of the service and every restart has the same. */
+  readonly secrets: (purpose: string) => Secrets
+  /** Derives the keys that wallets encrypt their requests to; the first is the one to publish. */
+  readonly decryptionKeys: () => readonly [DecryptionKey, ...DecryptionKey[]]
 }
 
 /** Makes the key ring of a configuration: every purpose has the signing key. */
-export function createKeyRing({ signing }: ServiceKeys): KeyRing {
+export function createKeyRing({ signing, secrets }: ServiceKeys): KeyRing {
   const signer = createSigner(signing.key, signing.chain)
-  const secret = (purpose: string): KeyObject => deriveSecret(signing.key, purpose)
+  const [first, ...older] = secrets
+  const deriveFrom = (source: SecretSource) => (purpose: string) =>
+    source === SIGNING_KEY ? deriveSecret(signing.key, purpose) : secretFrom(source, purpose)
   return {
     credentials: signer,
     statusLists: signer,
     accessTokens: signer,
     audit: signer,
     requestObjects: signer,
-    secret,
-    decryptionKey: () => deriveDecryptionKey(secret),
+    secrets: (purpose) => [deriveFrom(first)(purpose), ...older.map((source) => deriveFrom(source)(purpose))],
+    decryptionKeys: () => [
+      deriveDecryptionKey(deriveFrom(first)),
+      ...older.map((source) => deriveDecryptionKey(deriveFrom(source))),
+    ],
   }
 }

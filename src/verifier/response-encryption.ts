@@ -31,7 +31,7 @@ export function thumbprintOf(key: PrivateJwk): Uint8Array {
 
 /** The members of an encrypted response. Refuses with `invalid_request`, saying what is wrong with the JWE. */
 export function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
-  const decryption = { key, kid: kidOf(key), encs: jweEncryptions, maxBytes }
+  const decryption = { keys: [{ key, kid: kidOf(key) }], encs: jweEncryptions, maxBytes }
   return decryptJwe(jwe, decryption).catch((error: unknown) => refuseMalformed('invalid_request', 'response', error))
 }
 

@@ -72,7 +72,7 @@ export async function exchangeEncrypted(
 
 async function decrypt(text: string, key: KeyObject, enc: JweEncryption, problem: string): Promise<JsonObject> {
   try {
-    return await decryptJwe(text, { key, kid: KID, encs: [enc], maxBytes: MAX_ANSWER })
+    return await decryptJwe(text, { keys: [{ key, kid: KID }], encs: [enc], maxBytes: MAX_ANSWER })
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     return refuse('invalid_response', `${problem}: ${error.message}`)

@@ -141,7 +141,7 @@ const attacks: readonly Attack[] = [
   { attack: 'a nonce that is no base64url', change: payload({ nonce: 'é' }), error: 'use_dpop_nonce' },
   {
     attack: 'a nonce of another issuer',
-    change: () => ({ payload: { nonce: dpopNonces(createSecretKey(Buffer.alloc(32))).current(new Date()) } }),
+    change: () => ({ payload: { nonce: dpopNonces([createSecretKey(Buffer.alloc(32))]).current(new Date()) } }),
     error: 'use_dpop_nonce',
   },
 ]

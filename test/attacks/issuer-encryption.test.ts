@@ -200,8 +200,9 @@ async function expectEncrypted(response: Response, enc = 'A128GCM', zip?: 'DEF')
     ...(zip === undefined ? {} : { zip }),
   })
   expect(response.headers.get('cache-control')).toBe('no-store')
-  const decryption = { kid: 'wallet', encs: ['A128GCM', 'A256GCM'], maxBytes: 1e6, zip } as const
-  return decryptJwe(text, { ...decryption, key: importPrivateKey(wallets) })
+  const keys = [{ key: importPrivateKey(wallets), kid: 'wallet' }]
+  const decryption = { keys, encs: ['A128GCM', 'A256GCM'], maxBytes: 1e6, zip } as const
+  return decryptJwe(text, decryption)
 }
 
 describe('an encrypted credential request', () => {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { diagnose } from '../../src/bin/doctor/diagnosis.ts'
 import type { Finding } from '../../src/bin/doctor/finding.ts'
 import { files, openDatabase } from '../../src/bin/effects.ts'
-import { certificateFile, keyFile, makeFiles, writeFiles } from '../../src/bin/init/files.ts'
+import { certificateFile, keyFile, makeFiles, SECRETS_FILE, writeFiles } from '../../src/bin/init/files.ts'
 import { issuerMigrations } from '../../src/issuer/collections.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { readPrivateKey } from '../../src/keys/file-signer.ts'
@@ -44,7 +44,9 @@ async function patient(service: Service): Promise<Patient> {
   if (service === 'verifier') copyFileSync(join(directory, 'conf/verifier.pem'), join(directory, ANCHOR))
   const settings: Settings = {
     ...written,
-    ...(service === 'verifier' ? { issuerTrustAnchors: join(directory, 'conf/trust-anchors') } : {}),
+    ...(service === 'verifier'
+      ? { issuerTrustAnchors: join(directory, 'conf/trust-anchors') }
+      : { secretsFile: join(directory, SECRETS_FILE) }),
     signing: {
       keyFile: join(directory, keyFile(service)),
       certificateFiles: [join(directory, certificateFile(service))],
@@ -357,6 +359,38 @@ const rows: readonly Row[] = [
     'database',
     'warning',
     /issuer\.db \(mode 640\); chmod 600/,
+  ],
+  [
+    'a file of secrets',
+    'issuer',
+    () => undefined,
+    'secretsFile',
+    'ok',
+    /^codes, nonces and tokens are derived from the first of 1 line$/,
+  ],
+  [
+    'a file of secrets that others can read',
+    'issuer',
+    ({ directory }) => chmodSync(join(directory, SECRETS_FILE), 0o644),
+    'secretsFile',
+    'warning',
+    /mode 644\); chmod 600/,
+  ],
+  [
+    'a file of secrets that is broken',
+    'issuer',
+    ({ directory }) => writeFileSync(join(directory, SECRETS_FILE), '# none\n'),
+    'secretsFile',
+    'problem',
+    /has no key; make one with: openssl rand/,
+  ],
+  [
+    'secrets that are derived from the signing key',
+    'issuer',
+    () => ({ secretsFile: undefined }),
+    'secretsFile',
+    'note',
+    /derived from the signing key; give them a file of their own/,
   ],
   [
     'a key for the database',

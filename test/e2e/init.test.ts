@@ -19,8 +19,8 @@ describe('vouchsafe init', () => {
     const cwd = temporaryDirectory()
     const { status, stdout, stderr } = await vouchsafe(['init', 'issuer'], { cwd })
     expect([status, stderr]).toEqual([0, ''])
-    expect(filesBelow(cwd)).toEqual(['conf/issuer.key', 'conf/issuer.pem', 'conf/server.json'])
-    for (const secret of ['conf/issuer.key', 'conf/server.json']) {
+    expect(filesBelow(cwd)).toEqual(['conf/issuer.key', 'conf/issuer.pem', 'conf/issuer.secrets', 'conf/server.json'])
+    for (const secret of ['conf/issuer.key', 'conf/issuer.secrets', 'conf/server.json']) {
       expect(statSync(join(cwd, secret)).mode & 0o777).toBe(0o600)
     }
     const read = readIssuerConfig(settingsIn(cwd), filesIn(cwd), new Date())
@@ -85,12 +85,12 @@ describe('vouchsafe init', () => {
   it('makes another key each time', async () => {
     const cwd = temporaryDirectory()
     for (const dir of ['a', 'b']) await vouchsafe(['init', 'issuer', '--dir', dir], { cwd })
-    for (const file of ['conf/issuer.key', 'conf/server.json']) {
+    for (const file of ['conf/issuer.key', 'conf/issuer.secrets', 'conf/server.json']) {
       expect(readFileSync(join(cwd, 'a', file))).not.toEqual(readFileSync(join(cwd, 'b', file)))
     }
   })
 
-  it.each(['conf/server.json', 'conf/issuer.key', 'conf/issuer.pem'])(
+  it.each(['conf/server.json', 'conf/issuer.key', 'conf/issuer.pem', 'conf/issuer.secrets'])(
     'writes nothing when %s is there',
     async (file) => {
       const cwd = temporaryDirectory()

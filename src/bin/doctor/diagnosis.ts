@@ -16,6 +16,7 @@ import { databaseFindings } from './database.ts'
 import { encryptionFindings } from './encryption.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
+import { secretsFindings } from './secrets.ts'
 
 const ANCHOR_SETTINGS: readonly AnchorSetting[] = ['issuerTrustAnchors', 'keyAttestationTrustAnchors']
 
@@ -30,6 +31,7 @@ interface Settings {
   readonly signing?: KeyFiles
   readonly tls?: KeyFiles
   readonly issuer?: { readonly id: string }
+  readonly secretsFile?: string
   readonly issuerTrustAnchors?: string
   readonly keyAttestationTrustAnchors?: string
   readonly retention?: Parameters<typeof encryptionFindings>[0]['retention']
@@ -52,6 +54,7 @@ export async function diagnose(service: ServiceName, value: unknown, files: File
   return withoutRepetitions([
     ...settingsFindings(read(value, files, at)),
     ...certificateFindings({ settings, files, at, signs: defaults.signs }),
+    ...(service === 'issuer' ? secretsFindings(settings.secretsFile, files) : []),
     ...(await addressFindings({ baseUrl, port, host, title })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, migrations)),
     ...('mistakes' in database ? [] : await encryptionFindings(settings, database.database, { files, at, defaults })),

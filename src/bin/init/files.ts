@@ -31,6 +31,7 @@ export const CONFIG_FILE = 'conf/server.json'
 export const TRUST_ANCHORS = 'conf/trust-anchors'
 export const certificateFile = (service: ServiceName): string => `conf/${service}.pem`
 export const keyFile = (service: ServiceName): string => `conf/${service}.key`
+export const SECRETS_FILE = 'conf/issuer.secrets'
 
 const DAY_MS = 86_400_000
 const VALID_DAYS = 365
@@ -59,6 +60,7 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
       { path: CONFIG_FILE, text: `${JSON.stringify(settingsOf(options, apiKey), null, 2)}\n`, mode: PRIVATE },
       { path: keyFile(service), text: privateKeyPem(privateKey), mode: PRIVATE },
       { path: certificateFile(service), text: toPem(certificate), mode: 0o644 },
+      ...(service === 'issuer' ? [{ path: SECRETS_FILE, text: secretsText(), mode: PRIVATE }] : []),
     ],
     directories: service === 'verifier' ? [TRUST_ANCHORS] : [],
     apiKey,
@@ -90,8 +92,15 @@ function settingsOf({ service, baseUrl, port, displayName }: NewService, apiKey:
       ? { issuer: { id: baseUrl, display: { name: displayName } } }
       : { clientMetadata: { clientName: displayName }, issuerTrustAnchors: TRUST_ANCHORS }),
     signing: { keyFile: keyFile(service), certificateFiles: [certificateFile(service)] },
+    ...(service === 'issuer' && { secretsFile: SECRETS_FILE }),
     integrations: { authentication: { [apiKey]: 'first application' } },
   }
+}
+
+function secretsText(): string {
+  return `# What codes, nonces and tokens are derived from. The first line makes them, each line is accepted.
+${Buffer.from(random(32)).toString('base64')}
+`
 }
 
 /** The setting `host` for an address of this machine: what nobody else can reach by its address listens to nobody else. */

@@ -16,6 +16,7 @@ import {
   loopbackHost,
   makeFiles,
   type NewFiles,
+  SECRETS_FILE,
   TRUST_ANCHORS,
   writeFiles,
 } from './files.ts'
@@ -27,6 +28,12 @@ keyAttestationTrustAnchors. docs/reference.md has them all.`,
   verifier: `sessionCallback (to be told how sessions end), retention, rateLimits, status,
 profile (haip encrypts every response), requestLifetimeSeconds (600).
 docs/reference.md has them all.`,
+}
+const OWN_FILES: Readonly<Record<ServiceName, string>> = {
+  issuer: `  ${SECRETS_FILE.padEnd(20)}  what codes and nonces are derived from: keep it private
+`,
+  verifier: `  ${`${TRUST_ANCHORS}/`.padEnd(20)}  empty: the certificates of the issuers you trust go here
+`,
 }
 const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example Issuer', verifier: 'Example Verifier' }
 
@@ -98,7 +105,7 @@ function filesText({ service, directory, validUntil }: Written): string {
   ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
   ${keyFile(service).padEnd(20)}  the signing key (EC P-256); it never leaves this machine
   ${certificateFile(service).padEnd(20)}  its certificate: self-signed, valid until ${day(validUntil)}
-${service === 'verifier' ? `  ${`${TRUST_ANCHORS}/`.padEnd(20)}  empty: the certificates of the issuers you trust go here\n` : ''}`
+${OWN_FILES[service]}`
 }
 
 function settingsText({ service, baseUrl, port }: Written): string {
@@ -117,7 +124,7 @@ function settingsText({ service, baseUrl, port }: Written): string {
   port                  where the service listens: ${port}
 ${host === undefined ? '' : `  host                  ${host}: this machine alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
 ${own}  signing               the key file, and the files of its certificate chain
-  integrations          authentication: who may call the service. Each key is a
+${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 
 Not there, and good without: ${host === undefined ? 'host (every interface), ' : ''}database (embedded, in

@@ -29,9 +29,9 @@ const WANTED = 'credential_response_encryption'
 /** What the issuer metadata says of it. */
 export function encryptionMetadata({
   config,
-  encryptionKey,
+  decryptionKeys,
 }: IssuerContext): Pick<IssuerMetadata, 'credential_request_encryption' | 'credential_response_encryption'> {
-  const { jwk, kid } = encryptionKey
+  const [{ jwk, kid }] = decryptionKeys
   const supported = {
     enc_values_supported: [...jweEncryptions],
     zip_values_supported: ['DEF'],
@@ -113,9 +113,9 @@ export function encryptResponse(response: CredentialResponse, encryption: JwePar
   return encryptJwe(JSON.stringify(response), encryption)
 }
 
-function decrypt({ encryptionKey }: IssuerContext, text: string): Promise<JsonObject> {
-  const { privateKey: key, kid } = encryptionKey
-  const decryption = { key, kid, encs: jweEncryptions, maxBytes: MAX_REQUEST_BYTES, zip: 'DEF' } as const
+function decrypt({ decryptionKeys }: IssuerContext, text: string): Promise<JsonObject> {
+  const keys = decryptionKeys.map(({ privateKey: key, kid }) => ({ key, kid }))
+  const decryption = { keys, encs: jweEncryptions, maxBytes: MAX_REQUEST_BYTES, zip: 'DEF' } as const
   return decryptJwe(text, decryption).catch((error: unknown) =>
     refuseMalformed('invalid_encryption_parameters', 'the encrypted request cannot be read', error),
   )

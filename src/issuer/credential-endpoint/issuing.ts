@@ -75,7 +75,7 @@ export async function issueCredentials(
   )
   return {
     credentials: credentials.map((credential) => ({ credential })),
-    notification_id: notificationId(context, open.sessionId, changed.issued.length - 1),
+    notification_id: notificationId(context.secrets.notification, open.sessionId, changed.issued.length - 1),
   }
 }
 

@@ -5,6 +5,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { orUndefined } from '../../codec/malformed.ts'
+import type { Secrets } from '../../keys/secrets.ts'
 
 /** How long a nonce is good. */
 export const NONCE_SECONDS = 300
@@ -13,7 +14,7 @@ const EXPIRY_BYTES = 6
 const MAC_BYTES = 16
 
 /** A fresh nonce for the session, or for any session when it is fetched from the endpoint without one. */
-export function makeNonce(secret: KeyObject, sessionId: string | undefined, random: Uint8Array, now: Date): string {
+export function makeNonce([secret]: Secrets, sessionId: string | undefined, random: Uint8Array, now: Date): string {
   const expiry = Buffer.alloc(EXPIRY_BYTES)
   expiry.writeUIntBE(now.getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
   const body = Buffer.concat([expiry, random.subarray(0, RANDOM_BYTES)])
@@ -21,14 +22,15 @@ export function makeNonce(secret: KeyObject, sessionId: string | undefined, rand
 }
 
 /** When the nonce expires, if we made it for this session or for any, and it has not. */
-export function nonceExpiry(secret: KeyObject, sessionId: string, nonce: string, now: Date): Date | undefined {
+export function nonceExpiry(secrets: Secrets, sessionId: string, nonce: string, now: Date): Date | undefined {
   const bytes = orUndefined(() => fromBase64url(nonce))
   if (bytes?.length !== EXPIRY_BYTES + RANDOM_BYTES + MAC_BYTES) return undefined
   const body = bytes.subarray(0, -MAC_BYTES)
   const claimed = bytes.subarray(-MAC_BYTES)
-  const ours = [sessionId, undefined].some((session) => timingSafeEqual(mac(secret, session, body), claimed))
+  const isOf = (session: string | undefined): boolean =>
+    secrets.some((secret) => timingSafeEqual(mac(secret, session, body), claimed))
   const expiry = new Date(body.readUIntBE(0, EXPIRY_BYTES))
-  return ours && now < expiry ? expiry : undefined
+  return (isOf(sessionId) || isOf(undefined)) && now < expiry ? expiry : undefined
 }
 
 function mac(secret: KeyObject, sessionId: string | undefined, body: Uint8Array): Buffer {

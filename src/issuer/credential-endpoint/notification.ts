@@ -1,8 +1,9 @@
 /** What became of credentials, by the word of the wallet. OpenID4VCI 1.0, Notification Endpoint. */
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { orUndefined } from '../../codec/malformed.ts'
+import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { NotificationRequest } from '../../protocol/oid4vci.ts'
 import type { IssuerContext } from '../context.ts'
@@ -18,10 +19,14 @@ const MAC_BYTES = 16
  * The id of what a request was given, which stands at `place` in the session. It carries the place and a MAC over it and the
  * session, so that nothing is stored for the wallets that never say anything.
  */
-export function notificationId({ secrets }: IssuerContext, sessionId: string, place: number): string {
+export function notificationId([secret]: Secrets, sessionId: string, place: number): string {
+  return idUnder(secret, sessionId, place)
+}
+
+function idUnder(secret: KeyObject, sessionId: string, place: number): string {
   const body = Buffer.alloc(PLACE_BYTES)
   body.writeUIntBE(place, 0, PLACE_BYTES)
-  const mac = createHmac('sha256', secrets.notification).update(body).update(sessionId).digest()
+  const mac = createHmac('sha256', secret).update(body).update(sessionId).digest()
   return toBase64url(Buffer.concat([body, mac.subarray(0, MAC_BYTES)]))
 }
 
@@ -52,11 +57,14 @@ export async function notify(
   })
 }
 
-function placeOf(context: IssuerContext, { sessionId, session }: OpenSession, id: string): number {
+function placeOf({ secrets }: IssuerContext, { sessionId, session }: OpenSession, id: string): number {
   const bytes = orUndefined(() => fromBase64url(id))
   const place = bytes?.length === PLACE_BYTES + MAC_BYTES ? bytes.readUIntBE(0, PLACE_BYTES) : undefined
-  const isOurs = place !== undefined && session.issued[place] !== undefined
-  if (!isOurs || !isSameSecret(notificationId(context, sessionId, place), id)) {
+  const isOurs =
+    place !== undefined &&
+    session.issued[place] !== undefined &&
+    secrets.notification.some((secret) => isSameSecret(idUnder(secret, sessionId, place), id))
+  if (!isOurs) {
     return refuse('invalid_notification_id', 'there is no such notification_id; send that of the credential response')
   }
   return place

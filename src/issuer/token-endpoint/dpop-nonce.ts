@@ -5,6 +5,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { orUndefined } from '../../codec/malformed.ts'
+import type { Secrets } from '../../keys/secrets.ts'
 
 export interface DpopNonces {
   /** The nonce to use from now on. */
@@ -18,13 +19,13 @@ const PERIOD_SECONDS = 30
 const TIME_BYTES = 6
 const MAC_BYTES = 16
 
-/** Every process with the secret makes the same, and knows those of the others. */
-export function dpopNonces(secret: KeyObject): DpopNonces {
+/** Makes the nonces under the first of `secrets`, and accepts those of each: every process that has the secrets agrees. */
+export function dpopNonces(secrets: Secrets): DpopNonces {
   let made = { period: -1, nonce: '' }
   return {
     current: (now) => {
       const period = Math.floor(now.getTime() / 1000 / PERIOD_SECONDS)
-      if (made.period !== period) made = { period, nonce: toBase64url(nonceBytes(secret, period)) }
+      if (made.period !== period) made = { period, nonce: toBase64url(nonceBytes(secrets[0], period)) }
       return made.nonce
     },
     isGood: (nonce, now) => {
@@ -32,7 +33,8 @@ export function dpopNonces(secret: KeyObject): DpopNonces {
       if (bytes?.length !== TIME_BYTES + MAC_BYTES) return false
       const period = bytes.readUIntBE(0, TIME_BYTES)
       const until = (period + 1) * PERIOD_SECONDS + GOOD_SECONDS
-      return timingSafeEqual(bytes, nonceBytes(secret, period)) && now.getTime() < until * 1000
+      const isOurs = secrets.some((secret) => timingSafeEqual(bytes, nonceBytes(secret, period)))
+      return isOurs && now.getTime() < until * 1000
     },
   }
 }

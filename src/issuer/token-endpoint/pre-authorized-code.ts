@@ -5,6 +5,7 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
 import { isSameSecret } from '../../codec/digest.ts'
+import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections } from '../collections.ts'
@@ -18,12 +19,16 @@ const KEPT_MS = 30 * 86_400_000
 /** Characters of one that is supplied. */
 export const MAX_CODE = 512
 
-/** The pre-authorized code of a session under its secret, and the issuer_state under another. */
-export function secretName(secret: KeyObject, sessionId: string): string {
+/** Makes the pre-authorized code of a session under the secrets of codes, and its issuer_state under those of issuer_state. */
+export function secretName([secret]: Secrets, sessionId: string): string {
+  return nameUnder(secret, sessionId)
+}
+
+function nameUnder(secret: KeyObject, sessionId: string): string {
   return `${sessionId}.${createHmac('sha256', secret).update(sessionId).digest('base64url')}`
 }
 
-/** The code of the session's offer; undefined when it was supplied, and sealed under another signing key. */
+/** The code of the session's offer; undefined when it was supplied, and sealed under a secret that is no longer there. */
 export function codeOfSession(
   { secrets }: IssuerContext,
   sessionId: string,
@@ -37,7 +42,11 @@ export function codeOfSession(
 export async function sessionOfAnyCode({ secrets, store }: IssuerContext, code: string): Promise<string | undefined> {
   const made = sessionOfCode(secrets.code, code)
   if (made !== undefined || code.length > MAX_CODE) return made
-  return (await store.get('pre_authorized_code', suppliedCodeId(secrets.code, code)))?.value.sessionId
+  for (const secret of secrets.code) {
+    const row = await store.get('pre_authorized_code', suppliedCodeId(secret, code))
+    if (row !== undefined) return row.value.sessionId
+  }
+  return undefined
 }
 
 /** How a code that the application brings is kept and found; nothing when it brings none. Refuses with `invalid_state`. */
@@ -50,14 +59,13 @@ export function keepSuppliedCode(
   // One that we made ourselves is that of another session.
   if (sessionOfCode(secrets.code, code) !== undefined) refuseUsedCode()
   const dueAt = new Date(expiresAt + KEPT_MS)
-  const found = {
-    insert: 'pre_authorized_code',
-    id: suppliedCodeId(secrets.code, code),
-    value: { sessionId },
-    dueAt,
-  } as const
+  // Under each generation, so that a code that was used under an older one is noticed.
+  const rows = secrets.code.map(
+    (secret) =>
+      ({ insert: 'pre_authorized_code', id: suppliedCodeId(secret, code), value: { sessionId }, dueAt }) as const,
+  )
   const sealed = sealCode(secrets.suppliedCode, sessionId, code, random(NONCE_BYTES))
-  return { members: { suppliedCode: sealed }, changes: [found] }
+  return { members: { suppliedCode: sealed }, changes: rows }
 }
 
 export function refuseUsedCode(): never {
@@ -65,7 +73,7 @@ export function refuseUsedCode(): never {
 }
 
 /** The session that a code or an issuer_state was made for, or undefined when it was not made here. */
-export function sessionOfCode(secret: KeyObject, code: string): string | undefined {
+export function sessionOfCode(secrets: Secrets, code: string): string | undefined {
   const sessionId = code.slice(0, Math.max(0, code.lastIndexOf('.')))
-  return isSameSecret(secretName(secret, sessionId), code) ? sessionId : undefined
+  return secrets.some((secret) => isSameSecret(nameUnder(secret, sessionId), code)) ? sessionId : undefined
 }

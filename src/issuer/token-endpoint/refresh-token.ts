@@ -4,7 +4,7 @@
  * successor, until the wallet has shown that it has the answer: by the successor, or by a credential that the new access token
  * got. Whoever sends a token after that is not the only one who has it, and the whole family ends. RFC 9700 section 4.14.2.
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -61,11 +61,17 @@ export function nextRefreshToken(
     refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
   }
   if (refresh.digest !== digest && !isRetry) refuse('invalid_grant', UNKNOWN)
-  // By the token before it, so that a token that comes again gets the same and nothing of it has to be stored.
-  const proof = createHmac('sha256', secrets.refresh).update(sent.refreshToken).digest('base64url')
-  const refreshToken = tokenOf(sessionId, proof)
+  const [newest, ...older] = secrets.refresh
+  const gaveSuccessor = (secret: KeyObject): boolean =>
+    isRetry && refresh.digest === digestOf(successorOf(sent.refreshToken, sessionId, secret))
+  const refreshToken = successorOf(sent.refreshToken, sessionId, older.find(gaveSuccessor) ?? newest)
   const known = isRetry ? refresh : withoutRetry(refresh)
   return { refreshToken, refresh: { ...known, digest: digestOf(refreshToken), retry: digest } }
+}
+
+/** Derived from the token before it, so that a token that comes again gets the same and nothing of it has to be stored. */
+function successorOf(refreshToken: string, sessionId: string, secret: KeyObject): string {
+  return tokenOf(sessionId, createHmac('sha256', secret).update(refreshToken).digest('base64url'))
 }
 
 /** It begins with the session id, so that the token endpoint without a session in its path finds the session. */

@@ -5,6 +5,7 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import { seal, unseal } from '../../codec/aes-gcm.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import type { Secrets } from '../../keys/secrets.ts'
 
 /** The id under which the session of the code is found. */
 export function suppliedCodeId(secret: KeyObject, code: string): string {
@@ -12,16 +13,19 @@ export function suppliedCodeId(secret: KeyObject, code: string): string {
 }
 
 /** The code as it is stored with its session. */
-export function sealCode(secret: KeyObject, sessionId: string, code: string, nonce: Uint8Array): string {
+export function sealCode([secret]: Secrets, sessionId: string, code: string, nonce: Uint8Array): string {
   return toBase64url(seal({ secret, place: sessionId }, nonce, code))
 }
 
-/** The code again, or undefined when it was sealed under another signing key. */
-export function openCode(secret: KeyObject, sessionId: string, sealed: string): string | undefined {
+/** Opens a sealed code; undefined where none of `secrets` is the one that it was sealed under. */
+export function openCode(secrets: Secrets, sessionId: string, sealed: string): string | undefined {
   const bytes = fromBase64url(sealed)
-  try {
-    return unseal({ secret, place: sessionId }, bytes)
-  } catch {
-    return undefined
+  for (const secret of secrets) {
+    try {
+      return unseal({ secret, place: sessionId }, bytes)
+    } catch {
+      // The code may be sealed under another generation.
+    }
   }
+  return undefined
 }

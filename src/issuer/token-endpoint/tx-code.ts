@@ -3,7 +3,7 @@
  * is stored, under a secret that no database holds, since a few digits are guessed in no time where they can be compared.
  * OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -48,7 +48,7 @@ export function makeTxCode(
   }
   const value = given ?? randomText(context.random, ALPHABETS[mode], length)
   const said = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
-  const stored = { mac: mac(context, sessionId, value), asked: said, wrong: 0 }
+  const stored = { mac: mac(context.secrets.txCode[0], sessionId, value), asked: said, wrong: 0 }
   return { stored, generated: given === undefined ? value : undefined }
 }
 
@@ -57,7 +57,7 @@ export function sealTxCode({ secrets, random }: IssuerContext, sessionId: string
   return sealCode(secrets.rememberedTxCode, sessionId, value, random(NONCE_BYTES))
 }
 
-/** The code again, or undefined when it was sealed under another signing key, and so is good for nothing any more. */
+/** Opens a sealed transaction code; undefined where its secret is no longer there, so that the code is good for nothing. */
 export function openTxCode({ secrets }: IssuerContext, sessionId: string, sealed: string): string | undefined {
   return openCode(secrets.rememberedTxCode, sessionId, sealed)
 }
@@ -79,7 +79,7 @@ function codeElsewhere({
  * missing, which is no attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
  */
 export function isRightTxCode(
-  context: IssuerContext,
+  { secrets }: IssuerContext,
   sessionId: string,
   wanted: TxCode | undefined,
   sent: string | undefined,
@@ -89,12 +89,14 @@ export function isRightTxCode(
     return sent ? refuse('invalid_request', 'tx_code: this offer asks for no transaction code') : true
   }
   if (!sent) return refuse('invalid_request', 'tx_code is missing: this offer asks for a transaction code')
-  return wanted.mac !== undefined && isSameSecret(mac(context, sessionId, sent), wanted.mac)
+  const { mac: wantedMac } = wanted
+  if (wantedMac === undefined) return false
+  return secrets.txCode.some((secret) => isSameSecret(mac(secret, sessionId, sent), wantedMac))
 }
 
 /** Of the session, so that equal codes of two sessions look different; in one of the ways that Unicode has to write it. */
-function mac({ secrets }: IssuerContext, sessionId: string, value: string): string {
-  return createHmac('sha256', secrets.txCode)
+function mac(secret: KeyObject, sessionId: string, value: string): string {
+  return createHmac('sha256', secret)
     .update(`${sessionId}.${value.normalize('NFC')}`)
     .digest('base64url')
 }

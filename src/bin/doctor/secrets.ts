@@ -1,0 +1,18 @@
+/** What codes, nonces and tokens of an issuer are derived from. */
+import type { Files } from '../../config/files.ts'
+import { readSecretsFile, SECRETS_SETTING } from '../../config/secrets-file.ts'
+import type { Finding } from './finding.ts'
+import { privateFileFindings } from './private-file.ts'
+
+/** Findings on the secrets file; none where the file is mistaken, since reading the settings tells that. */
+export function secretsFindings(path: string | undefined, files: Files): Finding[] {
+  if (path === undefined) {
+    const text = 'codes, nonces and tokens are derived from the signing key; give them a file of their own'
+    return [{ subject: SECRETS_SETTING, outcome: 'note', text }]
+  }
+  const read = readSecretsFile(path, files)
+  if ('mistakes' in read) return []
+  const { length } = read.secrets
+  const text = `codes, nonces and tokens are derived from the first of ${length} line${length === 1 ? '' : 's'}`
+  return [{ subject: SECRETS_SETTING, outcome: 'ok', text }, ...privateFileFindings(SECRETS_SETTING, path)]
+}

@@ -1,0 +1,60 @@
+/**
+ * Files of random keys: 32 bytes in base64 or base64url on each line. Empty lines, and lines that begin with `#`, mean
+ * nothing.
+ */
+import type { Files } from './files.ts'
+
+export interface KeyFile {
+  /** The setting that names the file, for messages. */
+  readonly setting: string
+  readonly path: string
+  /** Words that may stand on a line in the place of a key. */
+  readonly words?: readonly string[]
+}
+
+/** A key, or a word in its place. */
+export type KeyLine = Uint8Array | string
+
+export type ReadKeyLines =
+  | { readonly lines: readonly [KeyLine, ...KeyLine[]] }
+  | { readonly mistakes: readonly string[] }
+
+const KEY_BYTES = 32
+/** 32 random bytes hardly ever have fewer than 24 different values. */
+const MIN_DIFFERENT_BYTES = 16
+const HOW = 'make one with: openssl rand -base64 32'
+
+/** Reads the keys of a file, or the mistakes in it: each with the number of its line, and without what stands there. */
+export function readKeyLines({ setting, path, words = [] }: KeyFile, files: Files): ReadKeyLines {
+  let text: string
+  try {
+    text = files.read(path)
+  } catch {
+    return { mistakes: [`${setting}: ${path} cannot be read; ${HOW}`] }
+  }
+  const numbered = text.split(/\r?\n/).map((line, index) => ({ text: line.trim(), at: `line ${index + 1}` }))
+  const written = numbered.filter((line) => line.text !== '' && !line.text.startsWith('#'))
+  const lines = written.map((line) => (words.includes(line.text) ? line.text : Buffer.from(line.text, 'base64url')))
+  const [first, ...others] = lines
+  if (first === undefined) return { mistakes: [`${setting}: ${path} has no key; ${HOW}`] }
+  const mistakes = written.flatMap((line, index) => {
+    const problem = lineProblem(line.text, lines, index)
+    return problem === undefined ? [] : [`${setting}: ${path}, ${line.at}: ${problem}`]
+  })
+  return mistakes.length > 0 ? { mistakes } : { lines: [first, ...others] }
+}
+
+function lineProblem(text: string, lines: readonly (Buffer | string)[], index: number): string | undefined {
+  const value = lines[index]
+  const before = lines.slice(0, index)
+  if (typeof value === 'string') return before.includes(value) ? `${value} stands there twice` : undefined
+  // Base64 or base64url, and all of it: a character that a decoder would pass over is a mistake.
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text) || value?.length !== KEY_BYTES) {
+    return `it must be ${KEY_BYTES} bytes in base64 or base64url; ${HOW}`
+  }
+  if (new Set(value).size < MIN_DIFFERENT_BYTES || value.every((byte) => byte >= 0x20 && byte < 0x7f)) {
+    return `it is not random; ${HOW}`
+  }
+  const isRepeated = before.some((each) => typeof each !== 'string' && each.equals(value))
+  return isRepeated ? 'the same key stands there twice' : undefined
+}
