@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { createIssuer } from '../../src/issuer/issuer.ts'
 import { fetchFrom, filesOf, ISSUER_URL, outboundBy, type Services, settings } from './services.ts'
+import { retryOnConflict } from './store.ts'
 
 export interface Changes {
   /** Texts of files, over those of the services. */
@@ -20,6 +21,7 @@ export async function restartedIssuer(services: Services, { files = {}, issuer =
   if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
   const log = pino({ level: 'silent' })
   const outbound = outboundBy(services.fetch)
-  const app = await createIssuer(read.config, { store, outbound, now: () => clock.now, random: randomBytes, log })
+  const effects = { retryOnConflict, outbound, now: () => clock.now, random: randomBytes, log }
+  const app = await createIssuer(read.config, { ...effects, store })
   return { ...services, issuer: app, files: texts, fetch: fetchFrom(new Map([[ISSUER_URL, app]])) }
 }
