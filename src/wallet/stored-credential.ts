@@ -5,7 +5,7 @@ import { MalformedError, malformed } from '../codec/malformed.ts'
 import type { Place } from '../codec/sd-jwt.ts'
 import { lastStart } from '../credential/evidence.ts'
 import { formatOf } from '../credential/formats.ts'
-import { parseCertificate } from '../keys/certificate.ts'
+import { type Certificate, parseCertificate } from '../keys/certificate.ts'
 import { createSigner, privateJwkOf } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { WalletContext, WalletStore } from './context.ts'
@@ -32,6 +32,8 @@ export interface StoredCredential {
   readonly expiresAt: Date | undefined
   /** Where it has claims that can be hidden, parents before children. */
   readonly hidable: readonly Place[]
+  /** The certificate of the key that signed it, which was verified when it was received, as far as it came with one. */
+  readonly issuerCertificate: Certificate | undefined
   /** The certificates it came with (DER), the issuer's own first. */
   readonly chain: readonly Uint8Array[]
   /** As it was issued. */
@@ -109,6 +111,8 @@ function readStored(id: string, text: string): StoredCredential {
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
   const { claims, envelope, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
   const holder = signerOf(own(record, 'holder_key'))
+  const [leaf] = issuer.chain
+  const issuerCertificate = leaf && parseCertificate(leaf)
   if ('problem' in boundKey || boundKey.thumbprint !== holder.kid) malformed('its key is not the one it is bound to')
   return {
     id,
@@ -118,21 +122,17 @@ function readStored(id: string, text: string): StoredCredential {
     claims,
     envelope,
     claimNames: (own(record, 'claim_names') ?? []) as unknown as readonly ClaimName[],
-    issuer: issuer.identifiers[0] ?? subjectOf(issuer.chain),
+    issuer: issuer.identifiers[0] ?? issuerCertificate?.subjectText ?? '',
     issuerName: ownString(record, 'issuer_name'),
     receivedAt: dateOf(own(record, 'received_at')),
     validFrom: lastStart(validity),
     expiresAt,
     hidable,
+    issuerCertificate,
     chain: issuer.chain,
     credential,
     holder,
   }
-}
-
-/** Its certificate was readable when the credential was received. */
-function subjectOf([leaf]: readonly Uint8Array[]): string {
-  return leaf === undefined ? '' : parseCertificate(leaf).subjectText
 }
 
 function signerOf(jwk: Json | undefined): Signer {

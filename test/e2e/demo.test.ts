@@ -52,6 +52,7 @@ describe('vouchsafe demo --once', () => {
     )
     expect(stdout.match(/^ {5}passed {2,}\S/gm)?.length).toBeGreaterThanOrEqual(22)
     const [credential = '', secret = ''] = stdout.split('Three engines keep a secret')
+    expect(credential).toMatch(/It was issued by\n {5}CN=.*\n?.*\(SHA-256 [\da-f]{16}…\)\n/)
     const [, known] = credential.split('The library now knows')
     const [shown, hidden] = known?.split('and not') ?? []
     expect(shown?.trim().split(/\n +/).sort()).toEqual(['given_name: Ada', 'programme: Mathematics'])

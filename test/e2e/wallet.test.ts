@@ -112,6 +112,7 @@ describe('vouchsafe wallet', () => {
     const shown = await run('show', first.slice(0, 8))
     expect(shown.out).toMatch(/○ family_name +Lovelace/)
     expect(shown.out).toContain('○ can stay hidden')
+    expect(shown.out).toMatch(/^│ signed with the certificate CN=issuer\.localhost, made by itself$/m)
   })
 
   it('marks what cannot be hidden', async () => {
@@ -202,6 +203,8 @@ describe('vouchsafe wallet', () => {
     expect(list).toMatchObject({ credentials: [credential], unreadable: [] })
     const { json: shown } = await runJson('show', id)
     expect(shown).toMatchObject({ ...credential, claims: dataset })
+    const sha256 = expect.stringMatching(/^[\da-f]{64}$/) as string
+    expect(shown.issuer_certificate).toEqual({ subject: 'CN=issuer.localhost', issuer: 'CN=issuer.localhost', sha256 })
     expect(shown.hidable).toContainEqual(['credentialSubject', 'given_name'])
     const { json: presented } = await runJson('present', (await startVerification(services)).link, '--yes')
     expect(presented).toMatchObject({

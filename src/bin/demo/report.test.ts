@@ -2,20 +2,29 @@ import { describe, expect, it } from 'vitest'
 import type { Report } from '../../verifier/verification.ts'
 import { plain } from '../terminal.ts'
 import { createNarrator } from './narrator.ts'
-import { claimLines, reportLines } from './report.ts'
+import { claimLines, issuerLines, reportLines } from './report.ts'
 
 const evil = '\u001b[2J\u202e'
 const report = {
   checks: [{ id: 'a', asks: `Is ${evil} it?`, outcome: 'failed', detail: `no: ${evil}` }],
-  credentials: { [evil]: [{ checks: [], claims: { credentialSubject: { [evil]: [evil] } } }] },
+  credentials: {
+    [evil]: [
+      {
+        checks: [],
+        issuer_certificate: { subject: `CN=${evil}`, sha256: 'ab'.repeat(32) },
+        claims: { credentialSubject: { [evil]: [evil] } },
+      },
+    ],
+  },
 } as unknown as Report
 
 describe('what the demo shows of strangers', () => {
   it('does not steer the terminal: reports and claims', () => {
-    for (const line of [...reportLines(report), ...claimLines(report)]) {
+    for (const line of [...reportLines(report), ...issuerLines(report), ...claimLines(report)]) {
       expect(plain(line.replaceAll('\n', ''))).toBe(line.replaceAll('\n', ''))
     }
     expect(claimLines(report).join()).toContain('\ufffd[2J')
+    expect(issuerLines(report).join()).toMatch(/CN=\ufffd\[2J.* \(SHA-256 (ab){8}…\)/s)
   })
 
   it('does not steer the terminal: steps', () => {

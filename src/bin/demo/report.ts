@@ -5,6 +5,8 @@ import type { Report } from '../../verifier/verification.ts'
 import { hanging, paint, plain } from '../terminal.ts'
 import { INDENT } from './narrator.ts'
 
+/** Characters of a fingerprint in hexadecimal. */
+const FINGERPRINT_SHOWN = 16
 const COLOURS = {
   passed: 'green',
   failed: 'red',
@@ -22,6 +24,19 @@ export function reportLines({ checks, credentials }: Report): string[] {
     const width = Math.max(...group.checks.map(({ outcome }) => outcome.length))
     return ['', `${INDENT}${group.title}`, ...group.checks.map((check) => checkText(check, width))]
   })
+}
+
+/** Who issued each credential, one to a line: the certificate whose key signed it, and the trust anchor that it leads to. */
+export function issuerLines({ credentials }: Report): string[] {
+  return Object.values(credentials).flatMap((reports) =>
+    reports.flatMap(({ issuer_certificate: certificate }) => {
+      if (certificate === undefined) return []
+      const { subject, sha256, anchor } = certificate
+      const under = anchor === undefined ? '' : `, under the trust anchor ${anchor.subject}`
+      const text = `${subject}${under} (SHA-256 ${sha256.slice(0, FINGERPRINT_SHOWN)}…)`
+      return [hanging(INDENT, INDENT.length, text)]
+    }),
+  )
 }
 
 /** The claims that the verifier was shown, one to a line. */

@@ -7,7 +7,7 @@ import { hanging, paint } from '../terminal.ts'
 import { accepted, call, type Started, startedOf, statusOf } from './calls.ts'
 import { ASKED_NAMES, CLAIM_COUNT, configuration, dataset, dcqlQuery } from './data.ts'
 import { INDENT, type Narrator, type ShownStep } from './narrator.ts'
-import { claimLines, failures, reportLines } from './report.ts'
+import { claimLines, failures, issuerLines, reportLines } from './report.ts'
 import type { DemoService } from './services.ts'
 
 export interface Cast {
@@ -150,6 +150,7 @@ async function readReport(cast: Cast, { sessionId }: Started, plan: Presentation
   }
   const hidden = plan.answers.flatMap((answer) => ('hidden' in answer ? answer.hidden : []))
   const names = hidden.map((place) => String(place.at(-1))).join(', ')
+  write(`\n${INDENT}${paint('bold', 'It was issued by')}\n${issuerLines(result).join('\n')}\n`)
   write(`\n${INDENT}${paint('bold', 'The library now knows')}\n${claimLines(result).join('\n')}\n`)
   write(`\n${INDENT}${paint('bold', 'and not')}\n${hanging(INDENT, INDENT.length, names)}\n`)
 }

@@ -106,8 +106,16 @@ function framed(stored: StoredCredential, lines: readonly string[]): string {
   const { name, id, issuer, expiresAt } = stored
   const from = stored.issuerName === undefined ? plain(issuer) : `${plain(stored.issuerName)} (${plain(issuer)})`
   const until = expiresAt === undefined ? 'no expiry' : `valid until ${timeText(expiresAt)}`
-  const inside = [from, '', ...lines, ''].map((line) => `│ ${line}`.trimEnd())
+  const inside = [from, ...signedBy(stored), '', ...lines, ''].map((line) => `│ ${line}`.trimEnd())
   return [`┌ ${paint('bold', plain(name))}  ${paint('dim', id)}`, ...inside, `└ ${until}`].join('\n')
+}
+
+/** The certificate of the key that signed: who issued the credential, whatever the credential says of itself. */
+function signedBy({ issuerCertificate: certificate }: StoredCredential): string[] {
+  if (certificate === undefined) return []
+  const { subjectText, issuerText, selfIssued } = certificate
+  const issued = selfIssued ? 'made by itself' : `issued by ${plain(issuerText)}`
+  return [paint('dim', `signed with the certificate ${plain(subjectText)}, ${issued}`)]
 }
 
 function validity({ expiresAt }: StoredCredential, now: Date): string {

@@ -221,6 +221,7 @@ function described(stored: StoredCredential) {
     name: stored.name,
     issuer: stored.issuer,
     issuer_name: stored.issuerName,
+    issuer_certificate: describedCertificate(stored.issuerCertificate),
     format: stored.format,
     type: stored.types,
     claims: Object.fromEntries(Object.entries(stored.claims).filter(([name]) => !stored.envelope.includes(name))),
@@ -228,6 +229,12 @@ function described(stored: StoredCredential) {
     valid_from: stored.validFrom,
     valid_until: stored.expiresAt,
   }
+}
+
+function describedCertificate(certificate: StoredCredential['issuerCertificate']) {
+  if (certificate === undefined) return undefined
+  const sha256 = Buffer.from(certificate.fingerprint, 'base64url').toString('hex')
+  return { subject: certificate.subjectText, issuer: certificate.issuerText, sha256 }
 }
 
 function describedPlan(plan: PresentationPlan) {
