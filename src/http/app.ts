@@ -26,6 +26,7 @@ import { hasSeveralHosts } from './host-header.ts'
 import { openApiDocument } from './openapi.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
+import { limitUnreadAnswers } from './unread-answers.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
 
 export interface AppOptions {
@@ -134,6 +135,7 @@ function addHooks(
   const visits = limit === undefined ? undefined : allowance(limit, now)
   watchConnections(app)
   limitBodyMemory(app, now)
+  limitUnreadAnswers(app)
   app.addHook('onRequest', (request, reply, done) => {
     // What was read together with the request for which the connection was ended.
     if (request.raw.socket.destroyed) {
