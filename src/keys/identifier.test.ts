@@ -56,6 +56,7 @@ describe('an issuer identifier', () => {
     ['an address is a DNS name', { dnsNames: ['192.0.2.1'] }, 'https://192.0.2.1'],
     ['an address is below a star', { dnsNames: ['*.0.2.1'] }, 'https://192.0.2.1'],
     ['an address is written in another way', { ipAddresses: ['192.0.2.1'] }, 'https://0xc0000201/'],
+    ['the star is for a whole top-level domain', { dnsNames: ['*.com'] }, 'https://government.com'],
     ['the star stands alone', { dnsNames: ['*.'] }, 'https://localhost'],
     ['its last label ends in a dot', { dnsNames: ['a.example'] }, 'https://a.example./'],
   ])('does not when %s', (_, names, identifier) => {

@@ -42,9 +42,12 @@ function isHostOf({ dnsNames, ipAddresses }: Certificate, host: string): boolean
   return dnsNames.some((name) => covers(name.toLowerCase(), host))
 }
 
-/** A name covers itself, and one with a leading `*.` covers every name with one more label. RFC 9525 section 6.3. */
+/**
+ * A name covers itself, and one with a leading `*.` covers every name with one more label, where two labels or more follow the star: a
+ * whole top-level domain, as in `*.com`, is no name of one issuer. RFC 9525 sections 6.3 and 7.1.
+ */
 function covers(name: string, host: string): boolean {
   if (!name.startsWith('*.')) return name === host
   const [label, ...rest] = host.split('.')
-  return label !== '' && rest.length > 0 && rest.join('.') === name.slice(2)
+  return label !== '' && rest.length > 1 && rest.join('.') === name.slice(2)
 }
