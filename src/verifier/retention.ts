@@ -104,12 +104,16 @@ function withoutDetail({ id, asks, spec, level, outcome }: CheckResult): CheckRe
   return { id, asks, spec, level, outcome }
 }
 
-/** The times of a credential are often its own alone, and would find it again. */
+/**
+ * The report without the times of the credential, which are often its own alone and would find it again, and without an `issuer` that is
+ * the word of the credential alone: the person can be named in it.
+ */
 function impersonal({ format, issuer_certificate, issuer, type, checks }: CredentialReport): CredentialReport {
+  const isInCertificate = checks.some(({ id, outcome }) => id === 'issuer.identifier' && outcome === 'passed')
   return {
     format,
     ...(issuer_certificate && { issuer_certificate }),
-    ...(issuer === undefined ? {} : { issuer }),
+    ...(issuer === undefined || !isInCertificate ? {} : { issuer }),
     ...(type === undefined ? {} : { type }),
     checks: checks.map(withoutDetail),
   }

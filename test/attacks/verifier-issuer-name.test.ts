@@ -39,6 +39,7 @@ afterAll(async () => {
 })
 
 interface Named {
+  readonly sessionId: string
   readonly report: CredentialReport
   readonly result: Report
   /** Outcome and detail of `issuer.identifier`. */
@@ -61,7 +62,7 @@ async function named(world: World, name: string, names: CertificateOptions): Pro
   const [report] = result.credentials.card ?? []
   const check = report?.checks.find(({ id }) => id === 'issuer.identifier')
   if (report === undefined || check === undefined) throw new Error('no report')
-  return { report, result, said: `${check.outcome}: ${check.detail ?? ''}`, certificate }
+  return { sessionId, report, result, said: `${check.outcome}: ${check.detail ?? ''}`, certificate }
 }
 
 const worldOf = (kind: keyof typeof worlds, format: string): World => {
@@ -142,6 +143,27 @@ describe('the name of an issuer', () => {
     expect(report).toMatchObject({ issuer: OTHER, issuer_certificate: { subject: 'CN=issuer.localhost' } })
     const refused = await named(worldOf('match', format), OTHER, { uris: [NAME] })
     expect(refused.said).toMatch(/^failed: /)
+  })
+
+  it('stays in the report after erasure only where the certificate has it', async () => {
+    const world = await inProfile(await startWorld({}), usualProfile)
+    const { services } = world
+    const reports = async (name: string, names: CertificateOptions) => {
+      const { sessionId, report } = await named(world, name, names)
+      return { sessionId, issuer: report.issuer }
+    }
+    const own = await reports(NAME, { uris: [NAME] })
+    const other = await reports(OTHER, { uris: [NAME] })
+    expect([own.issuer, other.issuer]).toEqual([NAME, OTHER])
+    services.clock.now = new Date(services.clock.now.getTime() + 86_400_000)
+    await services.upkeep()
+    const left = async (sessionId: string) => {
+      const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+      return result.credentials.card?.[0]
+    }
+    expect(await left(own.sessionId)).toMatchObject({ issuer: NAME, issuer_certificate: expect.anything() as object })
+    expect(await left(other.sessionId)).not.toHaveProperty('issuer')
+    await services.close()
   })
 
   it('is the word of the credential alone where no anchors are configured', async () => {
