@@ -46,7 +46,7 @@ describe('the progress of a session', () => {
     const { store, recorder } = await started()
     const one = recorder()
     const [longest, longer] = ['x'.repeat(64), 'x'.repeat(65)]
-    for (const id of [longest, longer]) one.add(id, { offerFetchedAt: 7 })
+    for (const id of [longest, longer]) one.addIfExists(id, { offerFetchedAt: 7 })
     expect([longest, longer].map((id) => one.unwrittenFetch(id))).toEqual([7, undefined])
     await one.finish()
     await store.close()
@@ -115,13 +115,50 @@ describe('the progress of a session', () => {
     await store.close()
   })
 
-  it('is written for no session that is not there, and for ten thousand in a second at most', async () => {
-    const { store, insert, recorder, rows } = await started()
-    const [id, one] = [await insert(), recorder()]
-    for (let count = 0; count < 10_000; count++) one.add(`unknown-${count}`, refusal(count))
-    one.add(id, refusal(1))
+  it('is kept for ten thousand ids at most that are not looked up yet, and for those that are none of a session not at all', async () => {
+    const { store, recorder, rows } = await started()
+    const one = recorder()
+    for (let count = 0; count <= 10_000; count++) one.addIfExists(`unknown-${count}`, { offerFetchedAt: 7 })
+    expect([9_999, 10_000].map((count) => one.unwrittenFetch(`unknown-${count}`))).toEqual([7, undefined])
+    await expect.poll(() => one.unwrittenFetch('unknown-9999')).toBe(undefined)
     await one.finish()
     expect(await rows()).toEqual([])
+    await store.close()
+  })
+
+  it('is looked up no more where there is no such session', async () => {
+    const { store, recorder } = await started()
+    const read = store.get.bind(store)
+    const looks: Promise<unknown>[] = []
+    const collections: string[] = []
+    store.get = (collection, id) => {
+      collections.push(collection)
+      const row = read(collection, id)
+      looks.push(row)
+      return row
+    }
+    const one = recorder()
+    for (let count = 0; count < 3; count++) one.addIfExists(`unknown-${count}`, refusal(count))
+    await Promise.all(looks)
+    await new Promise((resolve) => setImmediate(resolve))
+    await one.finish()
+    expect(collections).toEqual(Array(3).fill('issuance_session'))
+    await store.close()
+  })
+
+  it('is not crowded out by ids that are made up', async () => {
+    const { store, insert, recorder, rows } = await started()
+    const [known, refused, fetched, one] = [await insert(), await insert(), await insert(), recorder()]
+    one.addIfExists(known, refusal(1))
+    for (let count = 0; count < 9_999; count++) one.addIfExists(`unknown-${count}`, refusal(count))
+    // While all of them are looked up, a session that is known to exist finds room.
+    one.add(fetched, { offerFetchedAt: 7 })
+    one.addIfExists(known, refusal(2))
+    await expect.poll(() => one.read('unknown-9998')).toEqual({})
+    one.addIfExists(refused, refusal(1))
+    await one.finish()
+    const written = Object.fromEntries((await rows()).map(({ id, value }) => [id, value.problem?.count]))
+    expect(written).toEqual({ [known]: 2, [fetched]: undefined, [refused]: 1 })
     await store.close()
   })
 

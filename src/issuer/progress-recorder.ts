@@ -11,8 +11,13 @@ import { endOf, type IssuanceSession } from './session.ts'
 import { joined, type SessionProgress } from './session-progress.ts'
 
 export interface ProgressRecorder {
-  /** Has the news written. Those of more than ten thousand sessions in a second are dropped, and those under an id that cannot be ours. */
+  /** Has the news of a session that exists written. */
   add(sessionId: string, news: SessionProgress): void
+  /**
+   * Has the news written where the session exists. The ids that are not looked up yet are ten thousand at most; the news of others are
+   * dropped, and those under an id that cannot be ours.
+   */
+  addIfExists(sessionId: string, news: SessionProgress): void
   /** When the offer was fetched, where that is not written yet. */
   unwrittenFetch(sessionId: string): number | undefined
   /** The fetch of the offer was written with the session itself. */
@@ -24,7 +29,7 @@ export interface ProgressRecorder {
 }
 
 const PAUSE_MS = 1000
-const MAX_SESSIONS = 10_000
+const MAX_UNCHECKED = 10_000
 /** Characters of the id of a session; ours have 32, and what a stranger sends may name any. */
 const MAX_ID = 64
 const NOTHING = { committed: undefined }
@@ -35,6 +40,8 @@ export function progressRecorder(
   retention: Retention,
 ): ProgressRecorder {
   let unwritten = new Map<string, SessionProgress>()
+  /** The ids of {@link unwritten} of which it is not known whether there is such a session. */
+  let unchecked = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let writing = Promise.resolve()
   const write = (): Promise<void> => {
@@ -45,18 +52,33 @@ export function progressRecorder(
         // Taken when the write before has ended, so that no more than one waits beside what is collected.
         const taken = [...unwritten]
         unwritten = new Map()
+        unchecked = new Set()
         // Together: what is committed at the same time shares one fsync.
         await Promise.all(taken.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
       })
       .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'statuses will not tell of it'))
     return writing
   }
+  const add = (sessionId: string, news: SessionProgress): void => {
+    unwritten.set(sessionId, joined(unwritten.get(sessionId) ?? {}, news))
+    timer ??= setTimeout(() => void write(), PAUSE_MS).unref()
+  }
+  /** Drops the news of a session that does not exist; those that cannot be looked up are left to the write, which says why. */
+  const check = async (sessionId: string): Promise<void> => {
+    const [news, ids] = [unwritten, unchecked]
+    const session = await store.get('issuance_session', sessionId)
+    if (session === undefined) news.delete(sessionId)
+    ids.delete(sessionId)
+  }
   return {
-    add: (sessionId, news) => {
-      const before = unwritten.get(sessionId)
-      if (sessionId.length > MAX_ID || (before === undefined && unwritten.size >= MAX_SESSIONS)) return
-      unwritten.set(sessionId, before === undefined ? news : joined(before, news))
-      timer ??= setTimeout(() => void write(), PAUSE_MS).unref()
+    add,
+    addIfExists: (sessionId, news) => {
+      const isNew = !unwritten.has(sessionId)
+      if (sessionId.length > MAX_ID || (isNew && unchecked.size >= MAX_UNCHECKED)) return
+      add(sessionId, news)
+      if (!isNew) return
+      unchecked.add(sessionId)
+      check(sessionId).catch(() => undefined)
     },
     unwrittenFetch: (sessionId) => unwritten.get(sessionId)?.offerFetchedAt,
     forgetFetch: (sessionId) => {

@@ -50,7 +50,9 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
     const { code: error, message } = toProtocolError(thrown, request)
     if (endpoint !== undefined && request.sessionId !== '' && !UNREMARKABLE.includes(error)) {
       const description = message.slice(0, MAX_DESCRIPTION)
-      progress.add(request.sessionId, { problem: { endpoint, error, description, count: 1, at: now().getTime() } })
+      progress.addIfExists(request.sessionId, {
+        problem: { endpoint, error, description, count: 1, at: now().getTime() },
+      })
     }
     done()
   })

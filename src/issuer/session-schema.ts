@@ -19,7 +19,10 @@ export const IssuanceSessionStatus = Type.Object(
           endpoint: Type.String({ description: 'Such as credential-offer, token, credential, deferred-credential' }),
           error: Type.String(),
           error_description: Type.String(),
-          count: Type.Integer({ description: 'How many refusals in a row had this endpoint and this error' }),
+          count: Type.Integer({
+            description:
+              'How many refusals up to this one had its endpoint and its error, with no other refusal between them',
+          }),
           at: Seconds,
         },
         { description: 'The last refusal of a wallet' },
