@@ -3,6 +3,7 @@
 export interface Lru<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
+  delete(key: K): void
 }
 
 /** Holds `size` values; the one not asked for longest makes room. */
@@ -25,5 +26,6 @@ export function lru<K, V>(size: number): Lru<K, V> {
       return value
     },
     set,
+    delete: (key) => void values.delete(key),
   }
 }

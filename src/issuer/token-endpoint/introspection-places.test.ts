@@ -55,6 +55,41 @@ describe('places for introspection', () => {
     expect(refused(await flood)).toBe(60)
   })
 
+  it('are those of other tokens for one that has been revoked, until it is good again', async () => {
+    const revoked = new Set<string>()
+    let [asked, release]: [number, () => void] = [0, () => undefined]
+    const introspect = limitIntrospections(
+      () => new Date(clock.at),
+      async (token) => {
+        asked += 1
+        if (token.startsWith('random')) {
+          await new Promise<void>((resolve) => {
+            release = resolve
+          })
+        }
+        return { active: !revoked.has(token) }
+      },
+    )
+    await introspect('good', '192.0.2.1')
+    revoked.add('good')
+    clock.at += 5000
+    expect(await introspect('good', '192.0.2.1')).toEqual({ active: false })
+    expect(await introspect('good', '192.0.2.1')).toEqual({ active: false })
+    expect(asked).toBe(2)
+    clock.at += 5000
+    const flood = Array.from({ length: 10 }, (_, count) => introspect(`random-${count}`, '192.0.2.1'))
+    await expect(introspect('good', '192.0.2.1')).rejects.toThrow('cannot be asked now')
+    release()
+    await Promise.race(flood)
+    revoked.clear()
+    expect(await introspect('good', '192.0.2.1')).toEqual({ active: true })
+    clock.at += 5000
+    const more = introspect('random-more', '192.0.2.1')
+    expect(await introspect('good', '192.0.2.1')).toEqual({ active: true })
+    release()
+    await more
+  })
+
   it('are not used again by a token that was asked about in the last five seconds', async () => {
     const { asked, introspect } = held()
     const [first, second] = [introspect('good', '192.0.2.1'), introspect('good', '192.0.2.2')]

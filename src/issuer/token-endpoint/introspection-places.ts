@@ -1,6 +1,6 @@
 /**
  * Introspection within limits (RFC 7662): an answer counts for some seconds, and only so many tokens are asked about at once.
- * Tokens that were good before have places that no others take, and of the others each network has some.
+ * Tokens that were good when they were asked about last have places that no others take; of the others each network has some.
  */
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
@@ -42,7 +42,12 @@ export function limitIntrospections(
     const answers = wasGood === undefined ? unknown : good
     answers.set(digest, kept)
     const claims = await answer
-    if (own(claims, 'active') === true) good.set(digest, kept)
+    const isGood = own(claims, 'active') === true
+    if (isGood) good.set(digest, kept)
+    else if (wasGood !== undefined) {
+      good.delete(digest)
+      unknown.set(digest, kept)
+    }
     return claims
   }
 }
