@@ -4,6 +4,7 @@
  * those that do not fit are counted and dropped.
  */
 import { fstatSync, openSync, writeSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
@@ -26,11 +27,12 @@ export function createLog(service: string, file?: string): Logger {
   return log
 }
 
-/** Resolves when all lines on stdout have been read, or nobody reads any more. */
-export function logWritten(): Promise<void> {
+/** Resolves when everything that was written to `output` has been taken, or when nothing reads it any more. */
+export function allWritten(output: Writable = process.stdout): Promise<void> {
   return new Promise((resolve) => {
-    if (process.stdout.writableLength === 0 || process.stdout.destroyed) resolve()
-    else process.stdout.once('drain', resolve).once('error', resolve)
+    output.once('error', () => resolve())
+    // The callback of an empty text comes after those of all texts before it; `drain` comes only where much has waited.
+    output.write('', () => resolve())
   })
 }
 

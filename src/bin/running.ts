@@ -5,7 +5,7 @@ import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
 import { placeHint } from './config-file.ts'
 import { wait } from './effects.ts'
-import { logWritten } from './log.ts'
+import { allWritten } from './log.ts'
 import { plain } from './terminal.ts'
 import { whoListens } from './who-listens.ts'
 
@@ -95,7 +95,7 @@ async function endConnections(service: Running, graceSeconds: number, log: Logge
 function exitAfterLog(status: number): void {
   const exit = (): never => process.exit(status)
   setTimeout(exit, LAST_WAIT_MS)
-  void logWritten().then(exit)
+  void allWritten().then(exit)
 }
 
 /** A connection that never ends its request, or never reads its answer, keeps nobody from stopping. */
