@@ -6,7 +6,7 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
-import { buildCommand, type Ended, vouchsafe } from '../support/command.ts'
+import { buildCommand, type Ended, startCommand, vouchsafe } from '../support/command.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
@@ -147,6 +147,18 @@ describe('two processes on one database', () => {
       2,
       expect.objectContaining({ intact: false, problems: [] }),
     ])
+  })
+})
+
+describe('vouchsafe audit export', () => {
+  it('ends quietly where its reader has seen enough, as head has', async () => {
+    const directory = await serviceDirectory('verifier')
+    const service = await started(directory)
+    await declined(service, 1)
+    await stop(service)
+    const { child, ended } = startCommand(['audit', 'export', '--service', 'verifier'], { cwd: directory })
+    child.stdout?.destroy()
+    expect(await ended).toMatchObject({ status: 0, stderr: '' })
   })
 })
 
