@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cpuMilliseconds } from '../../../test/support/cpu.ts'
+import { leastProcessorMs } from '../../../test/support/processor-time.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { matchesTypeValues, typeValuesOf } from './types.ts'
 
@@ -49,12 +49,12 @@ describe('types', () => {
     expect(matchesTypeValues({ ...credential, types }, { type_values: [[EXPANDED]] })).toBe(true)
   })
 
-  it('are not looked through once for each context', () => {
+  it('are not looked through once for each context', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `Type${at}`)
     const credential = { types: many, claims: { '@context': Array<string>(10_000).fill(V2) } }
     const meta = { type_values: [['Type9999']] }
     expect(matchesTypeValues(credential, meta)).toBe(true)
-    expect(cpuMilliseconds(() => matchesTypeValues(credential, meta))).toBeLessThan(40)
+    expect(await leastProcessorMs(() => matchesTypeValues(credential, meta))).toBeLessThan(40)
   })
 
   it('presentations are expanded too', () => {
