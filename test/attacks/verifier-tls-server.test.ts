@@ -49,7 +49,7 @@ describe.each([
       const forgery = await makeForgery(world, request)
       forgery.header.x5c = base64([certify(ca, issuerKey, certificate)])
       Reflect.deleteProperty(forgery.payload, 'status')
-    Object.assign(forgery.payload, claims)
+      Object.assign(forgery.payload, claims)
       const vp_token = { card: [await putTogether(forgery)] }
       await postForm(services, request.response_uri, { vp_token: JSON.stringify(vp_token), state: request.state })
       const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
