@@ -20,7 +20,7 @@ export interface ProgressRecorder {
   addIfExists(sessionId: string, news: SessionProgress): void
   /** When the offer was fetched, where that is not written yet. */
   unwrittenFetch(sessionId: string): number | undefined
-  /** The fetch of the offer was written with the session itself. */
+  /** Drops when the offer was fetched, since it was written with the session itself. */
   forgetFetch(sessionId: string): void
   /** The progress of a session with all news that this process has had. */
   read(sessionId: string): Promise<SessionProgress>
@@ -39,9 +39,7 @@ export function progressRecorder(
   { store, retryOnConflict, log }: Pick<Effects<IssuerCollections>, 'store' | 'retryOnConflict' | 'log'>,
   retention: Retention,
 ): ProgressRecorder {
-  let unwritten = new Map<string, SessionProgress>()
-  /** The ids of {@link unwritten} of which it is not known whether there is such a session. */
-  let unchecked = new Set<string>()
+  const collected = collectNews(store)
   let timer: NodeJS.Timeout | undefined
   let writing = Promise.resolve()
   const write = (): Promise<void> => {
@@ -49,19 +47,45 @@ export function progressRecorder(
     timer = undefined
     writing = writing
       .then(async () => {
-        // Taken when the write before has ended, so that no more than one waits beside what is collected.
-        const taken = [...unwritten]
-        unwritten = new Map()
-        unchecked = new Set()
-        // Together: what is committed at the same time shares one fsync.
+        // The news are taken when the write before has ended, so that no more than one write waits beside what is collected.
+        // They are written together: what is committed at the same time shares one fsync.
+        const taken = [...collected.take()]
         await Promise.all(taken.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
       })
       .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'statuses will not tell of it'))
     return writing
   }
-  const add = (sessionId: string, news: SessionProgress): void => {
-    unwritten.set(sessionId, joined(unwritten.get(sessionId) ?? {}, news))
+  const writeSoon = (): void => {
     timer ??= setTimeout(() => void write(), PAUSE_MS).unref()
+  }
+  return {
+    add: (sessionId, news) => {
+      collected.add(sessionId, news)
+      writeSoon()
+    },
+    addIfExists: (sessionId, news) => {
+      collected.addIfExists(sessionId, news)
+      writeSoon()
+    },
+    unwrittenFetch: (sessionId) => collected.of(sessionId).offerFetchedAt,
+    forgetFetch: (sessionId) => collected.forgetFetch(sessionId),
+    read: async (sessionId) => {
+      await writing
+      const row = await store.get('issuance_progress', sessionId)
+      return joined(row?.value ?? {}, collected.of(sessionId))
+    },
+    finish: write,
+  }
+}
+
+/** News by the ids of their sessions, until they are taken. */
+function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
+  let unwritten = new Map<string, SessionProgress>()
+  /** The ids of {@link unwritten} of which it is not known whether there is such a session. */
+  let unchecked = new Set<string>()
+  const of = (sessionId: string): SessionProgress => unwritten.get(sessionId) ?? {}
+  const add = (sessionId: string, news: SessionProgress): void => {
+    unwritten.set(sessionId, joined(of(sessionId), news))
   }
   /** Drops the news of a session that does not exist; those that cannot be looked up are left to the write, which says why. */
   const check = async (sessionId: string): Promise<void> => {
@@ -71,8 +95,9 @@ export function progressRecorder(
     ids.delete(sessionId)
   }
   return {
+    of,
     add,
-    addIfExists: (sessionId, news) => {
+    addIfExists: (sessionId: string, news: SessionProgress): void => {
       const isNew = !unwritten.has(sessionId)
       if (sessionId.length > MAX_ID || (isNew && unchecked.size >= MAX_UNCHECKED)) return
       add(sessionId, news)
@@ -80,18 +105,17 @@ export function progressRecorder(
       unchecked.add(sessionId)
       check(sessionId).catch(() => undefined)
     },
-    unwrittenFetch: (sessionId) => unwritten.get(sessionId)?.offerFetchedAt,
-    forgetFetch: (sessionId) => {
-      const { problem } = unwritten.get(sessionId) ?? {}
+    forgetFetch: (sessionId: string): void => {
+      const { problem } = of(sessionId)
       if (problem === undefined) unwritten.delete(sessionId)
       else unwritten.set(sessionId, { problem })
     },
-    read: async (sessionId) => {
-      await writing
-      const row = await store.get('issuance_progress', sessionId)
-      return joined(row?.value ?? {}, unwritten.get(sessionId) ?? {})
+    take: (): ReadonlyMap<string, SessionProgress> => {
+      const taken = unwritten
+      unwritten = new Map()
+      unchecked = new Set()
+      return taken
     },
-    finish: write,
   }
 }
 
