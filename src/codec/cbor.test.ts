@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   asEmbedded,
+  CBOR_TAG,
   type Cbor,
   type CborKey,
   decodeCbor,
   embedded,
   encodeCbor,
   readEmbedded,
-  TAG,
   tagged,
   untagged,
 } from './cbor.ts'
@@ -74,8 +74,8 @@ describe('CBOR', () => {
   it('keeps tags, whatever they are', () => {
     expect(decodeHex('c074323031332d30332d32315432303a30343a30305a')).toEqual(tagged(0, '2013-03-21T20:04:00Z'))
     expect(decodeHex('d9 d9f7 01')).toEqual(tagged(55_799, 1))
-    expect(untagged(decodeHex('d903ec6a323032362d30312d3031'), TAG.fullDate)).toBe('2026-01-01')
-    expect(untagged(decodeHex('c101'), TAG.dateTime)).toBe(undefined)
+    expect(untagged(decodeHex('d903ec6a323032362d30312d3031'), CBOR_TAG.fullDate)).toBe('2026-01-01')
+    expect(untagged(decodeHex('c101'), CBOR_TAG.dateTime)).toBe(undefined)
   })
 
   it('gives the very bytes of an embedded value', () => {

@@ -1,22 +1,23 @@
 /**
- * CBOR from outside: bounded, and read by the deterministic rules that ISO/IEC 18013-5 asks for (integers and lengths as
- * short as possible, nothing of indefinite length), with maps as `Map` and tags kept. RFC 8949; tokens are cborg's.
+ * Reads CBOR from outside within bounds, by the deterministic rules of ISO/IEC 18013-5: integers and lengths are as
+ * short as possible, and nothing has an indefinite length. Maps become a `Map`, and tags are kept. RFC 8949; the tokens
+ * are cborg's.
  */
 import { encode, Tagged, type Token, Tokenizer, Type } from 'cborg'
-import { MAX_DEPTH } from './exact-json.ts'
+import { MAX_NESTING } from './exact-json.ts'
 import { malformed, within } from './malformed.ts'
 
 export type Cbor = string | number | bigint | boolean | null | Uint8Array | Tagged | readonly Cbor[] | CborMap
-/** Nothing else is a key in what we read. */
+/** The types of map keys that the reader accepts. */
 export type CborKey = string | number | bigint
 export type CborMap = ReadonlyMap<CborKey, Cbor>
 export type { Tagged }
 
-/** RFC 8949 section 3.4, RFC 8943. */
-export const TAG = { dateTime: 0, sign1: 18, encoded: 24, fullDate: 1004 } as const
+/** The tag numbers that this code uses. RFC 8949 section 3.4, RFC 8943. */
+export const CBOR_TAG = { dateTime: 0, sign1: 18, encoded: 24, fullDate: 1004 } as const
 
 const MAX_BYTES = 1024 * 1024
-/** Values of every kind, keys of maps among them. */
+/** The most values of every kind in one CBOR value; map keys count too. */
 const MAX_VALUES = 20_000
 
 const OPTIONS = {
@@ -27,10 +28,10 @@ const OPTIONS = {
   allowNaN: false,
   retainStringBytes: true,
 }
-/** cborg's own decoder replaces what is no UTF-8, and drops a byte order mark: two texts would read as one. */
+/** The decoder of cborg replaces invalid UTF-8 and drops a byte order mark, so that two texts would read as one. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** How many values may still be read; several readings may share one. */
+/** The number of values that may still be read; several calls may share one budget. */
 export interface Budget {
   valuesLeft: number
 }
@@ -45,20 +46,21 @@ export function newBudget(): Budget {
 }
 
 /**
- * The one value that `bytes` are. Throws a MalformedError on anything else: bytes that follow, a key twice, a key that is
- * neither text nor integer, text that is no UTF-8, undefined and simple values, depth beyond 32. With `longNumbers`,
- * integers and lengths may take more bytes than they need; with a `budget`, it is drawn on.
+ * Decodes the single value in `bytes`. Throws a MalformedError on anything else: bytes that follow, a duplicate key, a
+ * key that is neither text nor integer, text that is not UTF-8, undefined and simple values, a depth beyond 32. With
+ * `longNumbers`, integers and lengths may take more bytes than they need; with a `budget`, the values read are
+ * subtracted from it.
  */
 export function decodeCbor(bytes: Uint8Array, { longNumbers = false, budget = newBudget() } = {}): Cbor {
   if (bytes.length > MAX_BYTES) malformed(`the CBOR is larger than ${MAX_BYTES} bytes`)
-  // A plain Uint8Array: a Buffer's own slices would be views.
+  // The copy is a plain Uint8Array, because slices of a Buffer would be views.
   const tokens = new Tokenizer(new Uint8Array(bytes), { ...OPTIONS, strict: !longNumbers })
   const reader = { tokens, budget }
-  const value = readValue(reader, nextToken(reader), MAX_DEPTH)
+  const value = readValue(reader, nextToken(reader), MAX_NESTING)
   return reader.tokens.done() ? value : malformed('bytes follow the CBOR value')
 }
 
-/** Keys of maps are sorted, the shorter first. */
+/** Encodes a value; map keys are sorted, shorter keys first. */
 export function encodeCbor(value: Cbor): Uint8Array {
   return encode(value)
 }
@@ -67,12 +69,12 @@ export function tagged(tag: number, value: Cbor): Tagged {
   return new Tagged(tag, value)
 }
 
-/** The bytes of an embedded value, `24(<<value>>)`. RFC 8949 section 3.4.5.1. */
+/** Wraps an encoded value in tag 24, `24(<<value>>)`. RFC 8949 section 3.4.5.1. */
 export function embedded(value: Cbor): Tagged {
-  return tagged(TAG.encoded, encodeCbor(value))
+  return tagged(CBOR_TAG.encoded, encodeCbor(value))
 }
 
-/** What is inside the tag, when it is that one. */
+/** Returns the content of a value with this tag, and undefined for any other value. */
 export function untagged(value: Cbor | undefined, tag: number): Cbor | undefined {
   return value instanceof Tagged && value.tag === tag ? (value.value as Cbor) : undefined
 }
@@ -109,13 +111,13 @@ export function asText(value: Cbor | undefined, what: string): string {
   return typeof value === 'string' ? value : malformed(`${what} is not a text`)
 }
 
-/** The bytes inside `24(bytes)`, as they stood there. */
+/** Returns the bytes inside `24(bytes)` unchanged. */
 export function asEmbedded(value: Cbor | undefined, what: string): Uint8Array {
-  const bytes = untagged(value, TAG.encoded)
+  const bytes = untagged(value, CBOR_TAG.encoded)
   return isBytes(bytes) ? bytes : malformed(`${what} is not embedded CBOR (tag 24)`)
 }
 
-/** The value embedded in `24(bytes)`. Throws a MalformedError that says in what. */
+/** Decodes the value embedded in `24(bytes)`. Throws a MalformedError that names `what`. */
 export function readEmbedded(value: Cbor | undefined, what: string): Cbor {
   const bytes = asEmbedded(value, what)
   return within(what, () => decodeCbor(bytes))
@@ -134,7 +136,7 @@ function readValue(reader: Reader, token: Token, depthLeft: number): Cbor {
   if (--reader.budget.valuesLeft < 0) malformed(`the CBOR has more than ${MAX_VALUES} values`)
   const { type } = token
   if (type.terminal) return type === Type.string ? textOf(token) : (token.value as Cbor)
-  if (depthLeft === 0) malformed(`the CBOR is nested deeper than ${MAX_DEPTH}`)
+  if (depthLeft === 0) malformed(`the CBOR is nested deeper than ${MAX_NESTING}`)
   const next = () => readValue(reader, nextToken(reader), depthLeft - 1)
   if (type === Type.array) return readArray(token, next)
   if (type === Type.map) return readMap(token, reader, next)
@@ -159,7 +161,7 @@ function readMap(token: Token, reader: Reader, next: () => Cbor): CborMap {
 }
 
 function readTagged(tag: number | bigint, next: () => Cbor): Tagged {
-  return typeof tag === 'number' ? new Tagged(tag, next()) : malformed('the CBOR has a tag that nobody has registered')
+  return typeof tag === 'number' ? new Tagged(tag, next()) : malformed('the CBOR has a tag number above 2^53')
 }
 
 function readKey(reader: Reader): CborKey {

@@ -1,6 +1,6 @@
 /**
- * COSE_Sign1 and COSE_Key: taking them apart and putting them together. Nothing here trusts a header or checks a
- * signature. RFC 9052 sections 3, 4.2 and 7; RFC 9360 for certificates.
+ * Reads and writes COSE_Sign1 and COSE_Key. This file trusts no header and checks no signature. RFC 9052 sections 3,
+ * 4.2 and 7; RFC 9360 for certificates.
  */
 import { ECDH } from 'node:crypto'
 import { toBase64url } from './base64url.ts'
@@ -8,6 +8,7 @@ import {
   asArray,
   asBytes,
   asMap,
+  CBOR_TAG,
   type Cbor,
   type CborKey,
   type CborMap,
@@ -15,22 +16,21 @@ import {
   encodeCbor,
   isArray,
   isBytes,
-  TAG,
   untagged,
 } from './cbor.ts'
 import type { JsonObject } from './json.ts'
 import { malformed, within } from './malformed.ts'
 
 export interface Sign1 {
-  /** The protected header as it stood there: what was signed. */
+  /** The encoded protected header, over which the signature is made. */
   readonly protectedBytes: Uint8Array
-  /** What the protected header says; undefined when it says nothing, or no integer. */
+  /** The algorithm in the protected header; undefined when absent or not an integer. */
   readonly alg: number | undefined
-  /** What kind of object it says it is, in the protected header. RFC 9596 section 2. */
+  /** The type of the object in the protected header. RFC 9596 section 2. */
   readonly typ: string | number | undefined
   /** The certificates of the unprotected header (DER), the signer's own first. */
   readonly x5chain: readonly Uint8Array[]
-  /** Undefined: it is detached. */
+  /** The payload; undefined when it is detached. */
   readonly payload: Uint8Array | undefined
   readonly signature: Uint8Array
 }
@@ -42,23 +42,23 @@ const KEY = { kty: 1, crv: -1, x: -2, y: -3, d: -4 } as const
 const OKP = 1
 const EC2 = 2
 const CURVES = [
-  { id: 1, crv: 'P-256', named: 'prime256v1', size: 32 },
-  { id: 2, crv: 'P-384', named: 'secp384r1', size: 48 },
-  { id: 3, crv: 'P-521', named: 'secp521r1', size: 66 },
-  { id: 6, crv: 'Ed25519', named: undefined, size: 32 },
+  { id: 1, crv: 'P-256', openssl: 'prime256v1', size: 32 },
+  { id: 2, crv: 'P-384', openssl: 'secp384r1', size: 48 },
+  { id: 3, crv: 'P-521', openssl: 'secp521r1', size: 66 },
+  { id: 6, crv: 'Ed25519', openssl: undefined, size: 32 },
 ] as const
 
-/** Takes a COSE_Sign1 apart, tagged or not. Throws a MalformedError that says what is wrong with `what`. */
+/** Parses a COSE_Sign1, tagged or not. Throws a MalformedError that names `what` and the mistake in it. */
 export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   const [protectedHeader, unprotectedHeader, payload, signature, ...more] = asArray(
-    untagged(value, TAG.sign1) ?? value,
+    untagged(value, CBOR_TAG.sign1) ?? value,
     what,
   )
   if (signature === undefined || more.length > 0) malformed(`${what} is not a COSE_Sign1 of four parts`)
   const protectedBytes = asBytes(protectedHeader, `the protected header of ${what}`)
   const header = readHeader(protectedBytes, what)
   const unprotected = asMap(unprotectedHeader, `the unprotected header of ${what}`)
-  // RFC 9052 section 3.1: what must be understood and is not.
+  // RFC 9052 section 3.1: `crit` lists headers that a reader must understand.
   if (header.has(HEADER.crit) || unprotected.has(HEADER.crit)) {
     malformed(`${what} names critical headers, and none is supported`)
   }
@@ -74,24 +74,26 @@ export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   }
 }
 
-/** The bytes that a COSE_Sign1 signs. RFC 9052 section 4.4. */
+/** Returns the Sig_structure, the bytes that a COSE_Sign1 signs. RFC 9052 section 4.4. */
 export function signedBytes(protectedBytes: Uint8Array, payload: Uint8Array): Uint8Array {
   return encodeCbor(['Signature1', protectedBytes, new Uint8Array(0), payload])
 }
 
 export interface Sign1Content {
   readonly alg: number
-  /** What it is, in the protected header. RFC 9596. */
+  /** The type of the object, for the protected header. RFC 9596. */
   readonly typ?: string
-  /** Names the key, in the unprotected header. */
+  /** The key identifier, for the unprotected header. */
   readonly kid?: string
   readonly x5chain?: readonly Uint8Array[]
   readonly payload: Uint8Array
-  /** Whether the receiver has the payload from elsewhere. */
+  /** True when the receiver has the payload from elsewhere. */
   readonly detached: boolean
 }
 
-/** An untagged COSE_Sign1; `sign` takes the bytes to sign and gives the raw signature (r and s, for ECDSA). */
+/**
+ * Creates an untagged COSE_Sign1; `sign` takes the bytes to sign and returns the raw signature (r and s, for ECDSA).
+ */
 export async function writeSign1(
   { alg, typ, kid, x5chain = [], payload, detached }: Sign1Content,
   sign: (data: Uint8Array) => Promise<Uint8Array>,
@@ -113,24 +115,27 @@ export async function writeSign1(
   return [protectedBytes, unprotected, detached ? null : payload, signature]
 }
 
-/** A public COSE_Key on one of our curves as a JWK. Throws a MalformedError on any other, and on a private key. */
+/**
+ * Converts a public COSE_Key on a supported curve to a JWK. Throws a MalformedError on any other key, and on a private
+ * key.
+ */
 export function readCoseKey(value: Cbor | undefined): JsonObject {
   const key = asMap(value, 'the key')
-  if (key.has(KEY.d)) malformed('the key is a private one')
+  if (key.has(KEY.d)) malformed('the key is private; send a public key')
   const curve = CURVES.find(({ id }) => id === key.get(KEY.crv))
   const kty = curve?.crv === 'Ed25519' ? OKP : EC2
   if (curve === undefined || key.get(KEY.kty) !== kty) {
-    return malformed('the key is none of EC2 on P-256, P-384 or P-521, or OKP on Ed25519')
+    return malformed('unsupported key; use EC2 on P-256, P-384 or P-521, or OKP on Ed25519')
   }
-  const { crv, named, size } = curve
+  const { crv, openssl, size } = curve
   const x = coordinate(key.get(KEY.x), size, 'x')
-  if (named === undefined) return { kty: 'OKP', crv, x: toBase64url(x) }
+  if (openssl === undefined) return { kty: 'OKP', crv, x: toBase64url(x) }
   const sign = key.get(KEY.y)
-  const y = typeof sign === 'boolean' ? decompressed(x, sign, named) : coordinate(sign, size, 'y')
+  const y = typeof sign === 'boolean' ? decompressed(x, sign, openssl) : coordinate(sign, size, 'y')
   return { kty: 'EC', crv, x: toBase64url(x), y: toBase64url(y) }
 }
 
-/** The COSE_Key of a public JWK on one of our curves. */
+/** Converts a public JWK on a supported curve to a COSE_Key. */
 export function writeCoseKey(jwk: { readonly crv: string; readonly x: string; readonly y?: string }): Cbor {
   const curve = CURVES.find(({ crv }) => crv === jwk.crv)
   if (curve === undefined) throw new TypeError(`COSE has no curve ${jwk.crv} here`)
@@ -143,7 +148,7 @@ export function writeCoseKey(jwk: { readonly crv: string; readonly x: string; re
   ])
 }
 
-/** The members that there are. */
+/** Creates a header from the members that have a value. */
 function headerOf(members: readonly (readonly [CborKey, Cbor | undefined])[]): CborMap {
   return new Map(members.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const])))
 }
@@ -166,12 +171,12 @@ function coordinate(value: Cbor | undefined, size: number, name: string): Uint8A
   return bytes.length === size ? bytes : malformed(`the ${name} of the key is not ${size} bytes`)
 }
 
-/** The y that belongs to x and to the sign of y. RFC 9053 section 7.1.1, SEC 1 section 2.3.4. */
+/** Computes y from x and the sign of y. RFC 9053 section 7.1.1, SEC 1 section 2.3.4. */
 function decompressed(x: Uint8Array, sign: boolean, curve: string): Uint8Array {
   const point = Buffer.concat([Uint8Array.of(sign ? 3 : 2), x])
   try {
     return (ECDH.convertKey(point, curve, undefined, undefined, 'uncompressed') as Buffer).subarray(1 + x.length)
   } catch {
-    return malformed('the x of the key is of no point on its curve')
+    return malformed('the x of the key belongs to no point on its curve')
   }
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   contextTag,
+  DER_TAG,
   type DerValue,
   readBitString,
   readBoolean,
@@ -11,9 +12,8 @@ import {
   readOid,
   readSequence,
   readSmallInteger,
-  readText,
+  readString,
   readTime,
-  TAG,
   take,
   takeNoMore,
   takeOptional,
@@ -40,7 +40,7 @@ function expectMalformed(run: () => unknown, why: RegExp): void {
 describe('the structure of DER', () => {
   test('an element has its tag, its content and the elements inside', () => {
     const value = read('30 06 02 01 05 01 01 ff')
-    expect(value.tag).toBe(TAG.sequence)
+    expect(value.tag).toBe(DER_TAG.sequence)
     expect(value.content.toString('hex')).toBe('0201050101ff')
     expect(value.children.map(({ tag, der }) => [tag, der.toString('hex')])).toEqual([
       [0x02, '020105'],
@@ -72,7 +72,7 @@ describe('the structure of DER', () => {
 
   test('nesting is limited', () => {
     const nested = (depth: number): Buffer => (depth === 1 ? writeSequence() : writeSequence(nested(depth - 1)))
-    expect(readDer(nested(16)).tag).toBe(TAG.sequence)
+    expect(readDer(nested(16)).tag).toBe(DER_TAG.sequence)
     expectMalformed(() => readDer(nested(17)), /deeper than 16/)
     expectMalformed(() => readDer(nested(5000)), /deeper than 16/)
   })
@@ -84,12 +84,12 @@ describe('the structure of DER', () => {
 
   test('members are taken in order, and none may be left over', () => {
     const members = readSequence(read('30 08 02 01 05 01 01 ff 05 00'))
-    expect(takeOptional(members, TAG.boolean)).toBeUndefined()
-    expect(take(members, TAG.integer).content[0]).toBe(5)
-    expectMalformed(() => take(members, TAG.oid), /tag 06 is missing/)
-    expect(takeOptional(members, TAG.boolean)?.content[0]).toBe(0xff)
+    expect(takeOptional(members, DER_TAG.boolean)).toBeUndefined()
+    expect(take(members, DER_TAG.integer).content[0]).toBe(5)
+    expectMalformed(() => take(members, DER_TAG.oid), /tag 06 is missing/)
+    expect(takeOptional(members, DER_TAG.boolean)?.content[0]).toBe(0xff)
     expectMalformed(() => takeNoMore(members), /tag 05 is out of place/)
-    take(members, TAG.null)
+    take(members, DER_TAG.null)
     takeNoMore(members)
     expectMalformed(() => readSequence(read('02 01 05')), /tag 02 instead of 30/)
   })
@@ -114,27 +114,27 @@ describe('the types of DER', () => {
     ['an arc with a leading zero', readOid, '06 03 55 80 04', /not minimal/],
     ['an endless OBJECT IDENTIFIER', readOid, `06 81 81 ${'01'.repeat(129)}`, /too long/],
     ['an OCTET STRING that is an INTEGER', readOctetString, '02 01 05', /tag 02 instead of 04/],
-    ['UTF-8 that is none', readText, '0c 02 c3 28', /not of its type/],
-    ['a PrintableString beyond ASCII', readText, '13 01 e9', /not of its type/],
-    ['a BMPString with half a character', readText, '1e 01 41', /not of its type/],
-    ['a number as text', readText, '02 01 05', /not of its type/],
+    ['UTF-8 that is none', readString, '0c 02 c3 28', /not of its type/],
+    ['a PrintableString beyond ASCII', readString, '13 01 e9', /not of its type/],
+    ['a BMPString with half a character', readString, '1e 01 41', /not of its type/],
+    ['a number as text', readString, '02 01 05', /not of its type/],
   ])('%s is refused', (_, readType, hex, why) => {
     expectMalformed(() => readType(read(hex)), why)
   })
 
   test.each([
-    ['without seconds', TAG.utcTime, '2601010000Z'],
-    ['with an offset', TAG.utcTime, '260101000000+0100'],
-    ['without a zone', TAG.utcTime, '260101000000'],
-    ['with a fraction', TAG.generalizedTime, '20260101000000.5Z'],
-    ['of two digits for the year in the wrong type', TAG.generalizedTime, '260101000000Z'],
-    ['of four digits for the year in the wrong type', TAG.utcTime, '20260101000000Z'],
-    ['in a string', TAG.ia5String, '20260101000000Z'],
-    ['on February 30', TAG.utcTime, '260230000000Z'],
-    ['in the month 13', TAG.utcTime, '261301000000Z'],
-    ['in the hour 24', TAG.utcTime, '260101240000Z'],
-    ['in a leap second', TAG.utcTime, '261231235960Z'],
-    ['in Arabic digits', TAG.utcTime, '٢٦0101000000Z'],
+    ['without seconds', DER_TAG.utcTime, '2601010000Z'],
+    ['with an offset', DER_TAG.utcTime, '260101000000+0100'],
+    ['without a zone', DER_TAG.utcTime, '260101000000'],
+    ['with a fraction', DER_TAG.generalizedTime, '20260101000000.5Z'],
+    ['of two digits for the year in the wrong type', DER_TAG.generalizedTime, '260101000000Z'],
+    ['of four digits for the year in the wrong type', DER_TAG.utcTime, '20260101000000Z'],
+    ['in a string', DER_TAG.ia5String, '20260101000000Z'],
+    ['on February 30', DER_TAG.utcTime, '260230000000Z'],
+    ['in the month 13', DER_TAG.utcTime, '261301000000Z'],
+    ['in the hour 24', DER_TAG.utcTime, '260101240000Z'],
+    ['in a leap second', DER_TAG.utcTime, '261231235960Z'],
+    ['in Arabic digits', DER_TAG.utcTime, '٢٦0101000000Z'],
   ])('a time %s is refused', (_, tag, text) => {
     expect(() => readTime(readDer(writeDer(tag, Buffer.from(text))))).toThrow(MalformedError)
   })
@@ -144,11 +144,11 @@ describe('the types of DER', () => {
     ['491231235959Z', '2049-12-31T23:59:59.000Z'],
     ['240229120000Z', '2024-02-29T12:00:00.000Z'],
   ])('the years of a UTCTime are 1950 to 2049: %s', (text, iso) => {
-    expect(readTime(readDer(writeDer(TAG.utcTime, Buffer.from(text)))).toISOString()).toBe(iso)
+    expect(readTime(readDer(writeDer(DER_TAG.utcTime, Buffer.from(text)))).toISOString()).toBe(iso)
   })
 
   test('a GeneralizedTime may be of the year 0 or 9999', () => {
-    const time = (text: string) => readTime(readDer(writeDer(TAG.generalizedTime, Buffer.from(text)))).toISOString()
+    const time = (text: string) => readTime(readDer(writeDer(DER_TAG.generalizedTime, Buffer.from(text)))).toISOString()
     expect(time('00000101000000Z')).toBe('0000-01-01T00:00:00.000Z')
     expect(time('99991231235959Z')).toBe('9999-12-31T23:59:59.000Z')
   })
@@ -164,10 +164,10 @@ describe('the types of DER', () => {
   })
 
   test('each type of string is read in its own encoding', () => {
-    expect(readText(readDer(writeDer(TAG.utf8String, Buffer.from('Köln'))))).toBe('Köln')
-    expect(readText(readDer(writeDer(TAG.printableString, Buffer.from('DE'))))).toBe('DE')
-    expect(readText(read('14 04 4b f6 6c 6e'))).toBe('Köln')
-    expect(readText(read('1e 08 00 4b 00 f6 00 6c 00 6e'))).toBe('Köln')
+    expect(readString(readDer(writeDer(DER_TAG.utf8String, Buffer.from('Köln'))))).toBe('Köln')
+    expect(readString(readDer(writeDer(DER_TAG.printableString, Buffer.from('DE'))))).toBe('DE')
+    expect(readString(read('14 04 4b f6 6c 6e'))).toBe('Köln')
+    expect(readString(read('1e 08 00 4b 00 f6 00 6c 00 6e'))).toBe('Köln')
   })
 })
 
@@ -185,8 +185,8 @@ describe('what is written', () => {
 
   test('times change their type in 2050, and lose their milliseconds', () => {
     const [last, first] = [new Date('2049-12-31T23:59:59.999Z'), new Date('2050-01-01T00:00:00Z')]
-    expect(readDer(writeTime(last)).tag).toBe(TAG.utcTime)
-    expect(readDer(writeTime(first)).tag).toBe(TAG.generalizedTime)
+    expect(readDer(writeTime(last)).tag).toBe(DER_TAG.utcTime)
+    expect(readDer(writeTime(first)).tag).toBe(DER_TAG.generalizedTime)
     expect(readTime(readDer(writeTime(last))).toISOString()).toBe('2049-12-31T23:59:59.000Z')
     expect(readTime(readDer(writeTime(first))).toISOString()).toBe('2050-01-01T00:00:00.000Z')
   })

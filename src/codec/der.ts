@@ -1,11 +1,11 @@
 /**
- * DER, the encoding of certificates: read strictly, so that one value has one encoding, and written as far as
- * certificates need it. What the values mean is not known here. X.690 sections 8, 10 and 11.
+ * DER, the encoding of certificates: a strict reader, for which each value has one encoding, and a writer as far as
+ * certificates need it. This file gives the values no meaning. X.690 sections 8, 10 and 11.
  */
 import { isUtf8 } from 'node:buffer'
 import { malformed } from './malformed.ts'
 
-/** One element. `children` are the elements inside a constructed one; a primitive one has none. */
+/** A DER element. `children` are the elements inside a constructed element; a primitive element has none. */
 export interface DerValue {
   readonly tag: number
   /** The whole element, its tag and length included. */
@@ -15,7 +15,7 @@ export interface DerValue {
 }
 
 /** The identifier octets of the types certificates are made of. */
-export const TAG = {
+export const DER_TAG = {
   boolean: 0x01,
   integer: 0x02,
   bitString: 0x03,
@@ -35,18 +35,24 @@ export const TAG = {
 
 const MAX_BYTES = 64 * 1024
 const MAX_DEPTH = 16
-// Generous (a UUID takes 20), and short enough that arcs of any size cost nothing.
+// The limit is generous (a UUID takes 20 bytes), and bounds the cost of large arcs.
 const MAX_OID_BYTES = 128
 const CONSTRUCTED = 0x20
-/** EXTERNAL, EMBEDDED PDV, SEQUENCE and SET: constructed always, as every other universal type is primitive in DER. */
+/**
+ * The types that DER always constructs: EXTERNAL, EMBEDDED PDV, SEQUENCE and SET. Every other universal type is
+ * primitive.
+ */
 const CONSTRUCTED_TYPES: readonly number[] = [0x08, 0x0b, 0x10, 0x11]
 
-/** The identifier octet of `[number]`, as certificates use it for optional members. */
+/** Returns the identifier octet of `[number]`, which certificates use for optional members. */
 export function contextTag(number: number, form: 'primitive' | 'constructed'): number {
   return 0x80 | number | (form === 'constructed' ? CONSTRUCTED : 0)
 }
 
-/** The one element that `bytes` are, and all inside it. Throws a MalformedError for anything that is not strict DER. */
+/**
+ * Parses the single element in `bytes` with everything inside it. Throws a MalformedError for anything that is not
+ * strict DER.
+ */
 export function readDer(bytes: Uint8Array): DerValue {
   if (bytes.length > MAX_BYTES) malformed(`the DER is larger than ${MAX_BYTES} bytes`)
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -55,9 +61,9 @@ export function readDer(bytes: Uint8Array): DerValue {
   return value
 }
 
-/** The members of a SEQUENCE, to be taken from the front. */
+/** Returns the members of a SEQUENCE, which `take` consumes from the front. */
 export function readSequence(value: DerValue): DerValue[] {
-  return [...expectTag(value, TAG.sequence).children]
+  return [...expectTag(value, DER_TAG.sequence).children]
 }
 
 /** Takes the next member, which must have `tag`. */
@@ -70,21 +76,21 @@ export function takeOptional(members: DerValue[], tag: number): DerValue | undef
   return members[0]?.tag === tag ? members.shift() : undefined
 }
 
-/** Refuses members that nobody took. */
+/** Throws a MalformedError when members are left. */
 export function takeNoMore(members: readonly DerValue[]): void {
   const [next] = members
   if (next !== undefined) malformed(`a DER element with the tag ${hex(next.tag)} is out of place`)
 }
 
 export function readBoolean(value: DerValue): boolean {
-  const [octet] = expectTag(value, TAG.boolean).content
+  const [octet] = expectTag(value, DER_TAG.boolean).content
   if (value.content.length !== 1 || (octet !== 0x00 && octet !== 0xff)) malformed('a DER BOOLEAN is neither 00 nor FF')
   return octet === 0xff
 }
 
-/** The two's complement octets of an INTEGER, which are as few as possible. */
+/** Reads the two's complement octets of an INTEGER, which are as few as possible. */
 export function readInteger(value: DerValue): Buffer {
-  const { content } = expectTag(value, TAG.integer)
+  const { content } = expectTag(value, DER_TAG.integer)
   const [first, second] = content
   if (first === undefined) malformed('a DER INTEGER is empty')
   const padding = second === undefined ? undefined : second < 0x80 ? 0x00 : 0xff
@@ -92,7 +98,7 @@ export function readInteger(value: DerValue): Buffer {
   return content
 }
 
-/** An INTEGER from 0 to 2^31-1, such as a version or a length. */
+/** Reads an INTEGER from 0 to 2^31-1, such as a version or a length. */
 export function readSmallInteger(value: DerValue): number {
   const content = readInteger(value)
   if (content.length > 4) malformed('a DER INTEGER is too large')
@@ -100,9 +106,9 @@ export function readSmallInteger(value: DerValue): number {
   return number < 0 ? malformed('a DER INTEGER is negative') : number
 }
 
-/** The bits, the first one highest; those that fill the last octet up are zero. */
+/** Reads a BIT STRING; the unused bits of the last octet must be zero. */
 export function readBitString(value: DerValue): { readonly bytes: Buffer; readonly unusedBits: number } {
-  const { content } = expectTag(value, TAG.bitString)
+  const { content } = expectTag(value, DER_TAG.bitString)
   const unusedBits = content[0] ?? malformed('a DER BIT STRING is empty')
   const bytes = content.subarray(1)
   if (unusedBits > (bytes.length === 0 ? 0 : 7)) malformed('a DER BIT STRING has too many unused bits')
@@ -111,12 +117,12 @@ export function readBitString(value: DerValue): { readonly bytes: Buffer; readon
 }
 
 export function readOctetString(value: DerValue): Buffer {
-  return expectTag(value, TAG.octetString).content
+  return expectTag(value, DER_TAG.octetString).content
 }
 
-/** The dotted form, `2.5.4.3`. */
+/** Reads an OBJECT IDENTIFIER in its dotted form, such as `2.5.4.3`. */
 export function readOid(value: DerValue): string {
-  const { content } = expectTag(value, TAG.oid)
+  const { content } = expectTag(value, DER_TAG.oid)
   if (content.length > MAX_OID_BYTES) malformed('a DER OBJECT IDENTIFIER is too long')
   if ((content.at(-1) ?? 0x80) >= 0x80) malformed('a DER OBJECT IDENTIFIER is cut short')
   const arcs: bigint[] = []
@@ -134,27 +140,28 @@ export function readOid(value: DerValue): string {
   return [root, first - root * 40n, ...rest].join('.')
 }
 
-/** A UTCTime or GeneralizedTime in UTC and whole seconds, as RFC 5280 section 4.1.2.5 wants them. */
+/** Reads a UTCTime or GeneralizedTime in UTC and whole seconds. RFC 5280 section 4.1.2.5. */
 export function readTime(value: DerValue): Date {
   const text = value.content.toString('latin1')
-  const full = value.tag === TAG.utcTime ? `${text < '50' ? '20' : '19'}${text}` : text
-  if (value.tag !== TAG.utcTime) expectTag(value, TAG.generalizedTime)
+  const full = value.tag === DER_TAG.utcTime ? `${text < '50' ? '20' : '19'}${text}` : text
+  if (value.tag !== DER_TAG.utcTime) expectTag(value, DER_TAG.generalizedTime)
   const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/.exec(full) ?? []
   if (year === undefined) malformed('a DER time is not in UTC with seconds')
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`
   const date = new Date(iso)
-  // Date takes February 30 and the hour 24 for another day.
+  // Date accepts February 30 and the hour 24 as another day.
   if (Number.isNaN(date.getTime()) || date.toISOString() !== iso) malformed('a DER time does not exist')
   return date
 }
 
-/** A string of the types that names are made of. */
-export function readText(value: DerValue): string {
+/** Reads a string of the types that occur in distinguished names. */
+export function readString(value: DerValue): string {
   const { tag, content } = value
-  if (tag === TAG.utf8String && isUtf8(content)) return content.toString('utf8')
-  if ((tag === TAG.printableString || tag === TAG.ia5String) && isAscii(content)) return content.toString('latin1')
-  if (tag === TAG.teletexString) return content.toString('latin1')
-  if (tag === TAG.bmpString && content.length % 2 === 0) return Buffer.from(content).swap16().toString('utf16le')
+  if (tag === DER_TAG.utf8String && isUtf8(content)) return content.toString('utf8')
+  if ((tag === DER_TAG.printableString || tag === DER_TAG.ia5String) && isAscii(content))
+    return content.toString('latin1')
+  if (tag === DER_TAG.teletexString) return content.toString('latin1')
+  if (tag === DER_TAG.bmpString && content.length % 2 === 0) return Buffer.from(content).swap16().toString('utf16le')
   return malformed('a DER string is not of its type')
 }
 
@@ -162,7 +169,7 @@ function isAscii(bytes: Uint8Array): boolean {
   return bytes.every((octet) => octet < 0x80)
 }
 
-/** An element with that identifier octet around the concatenated `parts`. */
+/** Creates an element with the identifier octet `tag` around the concatenated `parts`. */
 export function writeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   if (content.length < 0x80) return Buffer.concat([Uint8Array.of(tag, content.length), content])
@@ -171,46 +178,46 @@ export function writeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
 }
 
 export function writeSequence(...members: readonly Uint8Array[]): Buffer {
-  return writeDer(TAG.sequence, ...members)
+  return writeDer(DER_TAG.sequence, ...members)
 }
 
-/** A SET OF, sorted as X.690 section 11.6 wants it. */
+/** Creates a SET OF, whose members are sorted. X.690 section 11.6. */
 export function writeSet(...members: readonly Uint8Array[]): Buffer {
-  return writeDer(TAG.set, ...[...members].sort((a, b) => Buffer.compare(a, b)))
+  return writeDer(DER_TAG.set, ...[...members].sort((a, b) => Buffer.compare(a, b)))
 }
 
 export function writeBoolean(value: boolean): Buffer {
-  return writeDer(TAG.boolean, Uint8Array.of(value ? 0xff : 0x00))
+  return writeDer(DER_TAG.boolean, Uint8Array.of(value ? 0xff : 0x00))
 }
 
-/** A non-negative INTEGER: a number, or its octets with the highest first. */
+/** Creates a non-negative INTEGER from a number, or from octets with the highest first. */
 export function writeInteger(value: number | Uint8Array): Buffer {
   const octets = typeof value === 'number' ? unsigned(value) : value
   const start = octets.findIndex((octet) => octet !== 0)
   const trimmed = start === -1 ? Uint8Array.of(0) : octets.subarray(start)
-  return writeDer(TAG.integer, Uint8Array.of(...((trimmed[0] ?? 0) >= 0x80 ? [0] : [])), trimmed)
+  return writeDer(DER_TAG.integer, Uint8Array.of(...((trimmed[0] ?? 0) >= 0x80 ? [0] : [])), trimmed)
 }
 
 export function writeBitString(bytes: Uint8Array, unusedBits = 0): Buffer {
-  return writeDer(TAG.bitString, Uint8Array.of(unusedBits), bytes)
+  return writeDer(DER_TAG.bitString, Uint8Array.of(unusedBits), bytes)
 }
 
 export function writeOctetString(bytes: Uint8Array): Buffer {
-  return writeDer(TAG.octetString, bytes)
+  return writeDer(DER_TAG.octetString, bytes)
 }
 
 export function writeOid(dotted: string): Buffer {
   const [root = 0n, second = 0n, ...rest] = dotted.split('.').map(BigInt)
-  return writeDer(TAG.oid, ...[root * 40n + second, ...rest].map(writeArc))
+  return writeDer(DER_TAG.oid, ...[root * 40n + second, ...rest].map(writeArc))
 }
 
-/** UTCTime until 2049, GeneralizedTime from then on: RFC 5280 section 4.1.2.5. Cut to whole seconds. */
+/** Creates a UTCTime until 2049 and a GeneralizedTime from 2050 on, in whole seconds. RFC 5280 section 4.1.2.5. */
 export function writeTime(date: Date): Buffer {
   const text = `${date.toISOString().replace(/[-:T]|\.\d+Z$/g, '')}Z`
   const short = date.getUTCFullYear() >= 1950 && date.getUTCFullYear() < 2050
   return short
-    ? writeDer(TAG.utcTime, Buffer.from(text.slice(2), 'latin1'))
-    : writeDer(TAG.generalizedTime, Buffer.from(text, 'latin1'))
+    ? writeDer(DER_TAG.utcTime, Buffer.from(text.slice(2), 'latin1'))
+    : writeDer(DER_TAG.generalizedTime, Buffer.from(text, 'latin1'))
 }
 
 function readElement(bytes: Buffer, depthLeft: number): DerValue {
@@ -222,7 +229,7 @@ function readElement(bytes: Buffer, depthLeft: number): DerValue {
   if (end > bytes.length) malformed('the DER is cut short')
   const content = bytes.subarray(start, end)
   const children = (tag & CONSTRUCTED) === 0 ? [] : readElements(content, depthLeft - 1)
-  if (tag === TAG.set) refuseUnsorted(children)
+  if (tag === DER_TAG.set) refuseUnsorted(children)
   return { tag, der: bytes.subarray(0, end), content, children }
 }
 
@@ -242,7 +249,8 @@ function refuseTag(tag: number): void {
   if (tag >= 0x40) return
   if (number === 0) malformed('the DER has the reserved tag 00')
   const constructed = (tag & CONSTRUCTED) !== 0
-  if (constructed !== CONSTRUCTED_TYPES.includes(number)) malformed(`the DER has the tag ${hex(tag)}, which is BER`)
+  if (constructed !== CONSTRUCTED_TYPES.includes(number))
+    malformed(`the DER has the tag ${hex(tag)}, which only BER allows`)
 }
 
 /** X.690 sections 8.1.3 and 10.1: definite, and in as few octets as possible. */

@@ -1,12 +1,12 @@
-/** What is kept of a secret in its place, and how one is compared. */
+/** Digests of secrets, which are stored in place of the secrets, and comparison in constant time. */
 import { hash, timingSafeEqual } from 'node:crypto'
 
-/** SHA-256, base64url. */
+/** Returns the SHA-256 of the text in base64url. */
 export function digestOf(text: string): string {
   return hash('sha256', text, 'base64url')
 }
 
-/** Whether the texts are the same. The time it takes says nothing about either but its length. */
+/** Compares two texts in a time that depends only on their lengths. */
 export function isSameSecret(a: string, b: string): boolean {
   const [one, other] = [Buffer.from(a), Buffer.from(b)]
   return one.length === other.length && timingSafeEqual(one, other)

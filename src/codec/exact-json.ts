@@ -1,30 +1,30 @@
 /**
- * Finds what JSON.parse would change in a text without a word: members that stand there twice, and numbers that become other numbers.
- * RFC 7493 (I-JSON) sections 2.2 and 2.3, which ask for texts without them. One pass over the text, linear in its length.
+ * Finds what JSON.parse changes without notice: duplicate members, and numbers that lose digits. I-JSON excludes both
+ * (RFC 7493 sections 2.2 and 2.3). The check is one pass over the text, linear in its length.
  */
 import { malformed } from './malformed.ts'
 
-/** How deep containers may stand in each other. */
-export const MAX_DEPTH = 32
+/** The greatest depth to which objects and arrays may be nested. */
+export const MAX_NESTING = 32
 
-/** A text that JSON.parse has taken, and how far it was read. */
+/** A text that JSON.parse accepts, and the position of the reader in it. */
 interface Scan {
   readonly text: string
   at: number
-  /** Where the value stands that is read now: member names and array indices. */
+  /** The path of the current value: member names and array indices. */
   readonly path: (string | number)[]
 }
 
 const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x2d, 0x30, 0x39]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, BLANK] = [0x5b, 0x5d, 0x7b, 0x7d, 0x20]
-/** Decimal digits that a number always keeps (IEEE 754, binary64). */
+/** The number of decimal digits that a number always keeps (IEEE 754, binary64). */
 const SAFE_DIGITS = 15
-/** Characters of a path in a message: its names are the sender's. */
+/** The most characters of a path in a message, since the sender chooses the names in it. */
 const MAX_PATH = 200
 
 /**
- * Throws a MalformedError that begins with the path of what JSON.parse would change in silence: a doubled member, or a number that
- * would be another when it is written again; and one for containers deeper than {@link MAX_DEPTH}. `text` must be JSON.
+ * Throws a MalformedError that begins with the path of a duplicate member or of a number that loses digits, or that
+ * says that containers are nested deeper than {@link MAX_NESTING}. `text` must be JSON.
  */
 export function refuseInexact(text: string): void {
   readValue({ text, at: 0, path: [] })
@@ -69,21 +69,21 @@ function readArray(scan: Scan): void {
   }
 }
 
-/** The first character inside of a container. */
+/** Enters a container and returns its first character. */
 function enter(scan: Scan): number {
-  if (scan.path.length === MAX_DEPTH) malformed(`it is nested deeper than ${MAX_DEPTH}`)
+  if (scan.path.length === MAX_NESTING) malformed(`it is nested deeper than ${MAX_NESTING}`)
   scan.at += 1
   return skipBlanks(scan)
 }
 
-/** Whether a comma comes after a member or an element, and not the end of its container. */
+/** Returns true when a comma follows, and false at the end of the container. */
 function goesOn(scan: Scan): boolean {
   const next = skipBlanks(scan)
   scan.at += 1
   return next === COMMA
 }
 
-/** The text between two quotes, as it is written. */
+/** Reads the text between two quotes, with its escapes. */
 function readQuoted(scan: Scan): string {
   const { text, at } = scan
   let end = text.indexOf('"', at + 1)
@@ -92,7 +92,7 @@ function readQuoted(scan: Scan): string {
   return text.slice(at + 1, end)
 }
 
-/** Whether an odd number of backslashes stands before it. */
+/** Tests whether an odd number of backslashes precedes the quote. */
 function isEscaped(text: string, at: number): boolean {
   let before = at - 1
   while (text.charCodeAt(before) === BACKSLASH) before -= 1
@@ -103,7 +103,7 @@ function nameOf(written: string): string {
   return written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written
 }
 
-/** A number, or true, false, null. */
+/** Reads a number, or true, false, null. */
 function readWord(scan: Scan, isNumber: boolean): void {
   const { text, at } = scan
   let end = at + 1
@@ -115,7 +115,7 @@ function readWord(scan: Scan, isNumber: boolean): void {
   if (isNumber && !isExact(text.slice(at, end))) refuseAt(scan, 'this number loses digits; send it as text')
 }
 
-/** Whether the number is the same when it is written again, as `1.0`, `1e2` and `-0` are. */
+/** Tests whether the number is written again as an equal number, as `1.0`, `1e2` and `-0` are. */
 function isExact(written: string): boolean {
   const value = Number(written)
   if (!Number.isFinite(value)) return false
@@ -123,7 +123,7 @@ function isExact(written: string): boolean {
   return decimalOf(written) === decimalOf(String(value))
 }
 
-/** Writes equal numbers as equal texts: the digits without zeros around them, and where the point is from the first of them. */
+/** Normalizes a number: its digits without leading and trailing zeros, and an exponent. */
 function decimalOf(written: string): string {
   const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? []
   const digits = whole + fraction
@@ -141,7 +141,7 @@ function skipBlanks(scan: Scan): number {
 
 function refuseAt({ path }: Scan, why: string): never {
   if (path.length === 0) return malformed(why)
-  const place = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
-  const shown = place.replace(/^\./, '')
-  return malformed(`${shown.length > MAX_PATH ? `${shown.slice(0, MAX_PATH)}...` : shown}: ${why}`)
+  const pathText = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
+  const label = pathText.replace(/^\./, '')
+  return malformed(`${label.length > MAX_PATH ? `${label.slice(0, MAX_PATH)}...` : label}: ${why}`)
 }

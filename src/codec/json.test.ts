@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_DEPTH } from './exact-json.ts'
+import { MAX_NESTING } from './exact-json.ts'
 import { isObject, type JsonObject, own, ownString, parseJson, parseJsonObject } from './json.ts'
 import { MalformedError } from './malformed.ts'
 
@@ -22,10 +22,10 @@ describe('JSON from outside', () => {
 
   it('may be as deep as 32, and no deeper', () => {
     for (const nested of [arrays, objects]) {
-      expect(JSON.stringify(parseJson(nested(MAX_DEPTH)))).toBe(nested(MAX_DEPTH))
-      expect(() => parseJson(nested(MAX_DEPTH + 1))).toThrow(/nested deeper than 32/)
+      expect(JSON.stringify(parseJson(nested(MAX_NESTING)))).toBe(nested(MAX_NESTING))
+      expect(() => parseJson(nested(MAX_NESTING + 1))).toThrow(/nested deeper than 32/)
     }
-    expect(() => parseJson(`{"a":[1,{"b":${arrays(MAX_DEPTH)}}]}`)).toThrow(MalformedError)
+    expect(() => parseJson(`{"a":[1,{"b":${arrays(MAX_NESTING)}}]}`)).toThrow(MalformedError)
   })
 
   it('is malformed, and nothing worse, when it is as deep as its text is long', () => {

@@ -1,4 +1,4 @@
-/** JSON from outside: typed as what it is, exactly what its text says, bounded in depth, and read through own members only. */
+/** JSON from outside: typed, exact, bounded in depth, and read through own members only. */
 import { refuseInexact } from './exact-json.ts'
 import { malformed } from './malformed.ts'
 import { utf8Text } from './utf8.ts'
@@ -10,30 +10,30 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The member of that name that the object itself has; never an inherited one such as `constructor`. */
+/** Returns an own member of the object, never an inherited one such as `constructor`. */
 export function own(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** The member of that name, of what may be no object at all. */
+/** Returns a member of `value`; undefined when `value` is not an object. */
 export function memberOf(value: Json | undefined, name: string): Json | undefined {
   return isObject(value) ? own(value, name) : undefined
 }
 
-/** The strings of an array; none when it is no array. */
+/** Returns the strings in an array; none when `value` is not an array. */
 export function stringsIn(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
 }
 
-/** A string member, or undefined when it is absent or something else. */
+/** Returns a string member; undefined when the member is absent or not a string. */
 export function ownString(object: JsonObject, name: string): string | undefined {
   const value = own(object, name)
   return typeof value === 'string' ? value : undefined
 }
 
 /**
- * Parses a text, or bytes that must be UTF-8. Throws a MalformedError when it is not JSON, is nested deeper than 32, has a member twice
- * or a number that would lose digits. RFC 8259; RFC 7493 sections 2.1 to 2.3.
+ * Parses a text, or bytes in UTF-8. Throws a MalformedError when the text is not JSON, is nested deeper than 32, has a
+ * duplicate member, or a number that would lose digits. RFC 8259; RFC 7493 sections 2.1 to 2.3.
  */
 export function parseJson(json: string | Uint8Array): Json {
   const text = typeof json === 'string' ? json : utf8Text(json)
@@ -47,12 +47,12 @@ export function parseJson(json: string | Uint8Array): Json {
   return value
 }
 
-/** Throws a MalformedError when `value` holds more than `most` members and elements, at any depth. */
+/** Throws a MalformedError when `value` has more than `most` members and elements at any depth. */
 export function refuseMany(value: Json, most: number): void {
   if (countValues(value) > most) malformed(`it has more than ${most} values`)
 }
 
-/** Members and elements at any depth. */
+/** Counts the members and elements of `value` at any depth. */
 export function countValues(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0
   const members = membersIn(value)
@@ -61,12 +61,15 @@ export function countValues(value: Json): number {
   return count
 }
 
-/** Whatever comes is looked through, often several times: an array is not copied for it. */
+/**
+ * Returns the members of an object, or the array itself: every incoming value is walked several times, so arrays are
+ * not copied.
+ */
 function membersIn(value: Json[] | JsonObject): readonly Json[] {
   return Array.isArray(value) ? value : Object.values(value)
 }
 
-/** Parses as {@link parseJson} does, and wants an object. Throws a MalformedError otherwise. */
+/** Parses like {@link parseJson}. Throws a MalformedError when the value is not an object. */
 export function parseJsonObject(json: string | Uint8Array): JsonObject {
   const value = parseJson(json)
   return isObject(value) ? value : malformed('it is not a JSON object')

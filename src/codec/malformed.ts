@@ -1,4 +1,4 @@
-/** What every codec throws when bytes are not what they should be. Callers turn it into a refusal or a failed check. */
+/** The error that every codec throws for malformed input. Callers turn it into a refusal or a failed check. */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError'
 }
@@ -8,7 +8,7 @@ export function malformed(why: string): never {
   throw new MalformedError(why)
 }
 
-/** What `read` gives, or undefined where it finds something malformed. */
+/** Returns the result of `read`, or undefined when `read` throws a MalformedError. */
 export function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -18,7 +18,10 @@ export function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** What `read` gives. Where something in it is malformed, the error says in what: `the payload: it is not JSON`. */
+/**
+ * Returns the result of `read`, and puts `what` before the message of a MalformedError: `the payload: the text is not
+ * JSON`.
+ */
 export function within<T>(what: string, read: () => T): T {
   try {
     return read()

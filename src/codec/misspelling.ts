@@ -1,17 +1,17 @@
-/** Names that differ so little from one that is known that somebody probably mistyped it. */
+/** Finds the valid name that a misspelt one was probably meant to be. */
 
 const LONGEST = 64
-/** The most letters by which a misspelling differs. */
+/** The largest number of letters by which a misspelling differs. */
 const MOST = 2
 
 /**
- * The one of `known` that `name` is nearly: the same but for case, hyphens and underscores, or one letter away, or two where it has more
- * than six. Undefined where `name` is itself among them, or none is near.
+ * Returns the valid name closest to `name`: equal but for case, hyphens and underscores, or one letter away, or two
+ * letters for names longer than six. Undefined when `name` is valid itself, or none is close.
  */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
-  if (name.length > LONGEST || known.includes(name)) return undefined
+export function nearestName(name: string, validNames: readonly string[]): string | undefined {
+  if (name.length > LONGEST || validNames.includes(name)) return undefined
   const written = bare(name)
-  const [nearest] = known
+  const [nearest] = validNames
     .map((each) => ({ each, distance: distanceOf(written, bare(each)) }))
     .filter(({ each, distance }) => distance <= (each.length > 6 ? MOST : 1) && distance < each.length - 1)
     .sort((a, b) => a.distance - b.distance)
@@ -22,7 +22,10 @@ function bare(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '')
 }
 
-/** How many letters have to be added, left out, replaced or swapped with their neighbour; infinite where that is more than two. */
+/**
+ * Counts the letters to add, leave out, replace or swap with their neighbour; infinite above two. (Optimal string
+ * alignment distance.)
+ */
 function distanceOf(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MOST) return Infinity
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]

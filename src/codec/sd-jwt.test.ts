@@ -2,9 +2,10 @@ import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toBase64url } from './base64url.ts'
+import { digestOf } from './digest.ts'
 import { type Json, type JsonObject, parseJson } from './json.ts'
 import { MalformedError } from './malformed.ts'
-import { asSdJwt, concealClaims, digestOf, type Place, readSdJwt, revealClaims } from './sd-jwt.ts'
+import { asSdJwt, type ClaimPosition, concealClaims, readSdJwt, revealClaims } from './sd-jwt.ts'
 
 /** A disclosure with a fixed salt. */
 const disclosure = (...content: Json[]) => toBase64url(JSON.stringify(['salt', ...content]))
@@ -76,7 +77,7 @@ describe('the examples of RFC 9901', () => {
       given_name: 'John',
       address: { street_address: '123 Main St', locality: 'Anytown', region: 'Anystate', country: 'US' },
     })
-    expect(disclosed.map(({ place }) => place.join('.')).sort()).toEqual([
+    expect(disclosed.map(({ position }) => position.join('.')).sort()).toEqual([
       'address',
       'family_name',
       'given_name',
@@ -259,7 +260,7 @@ describe('concealing and revealing', () => {
   it('gives the claims back, whichever are concealed', () => {
     fc.assert(
       fc.property(claims, fc.func(fc.boolean()), (original, choose) => {
-        const { payload, disclosures } = concealClaims(original, (place) => choose(place.join('/')), randomBytes)
+        const { payload, disclosures } = concealClaims(original, (position) => choose(position.join('/')), randomBytes)
         const sent = parseJson(JSON.stringify(payload)) as JsonObject
         const { claims: revealed, disclosed } = revealClaims(sent, disclosures)
         expect(JSON.stringify(sorted(revealed))).toBe(JSON.stringify(sorted(original)))
@@ -274,12 +275,14 @@ describe('concealing and revealing', () => {
         const { payload, disclosures } = concealClaims(original, () => true, randomBytes)
         const { disclosed } = revealClaims(payload, disclosures)
         const before = new Set<string>([''])
-        for (const { place, text } of disclosed) {
-          const [parent, here] = [place.slice(0, -1), place].map((each) => each.map((step) => `/${step}`).join(''))
+        for (const { position, text } of disclosed) {
+          const [parent, here] = [position.slice(0, -1), position].map((each) =>
+            each.map((step) => `/${step}`).join(''),
+          )
           expect(before.has(parent ?? '')).toBe(true)
           before.add(here ?? '')
           const content = parseJson(Buffer.from(text, 'base64url').toString()) as Json[]
-          if (content.length === 3) expect(content[1]).toBe(place.at(-1))
+          if (content.length === 3) expect(content[1]).toBe(position.at(-1))
         }
       }),
     )
@@ -292,7 +295,7 @@ describe('concealing and revealing', () => {
       'the degrees': ['B Sc', 'M Sc'],
       address: { city: 'London, Marylebone' },
     }
-    const { payload, disclosures } = concealClaims(original, (place) => place.length === 1, randomBytes)
+    const { payload, disclosures } = concealClaims(original, (position) => position.length === 1, randomBytes)
     expect(revealClaims(payload, []).claims).toEqual({})
     expect(JSON.stringify(payload)).not.toMatch(/the name|Ada Lovelace|the degrees|[BM] Sc|London, /)
     expect(disclosures).toHaveLength(3)
@@ -308,7 +311,7 @@ describe('concealing and revealing', () => {
     }
     const { payload, disclosures } = concealClaims(
       { a: 1, b: [1, 2], c: {} },
-      (place: Place) => place[0] === 'b',
+      (position: ClaimPosition) => position[0] === 'b',
       random,
     )
     expect(asked).toEqual([16, 16, 16])

@@ -1,40 +1,42 @@
 /**
- * SD-JWT: concealing claims behind digests, and revealing them again by the strict rules. RFC 9901.
- * Bytes and trees only: which claims may be concealed, and who signs, is decided by the formats in `credential/`.
+ * SD-JWT: conceals claims behind digests, and reveals them again by the strict rules of RFC 9901. This file knows bytes
+ * and trees only: the formats in `credential/` decide which claims may be concealed, and who signs.
  */
-import { hash } from 'node:crypto'
 import { fromBase64url, toBase64url } from './base64url.ts'
-import { MAX_DEPTH } from './exact-json.ts'
+import { digestOf } from './digest.ts'
+import { MAX_NESTING } from './exact-json.ts'
 import { isObject, type Json, type JsonObject, parseJson } from './json.ts'
 import { type Jws, readJws } from './jws.ts'
 import { malformed } from './malformed.ts'
 
-/** Where a claim stands in the revealed tree: member names and array indices. */
-export type Place = readonly (string | number)[]
+/** The position of a claim in the revealed tree: member names and array indices. */
+export type ClaimPosition = readonly (string | number)[]
 
 export interface SdJwt {
   readonly jws: Jws
-  /** The disclosures as they stood in the text. */
+  /** The disclosures exactly as in the text. */
   readonly disclosures: readonly string[]
   readonly keyBinding: Jws | undefined
-  /** What the key binding's `sd_hash` is taken over: everything up to and with the last tilde. */
+  /** The input of the key binding's `sd_hash`: everything up to and including the last tilde. */
   readonly bound: string
 }
 
 export interface Revealed {
   readonly claims: JsonObject
-  /** Each disclosure with the place of its claim, parents before children. */
-  readonly disclosed: readonly { readonly place: Place; readonly text: string }[]
+  /** Each disclosure with the position of its claim, parents before children. */
+  readonly disclosed: readonly { readonly position: ClaimPosition; readonly text: string }[]
 }
 
-/** Members that hold digests, and are gone once the disclosures are in their place. RFC 9901, Verification of the SD-JWT. */
+/** The members that hold digests, which processing removes. RFC 9901, Verification of the SD-JWT. */
 export const DIGEST_MEMBERS: readonly string[] = ['_sd', '_sd_alg', '...']
-/** Each is hashed before anybody has verified anything. */
+/** The most disclosures of one SD-JWT: each is hashed before any signature is verified. */
 export const MAX_DISCLOSURES = 2000
-/** Members and elements of a payload and its disclosures: as many as can be disclosed, and what stands around them. */
+/**
+ * The most members and elements of a payload with its disclosures: as many as can be disclosed, and some around them.
+ */
 const MAX_VALUES = 3000
 
-/** Takes an SD-JWT or SD-JWT+KB apart. Throws a MalformedError that says which part is wrong. */
+/** Parses an SD-JWT or SD-JWT+KB. Throws a MalformedError that names the part that is wrong. */
 export function readSdJwt(text: string): SdJwt {
   const end = text.lastIndexOf('~')
   if (end === -1) malformed('it has no tilde, which ends an SD-JWT or stands before its key binding')
@@ -45,23 +47,18 @@ export function readSdJwt(text: string): SdJwt {
   return { jws: readJws(jwt), disclosures, keyBinding: rest === '' ? undefined : readJws(rest), bound }
 }
 
-/** A credential as an SD-JWT: some issue plain JWTs, which are ones that conceal nothing, and lack the tilde. */
+/** Completes a credential to an SD-JWT: some issuers send plain JWTs, which conceal nothing and lack the tilde. */
 export function asSdJwt(credential: string): string {
   return credential.includes('~') ? credential : `${credential}~`
 }
 
-/** SHA-256 of a disclosure's text, or of what a key binding binds; base64url. RFC 9901, Hashing Disclosures. */
-export function digestOf(text: string): string {
-  return hash('sha256', text, 'base64url')
-}
-
 /**
- * Replaces each claim for which `conceal` says yes by the digest of a disclosure, innermost first.
- * `random` gives that many random bytes. Out come the payload and the disclosures that reveal it.
+ * Replaces each claim for which `conceal` returns true by the digest of a disclosure, innermost first. `random` returns
+ * that many random bytes. Returns the payload, and the disclosures that reveal it.
  */
 export function concealClaims(
   claims: JsonObject,
-  conceal: (place: Place) => boolean,
+  conceal: (position: ClaimPosition) => boolean,
   random: (bytes: number) => Uint8Array,
 ): { readonly payload: JsonObject; readonly disclosures: readonly string[] } {
   const disclosures: string[] = []
@@ -70,36 +67,37 @@ export function concealClaims(
     disclosures.push(text)
     return digestOf(text)
   }
-  const walk = (value: Json, place: Place): Json => {
+  const walk = (value: Json, position: ClaimPosition): Json => {
     if (Array.isArray(value)) {
       return value.map((element, index) => {
-        const inner = walk(element, [...place, index])
-        return conceal([...place, index]) ? { '...': disclose([inner]) } : inner
+        const inner = walk(element, [...position, index])
+        return conceal([...position, index]) ? { '...': disclose([inner]) } : inner
       })
     }
-    return isObject(value) ? walkObject(value, place) : value
+    return isObject(value) ? walkObject(value, position) : value
   }
-  const walkObject = (object: JsonObject, place: Place): JsonObject => {
-    const shown = new Map<string, Json>()
+  const walkObject = (object: JsonObject, position: ClaimPosition): JsonObject => {
+    const visible = new Map<string, Json>()
     const digests: string[] = []
     for (const [name, value] of Object.entries(object)) {
-      const inner = walk(value, [...place, name])
-      if (conceal([...place, name])) digests.push(disclose([name, inner]))
-      else shown.set(name, inner)
+      const inner = walk(value, [...position, name])
+      if (conceal([...position, name])) digests.push(disclose([name, inner]))
+      else visible.set(name, inner)
     }
-    // Sorted, so that the order of the digests says nothing about the order of the claims.
-    if (digests.length > 0) shown.set('_sd', digests.sort())
+    // The digests are sorted, so that their order says nothing about the order of the claims.
+    if (digests.length > 0) visible.set('_sd', digests.sort())
     // Object.fromEntries defines own members, also one that is called __proto__.
-    return Object.fromEntries(shown)
+    return Object.fromEntries(visible)
   }
   const payload = walkObject(claims, [])
   return { payload: disclosures.length > 0 ? { ...payload, _sd_alg: 'sha-256' } : payload, disclosures }
 }
 
 /**
- * The claims that the disclosures reveal. Throws a MalformedError for everything RFC 9901 section 7.1 rejects: an unknown
- * hash, a claim named `_sd` or `...`, a claim that is there already, a disclosure of the wrong arity for its place,
- * a digest that occurs twice, a disclosure that nothing refers to; and for claims nested deeper than 32.
+ * Returns the claims that the disclosures reveal. Throws a MalformedError for everything that RFC 9901 section 7.1
+ * rejects: an unknown hash, a claim named `_sd` or `...`, a claim that exists already, a disclosure of the wrong arity
+ * for its position, a digest that occurs twice, a disclosure that no digest refers to; and for claims nested deeper
+ * than 32.
  */
 export function revealClaims(payload: JsonObject, texts: readonly string[]): Revealed {
   const { _sd_alg: algorithm, ...root } = payload
@@ -112,55 +110,55 @@ export function revealClaims(payload: JsonObject, texts: readonly string[]): Rev
 
 interface Revealing {
   readonly disclosures: ReadonlyMap<string, Disclosure>
-  /** Every digest met so far, whether there is a disclosure for it or not. */
+  /** Every digest so far, with or without a disclosure. */
   readonly seen: Set<string>
-  readonly disclosed: { readonly place: Place; readonly text: string }[]
+  readonly disclosed: { readonly position: ClaimPosition; readonly text: string }[]
   values: number
 }
 
-function reveal(value: Json, place: Place, revealing: Revealing): Json {
+function reveal(value: Json, position: ClaimPosition, revealing: Revealing): Json {
   revealing.values += 1
   if (revealing.values > MAX_VALUES) malformed(`it has more than ${MAX_VALUES} values`)
-  // Each disclosure is bounded on its own, but one can lead to the next.
-  if (place.length > MAX_DEPTH) malformed(`the disclosures lead deeper than ${MAX_DEPTH}`)
-  if (Array.isArray(value)) return revealArray(value, place, revealing)
-  return isObject(value) ? revealObject(value, place, revealing) : value
+  // The depth of each disclosure is bounded, but one disclosure can lead to the next.
+  if (position.length > MAX_NESTING) malformed(`the disclosures lead deeper than ${MAX_NESTING}`)
+  if (Array.isArray(value)) return revealArray(value, position, revealing)
+  return isObject(value) ? revealObject(value, position, revealing) : value
 }
 
-function revealObject(object: JsonObject, place: Place, revealing: Revealing): JsonObject {
+function revealObject(object: JsonObject, position: ClaimPosition, revealing: Revealing): JsonObject {
   const { _sd: digests, ...plain } = object
-  const shown = new Map<string, Json>()
+  const visible = new Map<string, Json>()
   for (const [name, value] of Object.entries(plain)) {
     if (name === '...') malformed('a member is named "..."')
-    shown.set(name, reveal(value, [...place, name], revealing))
+    visible.set(name, reveal(value, [...position, name], revealing))
   }
   for (const digest of digestArray(digests)) {
     const disclosure = takeDisclosure(digest, revealing)
     if (disclosure === undefined) continue
     const { name } = disclosure
     if (name === undefined) return malformed('a disclosure for an array element is used for an object member')
-    if (shown.has(name)) malformed(`the disclosed claim ${JSON.stringify(name)} is there already`)
-    shown.set(name, revealDisclosed(disclosure, [...place, name], revealing))
+    if (visible.has(name)) malformed(`the disclosed claim ${JSON.stringify(name)} is there already`)
+    visible.set(name, revealDisclosed(disclosure, [...position, name], revealing))
   }
-  return Object.fromEntries(shown)
+  return Object.fromEntries(visible)
 }
 
-/** Elements that stay concealed vanish, so that those after them move up. RFC 9901, Processing. */
-function revealArray(array: readonly Json[], place: Place, revealing: Revealing): Json[] {
-  const shown: Json[] = []
+/** Elements that stay concealed vanish, and those after them move up. RFC 9901, Processing. */
+function revealArray(array: readonly Json[], position: ClaimPosition, revealing: Revealing): Json[] {
+  const visible: Json[] = []
   for (const element of array) {
-    const here = [...place, shown.length]
+    const here = [...position, visible.length]
     if (!isObject(element) || !Object.hasOwn(element, '...')) {
-      shown.push(reveal(element, here, revealing))
+      visible.push(reveal(element, here, revealing))
       continue
     }
     if (Object.keys(element).length !== 1) malformed('a concealed array element has other members beside its digest')
     const disclosure = takeDisclosure(element['...'], revealing)
     if (disclosure === undefined) continue
     if (disclosure.name !== undefined) malformed('a disclosure for an object member is used for an array element')
-    shown.push(revealDisclosed(disclosure, here, revealing))
+    visible.push(revealDisclosed(disclosure, here, revealing))
   }
-  return shown
+  return visible
 }
 
 function takeDisclosure(digest: Json | undefined, { disclosures, seen }: Revealing): Disclosure | undefined {
@@ -170,9 +168,9 @@ function takeDisclosure(digest: Json | undefined, { disclosures, seen }: Reveali
   return disclosures.get(digest)
 }
 
-function revealDisclosed({ text, value }: Disclosure, place: Place, revealing: Revealing): Json {
-  revealing.disclosed.push({ place, text })
-  return reveal(value, place, revealing)
+function revealDisclosed({ text, value }: Disclosure, position: ClaimPosition, revealing: Revealing): Json {
+  revealing.disclosed.push({ position, text })
+  return reveal(value, position, revealing)
 }
 
 interface Disclosure {

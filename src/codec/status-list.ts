@@ -1,16 +1,16 @@
 /**
- * The bits of a status list. Token Status List, Compressed Byte Array: entries of 1, 2, 4 or 8 bits, the first in
- * the least significant bits of the first byte.
+ * The bits of a status list. Token Status List, Compressed Byte Array: entries have 1, 2, 4 or 8 bits, and the first is
+ * in the least significant bits of the first byte.
  */
 
 export type StatusWidth = 1 | 2 | 4 | 8
 
-/** How many entries the bytes hold. */
+/** Returns the number of entries that the bytes hold. */
 export function capacityOf(bytes: Uint8Array, width: StatusWidth): number {
   return (bytes.length * 8) / width
 }
 
-/** The entry at `index`, which is within {@link capacityOf}. */
+/** Returns the entry at `index`, which must be below {@link capacityOf}. */
 export function statusAt(bytes: Uint8Array, width: StatusWidth, index: number): number {
   const [byte, shift] = placeOf(width, index)
   return ((bytes[byte] as number) >> shift) & maskOf(width)

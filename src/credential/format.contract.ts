@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import type { Place } from '../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { parseCertificate } from '../keys/certificate.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { thumbprint } from '../keys/jwk.ts'
@@ -72,7 +72,7 @@ export function formatContract(fixture: FormatFixture): void {
   })
   const issue = (claims: JsonObject, more: JsonObject = {}) =>
     format.issue({ ...orderOf(claims), configuration: { ...configuration, ...more } }, issuer, randomBytes)
-  const below = (...place: Place): Place => [...root, ...place]
+  const below = (...place: ClaimPosition): ClaimPosition => [...root, ...place]
   /** Without any claim, where they would be may be missing as well. */
   const claimsOf = ({ claims, envelope }: Evidence): Json =>
     root.reduce<Json>(
@@ -359,12 +359,12 @@ function childrenOf(value: Json): readonly (readonly [string | number, Json])[] 
   return isObject(value) ? Object.entries(value) : []
 }
 
-function placesIn(value: Json, at: Place): Place[] {
+function placesIn(value: Json, at: ClaimPosition): ClaimPosition[] {
   return childrenOf(value).flatMap(([step, child]) => [[...at, step], ...placesIn(child, [...at, step])])
 }
 
 /** The places that show everything except `hidden`, and what only leads to it. */
-function besides(value: Json, hidden: Place): Place[] {
+function besides(value: Json, hidden: ClaimPosition): ClaimPosition[] {
   const [step, ...rest] = hidden
   return childrenOf(value).flatMap(([name, child]) => {
     if (name !== step) return [[name]]
@@ -374,7 +374,7 @@ function besides(value: Json, hidden: Place): Place[] {
 }
 
 /** `value` without the claim at `hidden`; undefined when nothing is left to show it for. */
-function without(value: Json, hidden: Place): Json | undefined {
+function without(value: Json, hidden: ClaimPosition): Json | undefined {
   const [step, ...rest] = hidden
   const left = childrenOf(value).flatMap(([name, child]) => {
     if (name !== step) return [[name, child] as const]

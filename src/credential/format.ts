@@ -4,7 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
-import type { Place } from '../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import type { Algorithm } from '../keys/algorithm.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -118,7 +118,7 @@ export interface HeldCredential extends Evidence {
   /** The first of its ends. */
   readonly expiresAt: Date | undefined
   /** Where it has claims that can be hidden, parents before children. */
-  readonly hidable: readonly Place[]
+  readonly hidable: readonly ClaimPosition[]
 }
 
 /** Which top-level members of a dataset a format is filled with, where several formats share the dataset. */
@@ -159,7 +159,7 @@ export interface CredentialFormat {
   /** The credential with only what is needed to show `places`, bound to the request by the holder's key. */
   present(
     credential: string,
-    places: readonly Place[],
+    places: readonly ClaimPosition[],
     binding: Binding & { readonly at: Date },
     holder: Signer,
   ): Promise<string>

@@ -4,6 +4,7 @@
  */
 import {
   contextTag,
+  DER_TAG,
   type DerValue,
   readBitString,
   readBoolean,
@@ -12,7 +13,6 @@ import {
   readOid,
   readSequence,
   readSmallInteger,
-  TAG,
   take,
   takeNoMore,
   takeOptional,
@@ -115,9 +115,9 @@ function collect(extensions: DerValue): Map<string, Extension> {
   const found = new Map<string, Extension>()
   for (const extension of readSequence(extensions)) {
     const members = readSequence(extension)
-    const oid = readOid(take(members, TAG.oid))
-    const critical = takeOptional(members, TAG.boolean)
-    const value = readOctetString(take(members, TAG.octetString))
+    const oid = readOid(take(members, DER_TAG.oid))
+    const critical = takeOptional(members, DER_TAG.boolean)
+    const value = readOctetString(take(members, DER_TAG.octetString))
     takeNoMore(members)
     if (found.has(oid)) malformed(`the certificate has the extension ${oid} twice`)
     // A FALSE that is written out is not DER, but some authorities write it, and it can mean one thing only.
@@ -133,8 +133,8 @@ function inside<T>(found: ReadonlyMap<string, Extension>, oid: string, read: (va
 
 function basicConstraints(value: DerValue): Pick<CertificateExtensions, 'isCa' | 'pathLength'> {
   const members = readSequence(value)
-  const isCa = takeOptional(members, TAG.boolean)
-  const pathLength = takeOptional(members, TAG.integer)
+  const isCa = takeOptional(members, DER_TAG.boolean)
+  const pathLength = takeOptional(members, DER_TAG.integer)
   takeNoMore(members)
   return {
     isCa: isCa !== undefined && readBoolean(isCa),

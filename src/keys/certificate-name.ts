@@ -3,11 +3,11 @@
  * their bytes, never by their text. RFC 5280 section 4.1.2.4, RFC 4514.
  */
 import {
+  DER_TAG,
   type DerValue,
   readOid,
   readSequence,
-  readText,
-  TAG,
+  readString,
   take,
   takeNoMore,
   writeDer,
@@ -35,11 +35,11 @@ export type NameAttribute = readonly [type: keyof typeof OID_OF, text: string]
 
 const TYPE_OF: ReadonlyMap<string, string> = new Map(Object.entries(OID_OF).map(([type, oid]) => [oid, type]))
 const STRINGS: readonly number[] = [
-  TAG.utf8String,
-  TAG.printableString,
-  TAG.teletexString,
-  TAG.ia5String,
-  TAG.bmpString,
+  DER_TAG.utf8String,
+  DER_TAG.printableString,
+  DER_TAG.teletexString,
+  DER_TAG.ia5String,
+  DER_TAG.bmpString,
 ]
 const MAX_TEXT = 200
 
@@ -58,25 +58,27 @@ export function strangerText(text: string): string {
 export function writeName(attributes: readonly NameAttribute[]): Buffer {
   const parts = attributes.map(([type, text]) => {
     const tag =
-      type === 'C' ? TAG.printableString : type === 'DC' || type === 'emailAddress' ? TAG.ia5String : undefined
-    return writeSet(writeSequence(writeOid(OID_OF[type]), writeDer(tag ?? TAG.utf8String, Buffer.from(text, 'utf8'))))
+      type === 'C' ? DER_TAG.printableString : type === 'DC' || type === 'emailAddress' ? DER_TAG.ia5String : undefined
+    return writeSet(
+      writeSequence(writeOid(OID_OF[type]), writeDer(tag ?? DER_TAG.utf8String, Buffer.from(text, 'utf8'))),
+    )
   })
   return writeSequence(...parts)
 }
 
 function relativeNameText(relative: DerValue): string {
-  if (relative.tag !== TAG.set || relative.children.length === 0)
+  if (relative.tag !== DER_TAG.set || relative.children.length === 0)
     malformed('a part of the name is no set of attributes')
   return relative.children.map(attributeText).join('+')
 }
 
 function attributeText(attribute: DerValue): string {
   const members = readSequence(attribute)
-  const oid = readOid(take(members, TAG.oid))
+  const oid = readOid(take(members, DER_TAG.oid))
   const value = members.shift() ?? malformed(`the attribute ${oid} of the name has no value`)
   takeNoMore(members)
   const text = STRINGS.includes(value.tag)
-    ? escaped(beginningOf(readText(value)))
+    ? escaped(beginningOf(readString(value)))
     : `#${beginningOf(value.der.toString('hex'))}`
   return `${TYPE_OF.get(oid) ?? oid}=${text}`
 }

@@ -5,11 +5,11 @@
 import { constants, type KeyObject, verify } from 'node:crypto'
 import {
   contextTag,
+  DER_TAG,
   type DerValue,
   readOid,
   readSequence,
   readSmallInteger,
-  TAG,
   take,
   takeNoMore,
   takeOptional,
@@ -70,7 +70,7 @@ export function readAlgorithm(identifier: DerValue): {
   readonly parameters: DerValue | undefined
 } {
   const members = readSequence(identifier)
-  const oid = readOid(take(members, TAG.oid))
+  const oid = readOid(take(members, DER_TAG.oid))
   const parameters = members.shift()
   takeNoMore(members)
   return { oid, parameters }
@@ -121,5 +121,5 @@ function explicit(value: DerValue | undefined): DerValue | undefined {
 }
 
 function isNull(value: DerValue): boolean {
-  return value.tag === TAG.null && value.content.length === 0
+  return value.tag === DER_TAG.null && value.content.length === 0
 }

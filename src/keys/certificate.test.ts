@@ -15,8 +15,8 @@ import { describe, expect, test } from 'vitest'
 import { processorMs } from '../../test/support/processor-time.ts'
 import {
   contextTag,
+  DER_TAG,
   readDer,
-  TAG,
   writeBitString,
   writeBoolean,
   writeDer,
@@ -285,7 +285,7 @@ describe('what a certificate says', () => {
     const textOf = (text: string) => parseCertificate(make({ subject: writeName([['CN', text]]) })).subjectText
     expect(textOf('a\nb\u202ec')).toBe('CN=a\\0ab\\e2\\80\\aec')
     expect(textOf('x'.repeat(500))).toBe(`CN=${'x'.repeat(197)}…`)
-    const odd = writeSequence(writeDer(TAG.set, writeSequence(writeOid('1.2.3'), writeInteger(5))))
+    const odd = writeSequence(writeDer(DER_TAG.set, writeSequence(writeOid('1.2.3'), writeInteger(5))))
     expect(parseCertificate(make({ subject: odd })).subjectText).toBe('1.2.3=#020105')
     expect(parseCertificate(make({ subject: writeSequence() })).subjectText).toBe('')
   })
@@ -615,7 +615,7 @@ describe('signatures', () => {
     [1024, 'too few bits', 'sha256', '1.2.840.113549.1.1.11', false],
   ])('RSA with %i bits and %s', async (modulusLength, _, digest, oid, expected) => {
     const rsa = await generateKeyPair('rsa', { modulusLength })
-    expect(signedWith(rsa, digest, writeSequence(writeOid(oid), writeDer(TAG.null)))).toBe(expected)
+    expect(signedWith(rsa, digest, writeSequence(writeOid(oid), writeDer(DER_TAG.null)))).toBe(expected)
     expect(signedWith(rsa, digest, writeSequence(writeOid(oid)))).toBe(expected)
     expect(signedWith(rsa, digest, writeSequence(writeOid(oid), writeInteger(1)))).toBe(false)
   })
@@ -643,8 +643,8 @@ describe('signatures', () => {
     const rsa = await generateKeyPair('rsa', { modulusLength: 2048 })
     const tagged = (number: number, value: Buffer) => writeDer(contextTag(number, 'constructed'), value)
     const parameters = writeSequence(
-      tagged(0, writeSequence(writeOid(hash), writeDer(TAG.null))),
-      tagged(1, writeSequence(writeOid(mask), writeSequence(writeOid(maskHash), writeDer(TAG.null)))),
+      tagged(0, writeSequence(writeOid(hash), writeDer(DER_TAG.null))),
+      tagged(1, writeSequence(writeOid(mask), writeSequence(writeOid(maskHash), writeDer(DER_TAG.null)))),
       tagged(2, writeInteger(saltLength)),
       ...more,
     )
@@ -662,7 +662,7 @@ describe('signatures', () => {
     const octets = (number: bigint) => Buffer.from(number.toString(16).padStart(2 * Math.ceil(bits / 8), '0'), 'hex')
     const jwk = { kty: 'RSA', n: octets(modulus).toString('base64url'), e: 'AQAB' }
     const info = Buffer.from('3031300d060960864801650304020105000420', 'hex')
-    const algorithm = writeSequence(writeOid('1.2.840.113549.1.1.11'), writeDer(TAG.null))
+    const algorithm = writeSequence(writeOid('1.2.840.113549.1.1.11'), writeDer(DER_TAG.null))
     const publicKey = createPublicKey({ key: jwk, format: 'jwk' })
     const signRaw = (data: Buffer) => {
       const tail = Buffer.concat([Buffer.of(0), info, createHash('sha256').update(data).digest()])

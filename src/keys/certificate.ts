@@ -8,6 +8,7 @@ import { createLru } from '../async/lru.ts'
 import { fromBase64 } from '../codec/base64url.ts'
 import {
   contextTag,
+  DER_TAG,
   type DerValue,
   readBitString,
   readDer,
@@ -15,7 +16,6 @@ import {
   readSequence,
   readSmallInteger,
   readTime,
-  TAG,
   take,
   takeNoMore,
   takeOptional,
@@ -72,9 +72,9 @@ export function parseCertificate(der: Uint8Array): Certificate {
   if (der.length > MAX_BYTES) malformed(`it is larger than ${MAX_BYTES} bytes`)
   const bytes = Buffer.from(der)
   const parts = readSequence(readDer(bytes))
-  const signed = take(parts, TAG.sequence)
-  const algorithm = take(parts, TAG.sequence)
-  const value = wholeBytes(take(parts, TAG.bitString))
+  const signed = take(parts, DER_TAG.sequence)
+  const algorithm = take(parts, DER_TAG.sequence)
+  const value = wholeBytes(take(parts, DER_TAG.bitString))
   takeNoMore(parts)
   return {
     der: bytes,
@@ -169,14 +169,14 @@ export function certificateProblem(certificate: Certificate, now: Date, clockSke
 function readSigned(signed: DerValue, outerAlgorithm: DerValue) {
   const members = readSequence(signed)
   const version = readVersion(takeOptional(members, contextTag(0, 'constructed')))
-  refuseSerial(readInteger(take(members, TAG.integer)))
-  if (!take(members, TAG.sequence).der.equals(outerAlgorithm.der)) {
+  refuseSerial(readInteger(take(members, DER_TAG.integer)))
+  if (!take(members, DER_TAG.sequence).der.equals(outerAlgorithm.der)) {
     malformed('the certificate names two different signature algorithms')
   }
-  const issuer = take(members, TAG.sequence)
-  const validity = readValidity(take(members, TAG.sequence))
-  const subject = take(members, TAG.sequence)
-  const publicKey = readPublicKey(take(members, TAG.sequence))
+  const issuer = take(members, DER_TAG.sequence)
+  const validity = readValidity(take(members, DER_TAG.sequence))
+  const subject = take(members, DER_TAG.sequence)
+  const publicKey = readPublicKey(take(members, DER_TAG.sequence))
   if (version === V3) for (const number of [1, 2]) takeOptional(members, contextTag(number, 'primitive'))
   const extensions = version === V3 ? takeOptional(members, contextTag(3, 'constructed')) : undefined
   takeNoMore(members)
@@ -215,12 +215,12 @@ function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notA
 /** Only kinds of keys that can sign what we read reach `node:crypto`, and no curve that a stranger made up (RFC 5480). */
 function readPublicKey(info: DerValue): KeyObject {
   const members = readSequence(info)
-  const { oid, parameters } = readAlgorithm(take(members, TAG.sequence))
-  wholeBytes(take(members, TAG.bitString))
+  const { oid, parameters } = readAlgorithm(take(members, DER_TAG.sequence))
+  wholeBytes(take(members, DER_TAG.bitString))
   takeNoMore(members)
   if (!KEY_ALGORITHMS.includes(oid)) malformed(`public keys of the kind ${oid} are not supported`)
   let key: KeyObject
-  if (oid === EC_PUBLIC_KEY && parameters?.tag !== TAG.oid) malformed('the public key does not name its curve')
+  if (oid === EC_PUBLIC_KEY && parameters?.tag !== DER_TAG.oid) malformed('the public key does not name its curve')
   try {
     key = createPublicKey({ key: info.der, format: 'der', type: 'spki' })
   } catch {

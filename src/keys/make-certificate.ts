@@ -6,10 +6,10 @@ import { createHash, type KeyObject, sign } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
 import {
   contextTag,
+  DER_TAG,
   readBitString,
   readDer,
   readSequence,
-  TAG,
   take,
   writeBitString,
   writeBoolean,
@@ -176,8 +176,8 @@ export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: S
 /** RFC 7093 section 2, method 1: the first 160 bits of SHA-256 over the key. */
 function keyIdentifier(publicKey: KeyObject): Buffer {
   const members = readSequence(readDer(publicKey.export({ type: 'spki', format: 'der' })))
-  take(members, TAG.sequence)
-  const { bytes } = readBitString(take(members, TAG.bitString))
+  take(members, DER_TAG.sequence)
+  const { bytes } = readBitString(take(members, DER_TAG.bitString))
   return createHash('sha256').update(bytes).digest().subarray(0, 20)
 }
 

@@ -3,16 +3,16 @@
  * value of a claim. OpenID4VP 1.0, Claims Path Pointer, Semantics for JSON-based credentials; OpenID4VCI 1.0 has the same.
  */
 import { isObject, type Json, own } from '../codec/json.ts'
-import type { Place } from '../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
 
 /** A member by its name, an array's element by its index, or null for all of its elements. */
 type ClaimStep = string | number | null
 
-/** One step per element. A path without null is a {@link Place}. */
+/** One step per element. A path without null is a {@link ClaimPosition}. */
 export type ClaimPath = readonly ClaimStep[]
 
 export interface Selected {
-  readonly path: Place
+  readonly path: ClaimPosition
   readonly value: Json
 }
 
@@ -47,7 +47,7 @@ export function selectClaims(claims: Json, path: ClaimPath): Selection {
     selected = next
     if (selected.length === 0) return { problem: `${pathText(path)}: there is no ${pathText(path.slice(0, i + 1))}` }
   }
-  return { selected: selected.map((node) => ({ path: placeOf(node), value: node.value })) }
+  return { selected: selected.map((node) => ({ path: positionOf(node), value: node.value })) }
 }
 
 /** A path as people write it: `degrees[*].type`. */
@@ -61,7 +61,7 @@ export function pathText(path: ClaimPath): string {
 }
 
 /** Whether `inner` is `outer` or lies below it. */
-export function isWithin(inner: Place, outer: Place): boolean {
+export function isWithin(inner: ClaimPosition, outer: ClaimPosition): boolean {
   return outer.length <= inner.length && outer.every((step, at) => step === inner[at])
 }
 
@@ -90,8 +90,8 @@ function take(from: Node, step: string | number, value: Json | undefined, next: 
   if (value !== undefined) next.push({ value, step, from })
 }
 
-function placeOf(node: Node): Place {
-  const place: (string | number)[] = []
-  for (let at: Node | undefined = node; at?.step !== undefined; at = at.from) place.unshift(at.step)
-  return place
+function positionOf(node: Node): ClaimPosition {
+  const position: (string | number)[] = []
+  for (let at: Node | undefined = node; at?.step !== undefined; at = at.from) position.unshift(at.step)
+  return position
 }

@@ -4,16 +4,16 @@
  * value of a claim.
  */
 import type { Json, JsonObject } from '../codec/json.ts'
-import type { Place } from '../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { type ClaimPath, pathText, selectClaims } from './claim-path.ts'
 import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
 
 export interface ClaimAnswer {
   readonly path: ClaimPath
   /** Where the claim is; empty when it is missing. */
-  readonly found: readonly Place[]
+  readonly found: readonly ClaimPosition[]
   /** Those of `found` that have a wanted value; all when any value will do. */
-  readonly matching: readonly Place[]
+  readonly matching: readonly ClaimPosition[]
   /** Why nothing was found. */
   readonly missing?: string
   /** What was wanted, when something was found and nothing matches. */
@@ -24,7 +24,7 @@ export interface ClaimsAnswer {
   /** One for each of the query's claims, in its order. */
   readonly claims: readonly ClaimAnswer[]
   /** What a wallet discloses: the matching paths of the claims that were chosen, each once. Empty unless all is well. */
-  readonly disclose: readonly Place[]
+  readonly disclose: readonly ClaimPosition[]
   /** Why the claims that were asked for are not all there. */
   readonly missing?: string
   /** They are all there, but not with the values that were asked for. Never together with `missing`. */
@@ -114,7 +114,7 @@ function sentences(parts: readonly (string | undefined)[]): string {
   return [...new Set(parts.filter((part) => part !== undefined))].join('; ')
 }
 
-function distinct(paths: readonly Place[]): readonly Place[] {
+function distinct(paths: readonly ClaimPosition[]): readonly ClaimPosition[] {
   return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()]
 }
 

@@ -4,7 +4,7 @@
  * and times stay in the clear; so do rows that were written before there was a key, until they are written again.
  */
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
-import { NONCE_BYTES, seal, unseal } from '../codec/aes-gcm.ts'
+import { decryptText, encryptText, NONCE_BYTES } from '../codec/aes-gcm.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { type Change, createCollection, partOf, type Row, type Store } from './store.ts'
 
@@ -156,12 +156,12 @@ async function commitWritten<C>(
 
 /** A text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and tag. */
 function encrypt(key: EncryptionKey, place: string, value: unknown, random: (bytes: number) => Uint8Array): string {
-  return `${key.id}.${toBase64url(seal({ secret: key.secret, place }, random(NONCE_BYTES), JSON.stringify(value)))}`
+  return `${key.id}.${toBase64url(encryptText({ secret: key.secret, context: place }, random(NONCE_BYTES), JSON.stringify(value)))}`
 }
 
 function decrypt(keys: readonly EncryptionKey[], place: string, sealed: string): unknown {
   const [id, body = ''] = sealed.split('.')
   const key = keys.find((each) => each.id === id)
   if (key === undefined) throw new Error('a value is encrypted with a key that is not in database.encryptionKeyFile')
-  return JSON.parse(unseal({ secret: key.secret, place }, Buffer.from(body, 'base64url')))
+  return JSON.parse(decryptText({ secret: key.secret, context: place }, Buffer.from(body, 'base64url')))
 }

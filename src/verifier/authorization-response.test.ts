@@ -11,7 +11,7 @@ import {
   startVerification,
   statusOf,
 } from '../../test/support/wire.ts'
-import type { Place } from '../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { TRANSACTION_CHECK } from '../protocol/transaction-data.ts'
 import type { CheckResult } from './checks/check.ts'
 import type { Report } from './verification.ts'
@@ -26,7 +26,7 @@ interface Answered {
   readonly name: string
   /** Members of the one credential query. */
   readonly query: Readonly<Record<string, unknown>>
-  readonly shows: readonly Place[]
+  readonly shows: readonly ClaimPosition[]
   /** What the report then says of the subject. */
   readonly claims: unknown
 }
@@ -35,7 +35,7 @@ const one: readonly Answered[] = [
   {
     name: 'one claim',
     query: { claims: [{ path: subject('given_name') }] },
-    shows: [subject('given_name') as Place],
+    shows: [subject('given_name') as ClaimPosition],
     claims: { given_name: 'Ada' },
   },
   { name: 'no claims at all', query: {}, shows: [], claims: {} },
@@ -113,7 +113,7 @@ describe('a response that answers the query', () => {
     meta: { type_values: [TYPES] },
     ...more,
   })
-  const show = (request: RequestObject, places: readonly Place[] = []) =>
+  const show = (request: RequestObject, places: readonly ClaimPosition[] = []) =>
     presentationOf(world.credential, world.holder, request, { now: world.services.clock.now, places })
 
   /** Starts a session for `dcql`, posts what `make` makes, and gives the status. */

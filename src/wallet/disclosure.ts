@@ -1,13 +1,13 @@
 /** What a presentation would show of a credential, and what it keeps. OpenID4VP 1.0, Selecting Claims; RFC 9901. */
 import type { Json } from '../codec/json.ts'
-import type { Place } from '../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { isWithin } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
 import { type ClaimAnswer, type ClaimsAnswer, chosenClaims } from '../protocol/dcql-match.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 interface DisclosedClaim {
-  readonly place: Place
+  readonly position: ClaimPosition
   readonly value: Json
   /**
    * The verifier asked for it; or the issuer did not let it be hidden at all (`always`), or not while what was asked for
@@ -18,52 +18,55 @@ interface DisclosedClaim {
 
 export interface Disclosure {
   /** What the format is told to show. */
-  readonly places: readonly Place[]
+  readonly positions: readonly ClaimPosition[]
   /** Every single value that the verifier will see. */
   readonly disclosed: readonly DisclosedClaim[]
   /** Every single value that it will not. */
-  readonly hidden: readonly Place[]
+  readonly hidden: readonly ClaimPosition[]
 }
 
 /** The least that answers the query: `answer` is what the credential has for it. */
 export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, stored: StoredCredential): Disclosure {
   const { hidable } = stored
-  const places = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), hidable)]
-  const shown = new Set(hidable.filter((place) => places.some((wanted) => isShownFor(place, wanted))))
+  const positions = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), hidable)]
+  const shown = new Set(hidable.filter((position) => positions.some((wanted) => isShownFor(position, wanted))))
   const disclosed: DisclosedClaim[] = []
-  const hidden: Place[] = []
-  for (const { place, value } of leavesOf(stored.claims, [])) {
-    const covers = hidable.filter((cover) => isWithin(place, cover))
-    if (covers.some((cover) => !shown.has(cover))) hidden.push(place)
-    else disclosed.push({ place, value, because: reasonFor(place, answer.disclose, covers.length === 0) })
+  const hidden: ClaimPosition[] = []
+  for (const { position, value } of leavesOf(stored.claims, [])) {
+    const covers = hidable.filter((cover) => isWithin(position, cover))
+    if (covers.some((cover) => !shown.has(cover))) hidden.push(position)
+    else disclosed.push({ position, value, because: reasonFor(position, answer.disclose, covers.length === 0) })
   }
-  return { places, disclosed, hidden }
+  return { positions, disclosed, hidden }
 }
 
 /** Every single value in the tree, and empty objects and arrays. */
-export function leavesOf(value: Json, place: Place): readonly { readonly place: Place; readonly value: Json }[] {
-  if (typeof value !== 'object' || value === null) return [{ place, value }]
+export function leavesOf(
+  value: Json,
+  position: ClaimPosition,
+): readonly { readonly position: ClaimPosition; readonly value: Json }[] {
+  if (typeof value !== 'object' || value === null) return [{ position, value }]
   const members: [string | number, Json][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
-  if (members.length === 0) return [{ place, value }]
-  return members.flatMap(([name, member]) => leavesOf(member, [...place, name]))
+  if (members.length === 0) return [{ position, value }]
+  return members.flatMap(([name, member]) => leavesOf(member, [...position, name]))
 }
 
 /** What the formats do: a claim is shown with all that lies below it, and with all that it lies in. */
-function isShownFor(place: Place, wanted: Place): boolean {
-  return isWithin(place, wanted) || isWithin(wanted, place)
+function isShownFor(position: ClaimPosition, wanted: ClaimPosition): boolean {
+  return isWithin(position, wanted) || isWithin(wanted, position)
 }
 
 /**
  * Elements that stay hidden vanish, and those after them move up: where a path names an element by its number, the hidable
  * ones before it have to be shown, or the verifier would find another one there. A null in a path needs no such thing.
  */
-function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly Place[]): readonly Place[] {
-  const canHide = new Set(hidable.map((place) => JSON.stringify(place)))
+function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly ClaimPosition[]): readonly ClaimPosition[] {
+  const canHide = new Set(hidable.map((position) => JSON.stringify(position)))
   const elements = claims.flatMap(({ path, matching }) =>
-    matching.flatMap((place) =>
-      place.flatMap((step, at) =>
+    matching.flatMap((position) =>
+      position.flatMap((step, at) =>
         typeof path[at] === 'number'
-          ? Array.from({ length: Number(step) }, (_, index): Place => [...place.slice(0, at), index])
+          ? Array.from({ length: Number(step) }, (_, index): ClaimPosition => [...position.slice(0, at), index])
           : [],
       ),
     ),
@@ -72,7 +75,11 @@ function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly Place[
   return elements.filter((element) => canHide.has(JSON.stringify(element))).map((element) => [...element, '...'])
 }
 
-function reasonFor(place: Place, asked: readonly Place[], canNotBeHidden: boolean): DisclosedClaim['because'] {
-  if (asked.some((path) => isWithin(place, path))) return 'asked'
+function reasonFor(
+  position: ClaimPosition,
+  asked: readonly ClaimPosition[],
+  canNotBeHidden: boolean,
+): DisclosedClaim['because'] {
+  if (asked.some((path) => isWithin(position, path))) return 'asked'
   return canNotBeHidden ? 'always' : 'inseparable'
 }

@@ -158,7 +158,7 @@ describe('presenting', () => {
     expect(seen).toMatchObject({ given_name: 'Ada', family_name: 'Lovelace', address: subject.address })
     const [answer] = plan.answers
     const always = answer && 'disclosed' in answer ? answer.disclosed.filter(({ because }) => because === 'always') : []
-    expect(always.map(({ place }) => pathText(place))).toContain('credentialSubject.family_name')
+    expect(always.map(({ position }) => pathText(position))).toContain('credentialSubject.family_name')
   })
 
   it('signs for this verifier and this request with the key of the credential', async () => {
@@ -284,7 +284,7 @@ describe('presenting', () => {
   it('asks the question of the verifier itself before anything leaves', async () => {
     const made = await holding()
     const plan = await readRequest(made.wallet, (await startVerification(services)).link)
-    const withLess = { ...plan, answers: plan.answers.map((answer) => ({ ...answer, places: [] })) }
+    const withLess = { ...plan, answers: plan.answers.map((answer) => ({ ...answer, positions: [] })) }
     const error = await errorOf(present(made.wallet, withLess))
     expect([error.code, error.message]).toEqual([
       'cannot_answer',

@@ -85,7 +85,7 @@ async function presentationOf(
   { request, approvals }: PresentationPlan,
   answer: Answered,
 ): Promise<string> {
-  const { query, credential, places } = answer
+  const { query, credential, positions } = answer
   const format = heldFormat(credential.format)
   // OpenID4VP 1.0, Preventing Replay: the audience is the client identifier in full.
   const binding: Binding & { readonly at: Date } = {
@@ -96,7 +96,7 @@ async function presentationOf(
     transactionData: approvals.filter(({ by }) => by === query.id).map(({ text }) => text),
     at: wallet.now(),
   }
-  const presentation = await format.present(credential.credential, places, binding, credential.holder)
+  const presentation = await format.present(credential.credential, positions, binding, credential.holder)
   // The verifier's own question, asked of what is about to leave.
   const { missing, mismatch } = answerClaims(query, format.read(presentation).claims)
   const problem = missing ?? mismatch

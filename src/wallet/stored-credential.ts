@@ -2,7 +2,7 @@
 import { createHash, type KeyObject } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
-import type { Place } from '../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { lastStart } from '../credential/evidence.ts'
 import { formatOf } from '../credential/formats.ts'
 import { type Certificate, parseCertificate } from '../keys/certificate.ts'
@@ -31,7 +31,7 @@ export interface StoredCredential {
   readonly validFrom: Date | undefined
   readonly expiresAt: Date | undefined
   /** Where it has claims that can be hidden, parents before children. */
-  readonly hidable: readonly Place[]
+  readonly hidable: readonly ClaimPosition[]
   /** The certificate of the key that signed it, which was verified when it was received, as far as it came with one. */
   readonly issuerCertificate: Certificate | undefined
   /** The certificates it came with (DER), the issuer's own first. */

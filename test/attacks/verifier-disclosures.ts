@@ -1,6 +1,7 @@
 /** Attacks on the disclosures of an SD-JWT: what the holder changes, and what the issuer must not leave to the holder. */
+
+import { digestOf } from '../../src/codec/digest.ts'
 import { type Json, type JsonObject, own } from '../../src/codec/json.ts'
-import { digestOf } from '../../src/codec/sd-jwt.ts'
 import { conceal, concealMember, contentOf, disclosure, disclosureOf, subjectOf } from '../support/forge.ts'
 import { type Attack, after } from './attack.ts'
 

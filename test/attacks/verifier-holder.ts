@@ -1,8 +1,8 @@
 /** Attacks on the holder's agreement to this presentation, for us, in this session. */
 import { createHmac, createPublicKey } from 'node:crypto'
 import { toBase64url } from '../../src/codec/base64url.ts'
+import { digestOf } from '../../src/codec/digest.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
-import { digestOf } from '../../src/codec/sd-jwt.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import { conceal, disclosure, disclosureOf, type Forgery, signWith, subjectOf } from '../support/forge.ts'
 import { makeKey } from '../support/services.ts'

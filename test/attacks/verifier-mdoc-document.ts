@@ -1,8 +1,17 @@
 /** Attacks on what a mobile document says: its elements, its validity and status, and whether it is what was asked for. */
 import { createHash } from 'node:crypto'
 import { fromBase64url } from '../../src/codec/base64url.ts'
-import { asMap, type Cbor, type CborKey, decodeCbor, embedded, encodeCbor, TAG, tagged } from '../../src/codec/cbor.ts'
-import { digestOf } from '../../src/credential/mso-mdoc/elements.ts'
+import {
+  asMap,
+  CBOR_TAG,
+  type Cbor,
+  type CborKey,
+  decodeCbor,
+  embedded,
+  encodeCbor,
+  tagged,
+} from '../../src/codec/cbor.ts'
+import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import { readIssuerSigned } from '../../src/credential/mso-mdoc/issuer-signed.ts'
 import {
   digestsOf,
@@ -27,7 +36,7 @@ const HOUR = 3600
 
 /** A tdate that many seconds before `now`. */
 export function past(now: Date, seconds: number): Cbor {
-  return tagged(TAG.dateTime, `${new Date(now.getTime() - seconds * 1000).toISOString().slice(0, 19)}Z`)
+  return tagged(CBOR_TAG.dateTime, `${new Date(now.getTime() - seconds * 1000).toISOString().slice(0, 19)}Z`)
 }
 
 /** Members of validityInfo replaced, or taken away. */
@@ -183,7 +192,7 @@ const elementAttacks: readonly MdocAttack[] = [
       const { items, item } = itemOf(forgery, 'given_name')
       const other = encodeCbor(item.set('digestID', 99).set('elementValue', 'Grace'))
       items.push(other)
-      digestsOf(forgery).set(99, digestOf(other))
+      digestsOf(forgery).set(99, digestItem(other))
     },
   },
   {
@@ -224,7 +233,7 @@ const elementAttacks: readonly MdocAttack[] = [
     ...badElement,
     change(forgery) {
       const { item, bytes: whole } = itemOf(forgery, 'given_name')
-      digestsOf(forgery).set(item.get('digestID') as number, digestOf(whole).subarray(0, 16))
+      digestsOf(forgery).set(item.get('digestID') as number, digestItem(whole).subarray(0, 16))
     },
   },
   {
@@ -322,12 +331,12 @@ const validityAttacks: readonly MdocAttack[] = [
   {
     attack: 'The end of the mobile document (validUntil) has no time zone.',
     fails: 'validity.not_expired',
-    ...validity(() => ({ validUntil: tagged(TAG.dateTime, '2999-01-01T00:00:00') })),
+    ...validity(() => ({ validUntil: tagged(CBOR_TAG.dateTime, '2999-01-01T00:00:00') })),
   },
   {
     attack: 'The end of the mobile document (validUntil) does not exist.',
     fails: 'validity.not_expired',
-    ...validity(() => ({ validUntil: tagged(TAG.dateTime, '2999-13-01T00:00:00Z') })),
+    ...validity(() => ({ validUntil: tagged(CBOR_TAG.dateTime, '2999-13-01T00:00:00Z') })),
   },
   {
     attack: 'The end of the mobile document (validUntil) is a number.',
@@ -467,7 +476,7 @@ const formAttacks: readonly MdocAttack[] = [
   {
     attack: 'The DeviceResponse is embedded in CBOR.',
     ...unreadable,
-    ...bytes((whole) => encodeCbor(tagged(TAG.encoded, whole))),
+    ...bytes((whole) => encodeCbor(tagged(CBOR_TAG.encoded, whole))),
   },
   {
     attack: 'The DeviceResponse has a member twice.',

@@ -3,8 +3,8 @@
  * keys, and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { embedded, encodeCbor, TAG, tagged } from '../../src/codec/cbor.ts'
-import { digestOf } from '../../src/credential/mso-mdoc/elements.ts'
+import { CBOR_TAG, embedded, encodeCbor, tagged } from '../../src/codec/cbor.ts'
+import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import { evidenceChecks, readingChecks } from '../../src/verifier/checks/index.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { encryptedResponse } from '../support/encryption.ts'
@@ -64,7 +64,7 @@ describe('attacks on the verification service with mobile documents', () => {
 
   const allowed: Readonly<Record<string, NonNullable<Attack<MdocForgery>['change']>>> = {
     'with the tag of a COSE_Sign1': (forgery) => {
-      forgery.seal = (issuerAuth) => tagged(TAG.sign1, issuerAuth)
+      forgery.seal = (issuerAuth) => tagged(CBOR_TAG.sign1, issuerAuth)
     },
     'with errors about other documents and elements': (forgery) => {
       forgery.finish = (document, response) => {
@@ -83,9 +83,9 @@ describe('attacks on the verification service with mobile documents', () => {
       for (const [name, items] of digests) {
         const byId = membersOf(old.get(name))
         for (const [, item] of items) {
-          const sha256 = digestOf(item).toString('hex')
+          const sha256 = digestItem(item).toString('hex')
           const id = [...byId].find(([, digest]) => Buffer.from(digest as Uint8Array).toString('hex') === sha256)?.[0]
-          byId.set(id ?? -1, digestOf(item, 'sha512'))
+          byId.set(id ?? -1, digestItem(item, 'sha512'))
         }
         old.set(name, byId)
       }
@@ -101,7 +101,7 @@ describe('attacks on the verification service with mobile documents', () => {
       ).change ?? (() => undefined),
     'with times that have fractions and an offset': ({ mso }) => {
       const info = membersOf(mso.get('validityInfo'))
-      mso.set('validityInfo', info.set('validUntil', tagged(TAG.dateTime, '2999-01-01T00:00:00.5+02:00')))
+      mso.set('validityInfo', info.set('validUntil', tagged(CBOR_TAG.dateTime, '2999-01-01T00:00:00.5+02:00')))
     },
   }
   it.each(Object.entries(allowed))('nothing is wrong with one %s', async (_, change) => {

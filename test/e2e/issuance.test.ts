@@ -282,7 +282,7 @@ describe('issuance', () => {
     expect(exp - now).toBeGreaterThanOrEqual(year)
     expect(exp - now).toBeLessThan(year + 3600)
     expect(claims.credentialSubject).toEqual(dataset.credentialSubject)
-    expect(disclosed.map(({ place }) => place.slice(1).join('.')).sort()).toEqual([
+    expect(disclosed.map(({ position }) => position.slice(1).join('.')).sort()).toEqual([
       'address',
       'address.city',
       'degrees',
@@ -324,7 +324,7 @@ describe('issuance', () => {
       selective_disclosure: disclosure,
     })
     const { disclosed, payload, claims } = read(credential)
-    expect(disclosed.map(({ place }) => place.slice(1).join('.')).sort()).toEqual(places)
+    expect(disclosed.map(({ position }) => position.slice(1).join('.')).sort()).toEqual(places)
     expect(claims.credentialSubject).toEqual(dataset.credentialSubject)
     expect(Object.hasOwn(payload, '_sd_alg')).toBe(places.length > 0)
     if (places.length === 0) expect(credential).toMatch(/^[^~]+~$/)

@@ -1,7 +1,7 @@
 /** Presentations of mobile documents that grow: signed as they should be, whatever has grown in them. */
 import { type Cbor, type CborKey, encodeCbor, isMap } from '../../src/codec/cbor.ts'
 import { isObject, type Json } from '../../src/codec/json.ts'
-import { digestOf } from '../../src/credential/mso-mdoc/elements.ts'
+import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import {
   bindingOf,
   deviceOf,
@@ -124,7 +124,7 @@ function addItems(forgery: MdocForgery, count: number, value: Cbor): void {
     ])
     const bytes = encodeCbor(item)
     items.push(bytes)
-    digests.set(10_000 + at, digestOf(bytes))
+    digests.set(10_000 + at, digestItem(bytes))
   }
   forgery.nameSpaces.set(NAMESPACE, items)
 }

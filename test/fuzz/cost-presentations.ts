@@ -1,7 +1,7 @@
 /** Presentations that grow, in the formats that are made of JWTs: signed as they should be, whatever has grown in them. */
 import { toBase64url } from '../../src/codec/base64url.ts'
+import { digestOf } from '../../src/codec/digest.ts'
 import { isObject, type Json, type JsonObject } from '../../src/codec/json.ts'
-import { digestOf } from '../../src/codec/sd-jwt.ts'
 import { type Forgery, makeForgery, type World } from '../support/forge.ts'
 import type { Profile } from '../support/profiles.ts'
 import type { RequestObject } from '../support/wire.ts'

@@ -330,7 +330,7 @@ function shownByUs(query: CredentialQuery, { claims }: Described): readonly stri
 /** The same of what the package gives out; it leaves holes in the place of elements that are not chosen. */
 function shownByThem(output: Json): readonly string[] {
   const isHole = (value: Json | undefined) => value === null || value === undefined
-  const shown = leavesOf(output, []).filter(({ value, place }) => !isHole(value) && place.length > 0)
+  const shown = leavesOf(output, []).filter(({ value, position }) => !isHole(value) && position.length > 0)
   return shown.map((leaf) => JSON.stringify(leaf)).sort()
 }
 

@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { toBase64url } from '../../src/codec/base64url.ts'
-import { type Cbor, type CborKey, encodeCbor, TAG, tagged } from '../../src/codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, tagged } from '../../src/codec/cbor.ts'
 import { signedBytes } from '../../src/codec/cose.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
@@ -151,6 +151,6 @@ export async function signCwt(parts: CwtParts): Promise<OutboundResponse> {
   const protectedBytes = encodeCbor(parts.protectedHeader)
   const payload = encodeCbor(parts.claims)
   const signature = await signWith(parts.key)(signedBytes(protectedBytes, payload))
-  const sign1 = tagged(TAG.sign1, [protectedBytes, parts.unprotectedHeader, payload, signature])
+  const sign1 = tagged(CBOR_TAG.sign1, [protectedBytes, parts.unprotectedHeader, payload, signature])
   return { status: 200, headers: { 'content-type': parts.contentType }, body: encodeCbor(sign1) }
 }

@@ -7,20 +7,20 @@ import {
   asEmbedded,
   asMap,
   asText,
+  CBOR_TAG,
   type Cbor,
   type CborKey,
   decodeCbor,
   embedded,
   encodeCbor,
   readEmbedded,
-  TAG,
   tagged,
 } from '../../src/codec/cbor.ts'
 import { signedBytes } from '../../src/codec/cose.ts'
 import type { Binding } from '../../src/credential/format.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { deviceAuthentication } from '../../src/credential/mso-mdoc/device-auth.ts'
-import { digestOf } from '../../src/credential/mso-mdoc/elements.ts'
+import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import { readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import { responseKey } from './encryption.ts'
 import { signWith, startWorld, type World } from './forge.ts'
@@ -177,7 +177,9 @@ export async function makeMdocForgery(world: World, session: Binding & { readonl
 
 export async function putMdocTogether(forgery: MdocForgery): Promise<string> {
   const { nameSpaces, mso, issuerAuth, device } = forgery
-  const items = [...nameSpaces].map(([name, each]) => [name, each.map((item) => tagged(TAG.encoded, item))] as const)
+  const items = [...nameSpaces].map(
+    ([name, each]) => [name, each.map((item) => tagged(CBOR_TAG.encoded, item))] as const,
+  )
   const payload = encodeCbor(embedded(mso))
   const sealed = forgery.seal(await sign1(issuerAuth, payload, payload))
   const document: Members = new Map<CborKey, Cbor>([
@@ -229,7 +231,7 @@ export function itemOf(forgery: MdocForgery, name: string, nameSpace = NAMESPACE
 export function replaceItem(forgery: MdocForgery, name: string, bytes: Uint8Array, signed: boolean): void {
   const { items, index, item } = itemOf(forgery, name)
   items[index] = bytes
-  if (signed) digestsOf(forgery).set(item.get('digestID') as number, digestOf(bytes))
+  if (signed) digestsOf(forgery).set(item.get('digestID') as number, digestItem(bytes))
 }
 
 /** The digests of a namespace, to be changed in place. */

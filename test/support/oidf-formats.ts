@@ -1,9 +1,10 @@
 /** What the drivers of the OpenID Foundation's modules issue and ask for, one entry for each format that they play. */
 import { isDeepStrictEqual } from 'node:util'
 import { decodeCbor, type Tagged } from '../../src/codec/cbor.ts'
+import { digestOf } from '../../src/codec/digest.ts'
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
-import { digestOf, readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
+import { readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { readIssuerSigned } from '../../src/credential/mso-mdoc/issuer-signed.ts'
 import { type PublicJwk, thumbprint } from '../../src/keys/jwk.ts'

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
-import type { Place } from '../../src/codec/sd-jwt.ts'
+import type { ClaimPosition } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
@@ -199,7 +199,7 @@ export function presentationOf(
   credential: string,
   holder: Signer,
   request: RequestObject,
-  at: { readonly now: Date; readonly places?: readonly Place[]; readonly format?: string },
+  at: { readonly now: Date; readonly places?: readonly ClaimPosition[]; readonly format?: string },
 ): Promise<string> {
   const places = at.places ?? [['credentialSubject', 'given_name']]
   const transactionData = request.transaction_data ?? []

@@ -117,8 +117,8 @@ function showPlan({ narrator }: Cast, { answers, problem }: PresentationPlan): v
     what: `chose the ${answer.credential.name}, and asks its owner`,
     means: 'Each claim was signed on its own, so that each can be shown or kept. In the demo the owner agrees.',
   })
-  narrator.say('would show', asked.map(({ place }) => place.at(-1)).join(', '))
-  narrator.say('would keep', answer.hidden.map((place) => place.at(-1)).join(', '))
+  narrator.say('would show', asked.map(({ position }) => position.at(-1)).join(', '))
+  narrator.say('would keep', answer.hidden.map((position) => position.at(-1)).join(', '))
 }
 
 /** Undefined, or the error of a verifier that did not accept the presentation: its report says why. */

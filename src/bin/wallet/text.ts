@@ -1,6 +1,6 @@
 /** What the wallet shows a person: cards, what a request would disclose, what stays hidden. */
 import { isObject, type Json } from '../../codec/json.ts'
-import type { Place } from '../../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { isWithin, pathText } from '../../protocol/claim-path.ts'
 import { type Answered, chosenAnswers } from '../../wallet/answer.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
@@ -16,16 +16,18 @@ const INDENT = '  '
 
 /** A received credential, at a glance. */
 export function card(stored: StoredCredential): string {
-  const rows = ownClaims(stored).map(({ place, value }) => [label(stored, place), shorten(valueText(value))] as const)
+  const rows = ownClaims(stored).map(
+    ({ position, value }) => [label(stored, position), shorten(valueText(value))] as const,
+  )
   return framed(stored, columns(rows))
 }
 
 /** A credential in full, with what its holder may hide. */
 export function details(stored: StoredCredential): string {
   const { hidable } = stored
-  const rows = ownClaims(stored).map(({ place, value }) => {
-    const mark = hidable.some((cover) => isWithin(place, cover)) ? '○' : '●'
-    return [`${mark} ${label(stored, place)}`, shorten(valueText(value))] as const
+  const rows = ownClaims(stored).map(({ position, value }) => {
+    const mark = hidable.some((cover) => isWithin(position, cover)) ? '○' : '●'
+    return [`${mark} ${label(stored, position)}`, shorten(valueText(value))] as const
   })
   const types = stored.types.filter((type) => type !== 'VerifiableCredential').map(plain)
   const facts = columns([
@@ -78,21 +80,21 @@ function whoAsks(plan: PresentationPlan): string {
 }
 
 function wouldSee({ credential, disclosed, hidden }: Answered): string {
-  const claims = disclosed.filter(({ place }) => !isEnvelope(credential, place))
-  const rows = inOrder(credential, claims).map(({ place, value, because }) => {
+  const claims = disclosed.filter(({ position }) => !isEnvelope(credential, position))
+  const rows = inOrder(credential, claims).map(({ position, value, because }) => {
     const why = { asked: '', always: '  (cannot be hidden)', inseparable: '  (comes with what was asked)' }[because]
-    return [label(credential, place), `${shorten(valueText(value))}${why}`] as const
+    return [label(credential, position), `${shorten(valueText(value))}${why}`] as const
   })
   const always = new Set(
-    disclosed.filter(({ place }) => isEnvelope(credential, place)).map(({ place }) => String(place[0])),
+    disclosed.filter(({ position }) => isEnvelope(credential, position)).map(({ position }) => String(position[0])),
   )
   // An mdoc has its type and its dates beside the claims and not among them.
   const facts = always.size > 0 ? [...always] : ['its type', 'its dates']
   const envelope = `and what every presentation shows: ${[...facts, 'the key it is bound to'].join(', ')}`
   const kept = inOrder(
     credential,
-    hidden.map((place) => ({ place })),
-  ).map(({ place }) => label(credential, place))
+    hidden.map((position) => ({ position })),
+  ).map(({ position }) => label(credential, position))
   return [
     `From ${paint('bold', plain(credential.name))} of ${issuerName(credential)} (${credential.id}) it would see`,
     ...(rows.length > 0 ? columns(rows, INDENT).map((line) => paint('green', line)) : [`${INDENT}no claim at all`]),
@@ -129,43 +131,46 @@ function issuerName({ issuerName: name, issuer }: StoredCredential): string {
 }
 
 function ownClaims(stored: StoredCredential): ReturnType<typeof leavesOf> {
-  const own = leavesOf(stored.claims, []).filter(({ place }) => !isEnvelope(stored, place))
+  const own = leavesOf(stored.claims, []).filter(({ position }) => !isEnvelope(stored, position))
   return inOrder(stored, own)
 }
 
 /** As the issuer describes them, then the others by name: their order in the credential is that of their digests. */
-function inOrder<T extends { readonly place: Place }>(stored: StoredCredential, claims: readonly T[]): readonly T[] {
-  const rank = ({ place }: T): number => {
-    const index = stored.claimNames.findIndex(({ path }) => path.every((step, at) => fits(step, place[at])))
+function inOrder<T extends { readonly position: ClaimPosition }>(
+  stored: StoredCredential,
+  claims: readonly T[],
+): readonly T[] {
+  const rank = ({ position }: T): number => {
+    const index = stored.claimNames.findIndex(({ path }) => path.every((step, at) => fits(step, position[at])))
     return index === -1 ? stored.claimNames.length : index
   }
-  return [...claims].sort((a, b) => rank(a) - rank(b) || compare(label(stored, a.place), label(stored, b.place)))
+  return [...claims].sort((a, b) => rank(a) - rank(b) || compare(label(stored, a.position), label(stored, b.position)))
 }
 
 function compare(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true })
 }
 
-function isEnvelope({ envelope }: StoredCredential, [member]: Place): boolean {
+function isEnvelope({ envelope }: StoredCredential, [member]: ClaimPosition): boolean {
   return ENVELOPE.has(String(member)) || envelope.includes(String(member))
 }
 
 /** What the issuer calls the claim, as far as it says; its path otherwise. */
-function label(stored: StoredCredential, place: Place): string {
+function label(stored: StoredCredential, position: ClaimPosition): string {
   const [named] = stored.claimNames
-    .filter(({ path }) => path.length <= place.length && path.every((step, at) => fits(step, place[at])))
+    .filter(({ path }) => path.length <= position.length && path.every((step, at) => fits(step, position[at])))
     .sort((a, b) => b.path.length - a.path.length)
-  if (named === undefined) return plain(unnamed(stored, place))
-  const rest = place.slice(named.path.length)
+  if (named === undefined) return plain(unnamed(stored, position))
+  const rest = position.slice(named.path.length)
   if (rest.length === 0) return plain(named.name)
   return plain(`${named.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`)
 }
 
 /** The path without what only a format needs: the member around the subject's claims, the namespace of an element. */
-function unnamed({ format, claims }: StoredCredential, place: Place): string {
-  const [first, ...rest] = place
+function unnamed({ format, claims }: StoredCredential, position: ClaimPosition): string {
+  const [first, ...rest] = position
   if (first === 'credentialSubject') return pathText(rest)
-  if (format !== 'mso_mdoc') return pathText(place)
+  if (format !== 'mso_mdoc') return pathText(position)
   const [element = ''] = rest
   const holders = Object.values(claims).filter((elements) => isObject(elements) && Object.hasOwn(elements, element))
   return holders.length > 1 ? `${pathText(rest)} (${String(first)})` : pathText(rest)

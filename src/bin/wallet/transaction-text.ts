@@ -10,8 +10,8 @@ const INDENT = '  '
 
 /** The transaction, and `credential`: the name of the one whose key would approve it. */
 export function transactionText({ type, content }: Approval, credential: string): string {
-  const leaves = leavesOf(content, []).filter(({ place }) => !ABOUT.has(String(place[0])))
-  const labels = columns(leaves.map(({ place }) => [plain(pathText(place)), ''])).map((label) => label.trimEnd())
+  const leaves = leavesOf(content, []).filter(({ position }) => !ABOUT.has(String(position[0])))
+  const labels = columns(leaves.map(({ position }) => [plain(pathText(position)), ''])).map((label) => label.trimEnd())
   const width = INDENT.length + Math.max(0, ...labels.map((label) => label.length)) + 2
   const lines = leaves.map(({ value }, index) => {
     const head = `${INDENT}${labels[index] ?? ''}`.padEnd(width)

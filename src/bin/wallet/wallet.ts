@@ -240,8 +240,8 @@ function describedCertificate(certificate: StoredCredential['issuerCertificate']
 function describedPlan(plan: PresentationPlan) {
   const { clientId, clientName, certificate, encryption } = plan.request
   const answers = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
-    const shown = disclosed.map(({ place, value, because }) => ({ path: place, value, because }))
-    return { query, described: { id: credential.id, name: credential.name, disclosed: shown, hidden } }
+    const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
+    return { query, described: { id: credential.id, name: credential.name, disclosed: claims, hidden } }
   })
   // Where several are welcome, an array, however many there are.
   const credentials = answers.map(({ query, described }) => {

@@ -6,6 +6,7 @@ import { seededRandom } from '../../../test/fuzz/mutate.ts'
 import { seeds } from '../../../test/support/seeds.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import {
+  CBOR_TAG,
   type Cbor,
   type CborKey,
   decodeCbor,
@@ -14,7 +15,6 @@ import {
   isBytes,
   isMap,
   isTagged,
-  TAG,
   tagged,
 } from '../../codec/cbor.ts'
 import type { JsonObject } from '../../codec/json.ts'
@@ -169,7 +169,7 @@ function mutated(value: Cbor, random: () => number): Cbor {
   const pick = (count: number) => Math.floor(random() * count)
   if (below && isTagged(value)) {
     const inner = value.value as Cbor
-    const embedded = isBytes(inner) && value.tag === TAG.encoded && random() > 0.1
+    const embedded = isBytes(inner) && value.tag === CBOR_TAG.encoded && random() > 0.1
     return tagged(value.tag, embedded ? encodeCbor(mutated(decodeCbor(inner), random)) : mutated(inner, random))
   }
   if (below && isArray(value) && value.length > 0) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Cbor, type CborKey, encodeCbor } from '../../codec/cbor.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { digestOf, identifierOf, readElements } from './elements.ts'
+import { digestItem, identifierOf, readElements } from './elements.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
 
 const members: Readonly<Record<string, Cbor>> = {
@@ -21,7 +21,7 @@ function read(
   items: readonly Uint8Array[],
   { algorithm = 'SHA-256', hash = 'sha256', digests = undefined as Cbor | undefined } = {},
 ) {
-  const signed = new Map<CborKey, Cbor>(items.map((item, index) => [index, digestOf(item, hash)]))
+  const signed = new Map<CborKey, Cbor>(items.map((item, index) => [index, digestItem(item, hash)]))
   const mso = { digestAlgorithm: algorithm, valueDigests: new Map<CborKey, Cbor>([['space', digests ?? signed]]) }
   return readElements({ nameSpaces: new Map([['space', items]]), mso } as unknown as IssuerSigned)
 }

@@ -7,6 +7,7 @@ import {
   asMap,
   asText,
   type Budget,
+  CBOR_TAG,
   type Cbor,
   type CborMap,
   decodeCbor,
@@ -14,7 +15,6 @@ import {
   isBytes,
   isMap,
   newBudget,
-  TAG,
   tagged,
 } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
@@ -65,8 +65,8 @@ export function identifierOf(item: Uint8Array): string {
 }
 
 /** The digest of an item is taken over it with its tag: `24(<<item>>)`. */
-export function digestOf(item: Uint8Array, algorithm = 'sha256'): Buffer {
-  return hash(algorithm, encodeCbor(tagged(TAG.encoded, item)), 'buffer')
+export function digestItem(item: Uint8Array, algorithm = 'sha256'): Buffer {
+  return hash(algorithm, encodeCbor(tagged(CBOR_TAG.encoded, item)), 'buffer')
 }
 
 function elementsOf(
@@ -80,7 +80,7 @@ function elementsOf(
     if (elements.has(elementIdentifier)) malformed('an element occurs twice')
     const digest = digests.get(digestID)
     if (!isBytes(digest)) malformed('an element has a digestID for which the issuer signed no digest')
-    if (!digestOf(bytes, algorithm).equals(digest))
+    if (!digestItem(bytes, algorithm).equals(digest))
       malformed('an element is not the one whose digest the issuer signed')
     elements.set(elementIdentifier, toJson(elementValue))
   }

@@ -1,12 +1,12 @@
 /** Writes an mdoc: every element behind a digest, and the digests signed, bound to the device key. ISO/IEC 18013-5 section 9.1.2. */
 import { toBase64url } from '../../codec/base64url.ts'
-import { type Cbor, type CborKey, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, embedded, encodeCbor, tagged } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import { type JsonObject, ownString } from '../../codec/json.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { Order } from '../format.ts'
-import { digestOf } from './elements.ts'
+import { digestItem } from './elements.ts'
 import { dateTime, toCbor } from './values.ts'
 
 type Random = (bytes: number) => Uint8Array
@@ -34,7 +34,9 @@ export async function issue(order: Order, signer: Signer, random: Random): Promi
     },
     (data) => signer.sign(data),
   )
-  const items = nameSpaces.map((each) => [each.nameSpace, each.items.map((item) => tagged(TAG.encoded, item))] as const)
+  const items = nameSpaces.map(
+    (each) => [each.nameSpace, each.items.map((item) => tagged(CBOR_TAG.encoded, item))] as const,
+  )
   return toBase64url(
     encodeCbor(
       new Map<CborKey, Cbor>([
@@ -59,7 +61,7 @@ function signedNameSpace(nameSpace: string, elements: JsonObject, random: Random
       ]),
     ),
   )
-  return { nameSpace, items, digests: new Map(items.map((item, index) => [ids[index] ?? index, digestOf(item)])) }
+  return { nameSpace, items, digests: new Map(items.map((item, index) => [ids[index] ?? index, digestItem(item)])) }
 }
 
 /** The numbers below `count`, in an order that says nothing of the elements that are not shown. */

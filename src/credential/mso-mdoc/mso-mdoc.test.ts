@@ -2,13 +2,22 @@ import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
-import { asMap, type Cbor, type CborKey, decodeCbor, encodeCbor, readEmbedded, TAG, tagged } from '../../codec/cbor.ts'
+import {
+  asMap,
+  CBOR_TAG,
+  type Cbor,
+  type CborKey,
+  decodeCbor,
+  encodeCbor,
+  readEmbedded,
+  tagged,
+} from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { digestOf } from './elements.ts'
+import { digestItem } from './elements.ts'
 import { msoMdoc } from './index.ts'
 import { readIssuerSigned } from './issuer-signed.ts'
 import { toCbor, toJson } from './values.ts'
@@ -65,7 +74,7 @@ describe('mobile documents', () => {
         ['version', 'digestAlgorithm', 'valueDigests', 'deviceKeyInfo', 'docType', 'validityInfo'].sort(),
       )
       expect([mso.get('version'), mso.get('digestAlgorithm'), mso.get('docType')]).toEqual(['1.0', 'SHA-256', DOCTYPE])
-      const time = (text: string) => tagged(TAG.dateTime, text)
+      const time = (text: string) => tagged(CBOR_TAG.dateTime, text)
       expect(mso.get('validityInfo')).toEqual(
         new Map([
           ['signed', time('2026-06-01T12:00:00Z')],
@@ -77,7 +86,7 @@ describe('mobile documents', () => {
         ...asMap(each, 'it').values(),
       ])
       const hex = (bytes: Cbor) => Buffer.from(bytes as Uint8Array).toString('hex')
-      expect(digests.map(hex).sort()).toEqual(items.map((item) => digestOf(item).toString('hex')).sort())
+      expect(digests.map(hex).sort()).toEqual(items.map((item) => digestItem(item).toString('hex')).sort())
     })
 
     it('numbers its elements in an order that says nothing, with 16 random bytes each', async () => {
@@ -167,7 +176,10 @@ describe('mobile documents', () => {
 
     it('is not held when an element was changed, or its version is another', async () => {
       const whole = new Map(asMap(decodeCbor(fromBase64url(await issue())), 'it'))
-      whole.set('nameSpaces', new Map([[NAMESPACE, [tagged(TAG.encoded, encodeCbor(new Map([['digestID', 0]])))]]]))
+      whole.set(
+        'nameSpaces',
+        new Map([[NAMESPACE, [tagged(CBOR_TAG.encoded, encodeCbor(new Map([['digestID', 0]])))]]]),
+      )
       expect(() => msoMdoc.hold(toBase64url(encodeCbor(whole)))).toThrow(MalformedError)
     })
   })
@@ -192,7 +204,7 @@ describe('mobile documents', () => {
       [Uint8Array.of(255, 254), '__4'],
       [2n ** 60n, '1152921504606846976'],
       [tagged(1, 1_700_000_000), 1_700_000_000],
-      [tagged(TAG.encoded, Uint8Array.of(1)), 'AQ'],
+      [tagged(CBOR_TAG.encoded, Uint8Array.of(1)), 'AQ'],
       [new Map<CborKey, Cbor>([[1, [tagged(0, 'x')]]]), { '1': ['x'] }],
     ])('is read as JSON: %#', (cbor, json) => expect(toJson(cbor)).toEqual(json))
   })

@@ -1,11 +1,11 @@
 /** The holder's side: what a credential shows of itself, and a presentation of it. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and 9.1.3. */
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
-import { type Cbor, type CborKey, decodeCbor, embedded, encodeCbor, TAG, tagged } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, type CborKey, decodeCbor, embedded, encodeCbor, tagged } from '../../codec/cbor.ts'
 import { writeSign1 } from '../../codec/cose.ts'
 import { isObject, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
-import type { Place } from '../../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
@@ -50,7 +50,7 @@ export function fulfils(order: Order, credential: string): boolean {
 
 export async function present(
   credential: string,
-  places: readonly Place[],
+  places: readonly ClaimPosition[],
   binding: Binding & { readonly at: Date },
   holder: Signer,
 ): Promise<string> {
@@ -94,14 +94,14 @@ function parse(credential: string): IssuerSigned {
 /** The member `nameSpaces`, when any element is shown: an element is shown with all that lies in it. */
 function shownNameSpaces(
   nameSpaces: IssuerSigned['nameSpaces'],
-  places: readonly Place[],
+  places: readonly ClaimPosition[],
 ): readonly (readonly [CborKey, Cbor])[] {
   const shown = [...nameSpaces].flatMap(([nameSpace, items]) => {
     const wanted = items.filter((item) => {
       const place = [nameSpace, identifierOf(item)]
       return places.some((each) => isWithin(place, each) || isWithin(each, place))
     })
-    return wanted.length > 0 ? [[nameSpace, wanted.map((item) => tagged(TAG.encoded, item))] as const] : []
+    return wanted.length > 0 ? [[nameSpace, wanted.map((item) => tagged(CBOR_TAG.encoded, item))] as const] : []
   })
   return shown.length > 0 ? [['nameSpaces', new Map(shown)]] : []
 }

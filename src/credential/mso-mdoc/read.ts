@@ -6,6 +6,7 @@ import { fromBase64url } from '../../codec/base64url.ts'
 import {
   asArray,
   asText,
+  CBOR_TAG,
   type Cbor,
   type CborKey,
   type CborMap,
@@ -13,7 +14,6 @@ import {
   isArray,
   isMap,
   readEmbedded,
-  TAG,
   type Tagged,
   untagged,
 } from '../../codec/cbor.ts'
@@ -150,5 +150,5 @@ function elementsOf(list: Cbor | undefined): ReadonlySet<Cbor> {
 
 /** A tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is mandatory. */
 function instant(validityInfo: CborMap, member: string): Instant {
-  return dateTime(member, untagged(validityInfo.get(member), TAG.dateTime))
+  return dateTime(member, untagged(validityInfo.get(member), CBOR_TAG.dateTime))
 }

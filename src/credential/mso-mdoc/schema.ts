@@ -3,7 +3,7 @@
  * OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
 import { countValues, isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
-import type { Place } from '../../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path.ts'
 import { inBoolean, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
@@ -79,7 +79,7 @@ function checkDescriptions(metadata: Json | undefined): void {
 }
 
 function checkNameSpace(nameSpace: string, elements: Json): void {
-  const path: Place = ['credential_dataset', nameSpace]
+  const path: ClaimPosition = ['credential_dataset', nameSpace]
   if (!isObject(elements) || Object.keys(elements).length === 0) {
     refuse('invalid_request', `${pathText(path)}: it must be an object with the elements of the namespace`)
   }
@@ -90,7 +90,7 @@ function checkNameSpace(nameSpace: string, elements: Json): void {
 }
 
 interface At {
-  readonly path: Place
+  readonly path: ClaimPosition
   readonly nameSpace: string
   /** Undefined for an element of an array. */
   readonly name: string | undefined
@@ -113,7 +113,7 @@ function checkValue(value: Json, { path, nameSpace, name, left }: At): void {
   }
 }
 
-function checkName(name: string, path: Place): void {
+function checkName(name: string, path: ClaimPosition): void {
   if (name === '__proto__') refuse('invalid_request', `${pathText(path)}: this name is reserved`)
   orRefuse('invalid_request', pathText(path), () => unicode(name))
 }

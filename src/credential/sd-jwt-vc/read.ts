@@ -1,7 +1,7 @@
 /** Takes a presentation of an SD-JWT VC apart into evidence, without judging it. SD-JWT VC; RFC 9901. */
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
-import { type Place, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
+import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { chainOf, confirmedKey, namesOf, numericDate, statedType, statusOf, stringsOf } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
@@ -72,6 +72,6 @@ export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject
 }
 
 /** The sub-claims as well: half a status is no better than none. */
-function mustBeShown([member]: Place): boolean {
+function mustBeShown([member]: ClaimPosition): boolean {
   return ALWAYS_SHOWN.includes(String(member))
 }

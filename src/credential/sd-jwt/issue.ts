@@ -1,7 +1,7 @@
 /** Writes a credential as SD-JWT: claims behind digests, bound to the holder's key by `cnf`. RFC 9901; RFC 7800 section 3.2. */
 import { type JsonObject, own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import { concealClaims, type Place } from '../../codec/sd-jwt.ts'
+import { type ClaimPosition, concealClaims } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { type ClaimPath, fits } from '../../protocol/claim-path.ts'
 import { inSeconds } from '../evidence.ts'
@@ -15,7 +15,7 @@ export interface SdJwtContent {
   /** Members that stand in the clear beside the claims, whatever the configuration says. */
   readonly shown?: JsonObject
   /** Whether `selective_disclosure: "all"` conceals what stands there. */
-  readonly concealable: (place: Place) => boolean
+  readonly concealable: (position: ClaimPosition) => boolean
 }
 
 export async function issueSdJwt(
@@ -40,11 +40,14 @@ export async function issueSdJwt(
 }
 
 /** `selective_disclosure`: every claim that can be ("all", and the default), none, or those at the given paths. */
-function concealer(configuration: JsonObject, concealable: SdJwtContent['concealable']): (place: Place) => boolean {
+function concealer(
+  configuration: JsonObject,
+  concealable: SdJwtContent['concealable'],
+): (position: ClaimPosition) => boolean {
   const disclosure = own(configuration, 'selective_disclosure')
   if (disclosure === 'none') return () => false
   if (!Array.isArray(disclosure)) return concealable
   const paths = disclosure as readonly ClaimPath[]
-  return (place) =>
-    paths.some((path) => path.length === place.length && path.every((step, at) => fits(step, place[at])))
+  return (position) =>
+    paths.some((path) => path.length === position.length && path.every((step, at) => fits(step, position[at])))
 }

@@ -1,7 +1,8 @@
 /** The holder's side: what a credential shows of itself, and a presentation of it. RFC 9901 sections 4.3 and 7.2. */
+import { digestOf } from '../../codec/digest.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
-import { asSdJwt, digestOf, type Place, readSdJwt, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
+import { asSdJwt, type ClaimPosition, readSdJwt, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
 import { joseAlgorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
@@ -27,15 +28,15 @@ export function holdSdJwt(
 
 export async function presentSdJwt(
   credential: string,
-  places: readonly Place[],
+  positions: readonly ClaimPosition[],
   binding: Binding & { readonly at: Date },
   holder: Signer,
 ): Promise<string> {
   const { jws, disclosures } = readSdJwt(asSdJwt(credential))
   const { disclosed } = revealClaims(jws.payload, disclosures)
   const [jwt = ''] = credential.split('~', 1)
-  const shown = disclosed.filter(({ place }) =>
-    places.some((wanted) => isWithin(place, wanted) || isWithin(wanted, place)),
+  const shown = disclosed.filter(({ position }) =>
+    positions.some((wanted) => isWithin(position, wanted) || isWithin(wanted, position)),
   )
   const bound = [jwt, ...shown.map(({ text }) => text), ''].join('~')
   const keyBinding = await writeJws(

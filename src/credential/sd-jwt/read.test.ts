@@ -2,9 +2,10 @@ import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../codec/base64url.ts'
+import { digestOf } from '../../codec/digest.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import { concealClaims, digestOf, readSdJwt } from '../../codec/sd-jwt.ts'
+import { concealClaims, readSdJwt } from '../../codec/sd-jwt.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { HolderEvidence } from '../format.ts'
@@ -72,9 +73,9 @@ describe('a key binding', () => {
 })
 
 describe('what the disclosures reveal', () => {
-  const revealed = async (shown: (place: readonly (string | number)[]) => boolean, more: readonly string[] = []) => {
+  const revealed = async (shown: (position: readonly (string | number)[]) => boolean, more: readonly string[] = []) => {
     const claims = { name: 'Ada', address: { city: 'London' } }
-    const { payload, disclosures } = concealClaims(claims, (place) => place.at(-1) === 'city', randomBytes)
+    const { payload, disclosures } = concealClaims(claims, (position) => position.at(-1) === 'city', randomBytes)
     const text = [await jwt(payload), ...disclosures, ...more, ''].join('~')
     return { payload, revealed: revealSdJwt(readSdJwt(text), shown) }
   }

@@ -2,9 +2,10 @@
  * What all SD-JWT credentials have in common when they are taken apart: disclosures and key binding.
  * RFC 9901 sections 7.1 and 7.3; OpenID4VP 1.0, IETF SD-JWT VC, for the key binding.
  */
+import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
-import { digestOf, type Place, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
+import { type ClaimPosition, revealClaims, type SdJwt } from '../../codec/sd-jwt.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { isApproval } from '../../protocol/transaction-data.ts'
@@ -15,7 +16,7 @@ import type { Evidence, HolderEvidence } from '../format.ts'
 export interface TakenApart {
   readonly evidence: Evidence
   /** Where what is disclosed stands: what the holder can leave out. */
-  readonly hidable: readonly Place[]
+  readonly hidable: readonly ClaimPosition[]
 }
 
 /**
@@ -24,13 +25,13 @@ export interface TakenApart {
  */
 export function revealSdJwt(
   { jws, disclosures }: SdJwt,
-  mustBeShown: (place: Place) => boolean,
+  mustBeShown: (position: ClaimPosition) => boolean,
 ): Pick<TakenApart, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
   try {
     const { claims, disclosed } = revealClaims(jws.payload, disclosures)
-    const concealed = disclosed.find(({ place }) => mustBeShown(place))
-    if (concealed) malformed(`${concealed.place.join('.')} must not be selectively disclosable`)
-    return { payload: claims, hidable: disclosed.map(({ place }) => place), problem: undefined }
+    const concealed = disclosed.find(({ position }) => mustBeShown(position))
+    if (concealed) malformed(`${concealed.position.join('.')} must not be selectively disclosable`)
+    return { payload: claims, hidable: disclosed.map(({ position }) => position), problem: undefined }
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     return { payload: jws.payload, hidable: [], problem: error.message }

@@ -1,7 +1,7 @@
 /** Writes W3C credentials as plain JWTs, and presentations of them. VCDM 1.1, JWT Encoding. */
 import { type Json, type JsonObject, own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import type { Place } from '../../codec/sd-jwt.ts'
+import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { toDidJwk } from '../../keys/did.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -64,7 +64,7 @@ export function issue(order: Order, signer: Signer): Promise<string> {
 /** All of the credential in a VP-JWT: there are no places to choose from. */
 export function present(
   credential: string,
-  _places: readonly Place[],
+  _places: readonly ClaimPosition[],
   binding: Binding & { readonly at: Date },
   holder: Signer,
 ): Promise<string> {

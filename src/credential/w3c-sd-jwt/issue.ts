@@ -11,7 +11,7 @@ export function issue(order: Order, signer: Signer, random: (bytes: number) => U
     claims: claimsOf(order),
     shown: credentialStatusMember(order),
     // Every claim of the subject on its own.
-    concealable: (place: readonly (string | number)[]) => place.length > 1 && place[0] === 'credentialSubject',
+    concealable: (position: readonly (string | number)[]) => position.length > 1 && position[0] === 'credentialSubject',
   }
   return issueSdJwt(content, order, signer, random)
 }

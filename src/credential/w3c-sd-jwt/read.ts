@@ -3,7 +3,7 @@
  * RFC 9901 sections 7.1 and 7.3; VC-JOSE-COSE for the members.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
-import { type Place, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
+import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { chainOf, confirmedKey, statedType } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
@@ -38,9 +38,9 @@ export function read(presentation: string): Evidence {
 function takeApart(sdJwt: SdJwt): TakenApart {
   const { payload, header } = sdJwt.jws
   // Beside a `vc`, a subject that the holder can show or hide would decide which of two credentials this is.
-  const isSubjectBeside = ([name, ...deeper]: Place): boolean =>
+  const isSubjectBeside = ([name, ...deeper]: ClaimPosition): boolean =>
     name === 'credentialSubject' && deeper.length === 0 && isObject(own(payload, 'vc'))
-  const revealed = revealSdJwt(sdJwt, (place) => mustBeShown(place) || isSubjectBeside(place))
+  const revealed = revealSdJwt(sdJwt, (position) => mustBeShown(position) || isSubjectBeside(position))
   const claims = credentialOf(revealed.payload)
   const { identifiers, ...said } = w3cEvidence(payload, claims)
   const evidence: Evidence = {
@@ -66,8 +66,8 @@ export function fulfils(order: Order, credential: string): boolean {
 }
 
 /** At any depth, and inside `vc` as at the root: half a type or an issuer without its name is no better than none. */
-function mustBeShown(place: Place): boolean {
-  const [member] = place[0] === 'vc' ? place.slice(1) : place
+function mustBeShown(position: ClaimPosition): boolean {
+  const [member] = position[0] === 'vc' ? position.slice(1) : position
   // No member is left where it is `vc` itself, which has them all.
   return member === undefined || ALWAYS_SHOWN.has(String(member))
 }

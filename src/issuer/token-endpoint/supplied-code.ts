@@ -3,7 +3,7 @@
  * kept sealed with its session, for the offer, and found by a MAC: no database gives one away.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
-import { seal, unseal } from '../../codec/aes-gcm.ts'
+import { decryptText, encryptText } from '../../codec/aes-gcm.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
@@ -14,7 +14,7 @@ export function suppliedCodeId(secret: KeyObject, code: string): string {
 
 /** The code as it is stored with its session. */
 export function sealCode([secret]: Secrets, sessionId: string, code: string, nonce: Uint8Array): string {
-  return toBase64url(seal({ secret, place: sessionId }, nonce, code))
+  return toBase64url(encryptText({ secret, context: sessionId }, nonce, code))
 }
 
 /** Opens a sealed code; undefined where none of `secrets` is the one that it was sealed under. */
@@ -22,7 +22,7 @@ export function openCode(secrets: Secrets, sessionId: string, sealed: string): s
   const bytes = fromBase64url(sealed)
   for (const secret of secrets) {
     try {
-      return unseal({ secret, place: sessionId }, bytes)
+      return decryptText({ secret, context: sessionId }, bytes)
     } catch {
       // The code may be sealed under another generation.
     }
