@@ -1,5 +1,5 @@
 /**
- * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|callbacks|engine|memory|startup|install|profile|all`. One file per question beside
+ * The benchmark: `npm run bench`, or `npm run bench -- issuing|status|callbacks|engine|memory|startup|trips|install|profile|all`. One file per question beside
  * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
@@ -19,9 +19,10 @@ import { keep, note, show, showTargets, type Verdict } from './report.ts'
 import { measureSpeed } from './speed.ts'
 import { measureStartup } from './startup.ts'
 import { measureStatus } from './status.ts'
+import { measureTrips } from './trips.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|startup|install|database|profile|all] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|startup|trips|install|database|profile|all] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
@@ -29,6 +30,7 @@ const USAGE = `npm run bench -- [flows|issuing|status|callbacks|engine|memory|st
   engine     calls of components: processor time and calls per second, beside the floor (some minutes)
   memory     resident memory up to 50,000 flows of each service (some minutes)
   startup    from node to listening
+  trips      files and functions of src that a request runs through; trips files names the files
   install    size of a production installation
   database   sessions a second that each database takes, empty and with a million in it (some minutes)
   profile    where the processor time goes; keeps nothing
@@ -48,6 +50,7 @@ const questions = [
   'engine',
   'memory',
   'startup',
+  'trips',
   'install',
   'database',
   'profile',
@@ -67,6 +70,10 @@ async function main(): Promise<void> {
     },
   })
   const [word = 'flows', script = ''] = positionals
+  if (word === 'trips') {
+    conclude([await measureTrips(positionals)])
+    return
+  }
   if (word === 'floor' || word === 'engine-floor') {
     if (word === 'floor') runFloor(script)
     else await runEngineFloor(script as Library)
@@ -74,7 +81,7 @@ async function main(): Promise<void> {
   }
   const asked =
     word === 'all'
-      ? questions.filter((each) => !['profile', 'database', 'engine'].includes(each))
+      ? questions.filter((each) => !['profile', 'database', 'engine', 'trips'].includes(each))
       : questions.filter((each) => each === word)
   const kinds = [...issuances, ...verifications].filter(({ name }) => name.includes(values.only))
   if (asked.length === 0 || (kinds.length === 0 && word !== 'engine')) {
