@@ -10,7 +10,7 @@ import { type GenerationCollections, generationCollection } from '../store/gener
 import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
 import type { IssuanceSession } from './session.ts'
 import type { SessionProgress } from './session-progress.ts'
-import type { StatusCollections } from './status-list/rows.ts'
+import type { StatusCollections } from './status-rows.ts'
 
 export interface StoredConfiguration {
   /** As it was posted. */
@@ -22,11 +22,19 @@ export interface StoredConfiguration {
 export interface DeferredTransaction {
   readonly sessionId: string
   readonly configurationId: string
-  /** Those that were proved: a credential for each. */
+  /** The keys that were proved: a credential for each. */
   readonly holderKeys: readonly PublicJwk[]
-  /** Asked for by a wallet of a draft that has one credential in a response. */
+  /** The form that the response has to take, as the first request asked for it. */
+  readonly responseForm?: ResponseForm
+  /** Members of the form in rows of releases up to 0.9. */
   readonly wantsSingle?: true
-  /** How the answer to the first request was encrypted: wallets of drafts up to 15 say it once. */
+  readonly encryption?: JweParameters
+}
+
+/** The form that the response to a credential request has to take. */
+export interface ResponseForm {
+  /** The first credential stands beside the list of all. */
+  readonly hasSingleCredential?: true
   readonly encryption?: JweParameters
 }
 

@@ -7,8 +7,7 @@ import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type Decision, type IssuanceSession, isUndecided, recordDecision, statusOf } from './session.ts'
-import { sessionEvent } from './session-event.ts'
-import { statusBody, withProgress } from './session-status.ts'
+import { sessionEvent, statusBody, withProgress } from './session-status.ts'
 
 /**
  * Decides, once, and gives the status of the session. Refuses with `not_found` or `gone` a session that is not there any more,

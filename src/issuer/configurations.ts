@@ -1,6 +1,6 @@
 /** Credential configurations: what the issuer can issue. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
 import { toBase64url } from '../codec/base64url.ts'
-import { type JsonObject, ownString } from '../codec/json.ts'
+import { type JsonObject, own, ownString } from '../codec/json.ts'
 import type { CredentialFormat } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { recorded } from '../event/event.ts'
@@ -70,4 +70,15 @@ function formatOrRefuse(format: string): CredentialFormat {
 
 function refuseUnknown(id: string): never {
   return refuse('not_found', `there is no credential configuration ${id}`)
+}
+
+/** The most credentials that one request for this configuration gets. It was checked when it was posted. */
+export function batchSizeOf(configuration: JsonObject | undefined): number {
+  const size = configuration === undefined ? undefined : own(configuration, 'batch_size')
+  return typeof size === 'number' ? size : 1
+}
+
+/** The largest batch size among the configurations; 1 of none. */
+export function largestBatch(configurations: readonly (JsonObject | undefined)[]): number {
+  return Math.max(1, ...configurations.map(batchSizeOf))
 }

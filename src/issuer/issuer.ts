@@ -8,6 +8,8 @@ import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import { derived } from '../memory/derived.ts'
 import { kept } from '../memory/kept.ts'
 import { remembered } from '../memory/remembered.ts'
+import { authorizationServer } from './access/authorization-server.ts'
+import { dpopNonces } from './access/dpop-nonce.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
 import type { IssuerContext } from './context.ts'
@@ -16,8 +18,6 @@ import { issuerRoutes } from './routes.ts'
 import { showConfigurations } from './shown-configurations.ts'
 import { signedMetadata } from './signed-metadata.ts'
 import { entryAllocator } from './status-list/allocation.ts'
-import { authorizationServer } from './token-endpoint/authorization-server.ts'
-import { dpopNonces } from './token-endpoint/dpop-nonce.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {
   /** The configuration, once its certificates and trust anchors have been read again; the first for ever when absent. */

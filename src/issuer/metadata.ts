@@ -9,18 +9,15 @@ import { joseAlgorithms } from '../keys/algorithm.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
+import { DETAIL_TYPE } from './access/authorization-details.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext, Shape, ShownConfigurations } from './context.ts'
-import { draft15EncryptionMetadata, encryptionMetadata } from './credential-endpoint/encryption.ts'
-import { DETAIL_TYPE } from './token-endpoint/authorization-details.ts'
+import { encryptionMetadata } from './credential-endpoint/encryption.ts'
+import { draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
+import { issuerIdentifier } from './session.ts'
 
 /** 16 bytes of a digest. */
 const ETAG_LENGTH = 22
-
-/** The credential issuer identifier of a session, or of the service. */
-export function identifierOf({ config }: IssuerContext, sessionId: string | undefined): string {
-  return sessionId === undefined ? config.baseUrl : `${config.baseUrl}/${sessionId}`
-}
 
 /** With the configurations of the session, or with every one. Refuses an unknown session with `not_found`. */
 export async function issuerMetadata(
@@ -29,7 +26,7 @@ export async function issuerMetadata(
   shape: Shape,
 ): Promise<PublicDocument> {
   const { config } = context
-  const identifier = identifierOf(context, sessionId)
+  const identifier = issuerIdentifier(context.config, sessionId)
   const { json, digest, batchSize } = await (sessionId === undefined
     ? context.offeredConfigurations.get()
     : sessionConfigurations(context, sessionId, shape))
@@ -57,7 +54,7 @@ export async function authorizationServerMetadata(
   if (sessionId !== undefined) await findSession(context.store, sessionId)
   const { baseUrl } = context.config
   return {
-    issuer: identifierOf(context, sessionId),
+    issuer: issuerIdentifier(context.config, sessionId),
     token_endpoint: endpoint(baseUrl, '/auth/token-endpoint', sessionId),
     jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
     grant_types_supported: [PRE_AUTHORIZED_GRANT, REFRESH_GRANT],

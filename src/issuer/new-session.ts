@@ -6,12 +6,12 @@ import type { Remember } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { Attempt } from '../store/retry.ts'
+import { keepSuppliedCode, refuseUsedCode } from './access/pre-authorized-code.ts'
 import { offeredConfiguration } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { NewSession } from './schemas.ts'
 import { hasGrant, type IssuanceSession } from './session.ts'
-import { keepSuppliedCode, refuseUsedCode } from './token-endpoint/pre-authorized-code.ts'
 import { makeTxCode, openTxCode, sealTxCode } from './token-endpoint/tx-code.ts'
 
 const LIFETIME_SECONDS = 600

@@ -2,11 +2,10 @@
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
+import { codeOfSession, secretName } from './access/pre-authorized-code.ts'
 import { findSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { identifierOf } from './metadata.ts'
-import { hasGrant } from './session.ts'
-import { codeOfSession, secretName } from './token-endpoint/pre-authorized-code.ts'
+import { hasGrant, issuerIdentifier } from './session.ts'
 
 /** The offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
@@ -19,7 +18,10 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
   if (code === undefined) return refuse('gone', 'the key of this service has changed; ask for a new credential offer')
   context.progress.add(sessionId, { offerFetchedAt: context.now().getTime() })
   return {
-    credential_issuer: identifierOf(context, context.config.issuer.identifier === 'session' ? sessionId : undefined),
+    credential_issuer: issuerIdentifier(
+      context.config,
+      context.config.issuer.identifier === 'session' ? sessionId : undefined,
+    ),
     credential_configuration_ids: [...session.configurationIds],
     grants: {
       ...(hasGrant(session, AUTHORIZATION_CODE_GRANT) && {

@@ -9,7 +9,7 @@ import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
 import { endOf, type IssuanceSession, statusOf, withoutWords } from './session.ts'
-import { sessionEvent } from './session-event.ts'
+import { sessionEvent } from './session-status.ts'
 
 /** What becomes of a session that is due. */
 interface Step {

@@ -17,8 +17,8 @@ import {
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialConfiguration, CredentialOffer, JwkSet, PLAIN_TEXT } from '../protocol/oid4vci.ts'
+import { MAX_CODE } from './access/pre-authorized-code.ts'
 import { IssuanceSessionStatus } from './session-schema.ts'
-import { MAX_CODE } from './token-endpoint/pre-authorized-code.ts'
 
 const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
 

@@ -1,10 +1,12 @@
-/** The status of an issuance session, for those with an API key. */
+/** The status of an issuance session, for those with an API key: as an answer, and as the body of an event. */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
-import { findSession } from './collections.ts'
+import { type Event, type EventType, eventOrder, recorded } from '../event/event.ts'
+import type { Change } from '../store/store.ts'
+import { findSession, type IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { type IssuanceSession, statusOf } from './session.ts'
+import { type IssuanceSession, statusOf, withoutWords } from './session.ts'
 import type { SessionProgress } from './session-progress.ts'
-import type { CredentialStatus } from './status-list/rows.ts'
+import type { CredentialStatus } from './status-rows.ts'
 
 /** What the integrating application sees of a session. Refuses with `not_found`. */
 export async function getStatus(context: IssuerContext, sessionId: string): Promise<JsonObject> {
@@ -99,4 +101,29 @@ function deferralOf({ deferral }: IssuanceSession) {
   const { decided, waiting } = deferral
   const state = decided === undefined ? 'PENDING' : decided.denied === undefined ? 'COMPLETED' : 'DENIED'
   return { deferred: { state, waiting_requests: waiting.length } }
+}
+
+/** A session as it is from now on. */
+export interface ChangedSession extends Pick<Event, 'caller'> {
+  readonly sessionId: string
+  readonly session: IssuanceSession
+  readonly now: Date
+  /** Of its credentials; absent: none of them has been revoked or suspended. */
+  readonly status?: CredentialStatus | undefined
+}
+
+/**
+ * The session as it is once the event is recorded, and the change that records it: for one batch. The body of the event waits outside of the
+ * session and may outlive what is erased of it: without what wallets said in words of their own, which `withWords` puts in when the
+ * event is sent.
+ */
+export function sessionEvent(
+  { random }: Pick<IssuerContext, 'random'>,
+  type: EventType,
+  { sessionId, session, now, status, ...by }: ChangedSession,
+): { readonly value: IssuanceSession; readonly event: Change<IssuerCollections> } {
+  const data = statusBody(sessionId, withoutWords(session), now, status)
+  const order = eventOrder(now, Math.max(session.lastEvent ?? session.createdAt, status?.lastEvent ?? 0))
+  const event = recorded({ type, at: now.getTime(), order, sessionId, ...by, data }, random)
+  return { value: { ...session, lastEvent: order }, event }
 }

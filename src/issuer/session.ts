@@ -116,12 +116,20 @@ const MAX_SPENT = 10
 const MAX_WRONG = 5
 const TOO_MANY_WRONG = 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
 
+/** How long an access token is good. */
+export const TOKEN_SECONDS = 300
+
 /** Whether the offer of the session has the grant. */
 export function hasGrant(
   { grants = [PRE_AUTHORIZED_GRANT] }: Pick<IssuanceSession, 'grants'>,
   grant: OfferGrant,
 ): boolean {
   return grants.includes(grant)
+}
+
+/** The credential issuer identifier of a session, or of the service. OpenID4VCI 1.0, Credential Issuer Identifier. */
+export function issuerIdentifier({ baseUrl }: { readonly baseUrl: string }, sessionId: string | undefined): string {
+  return sessionId === undefined ? baseUrl : `${baseUrl}/${sessionId}`
 }
 
 export function statusOf(session: IssuanceSession, now: Date): SessionStatus {

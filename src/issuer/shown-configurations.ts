@@ -8,8 +8,8 @@ import type { Signer } from '../keys/signer.ts'
 import { remembered } from '../memory/remembered.ts'
 import type { IssuerStore } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
+import { largestBatch } from './configurations.ts'
 import type { Shape, ShownConfigurations } from './context.ts'
-import { largestBatch } from './credential-endpoint/batch.ts'
 import { olderConfiguration, shownConfiguration } from './shown-configuration.ts'
 
 export interface Showing {

@@ -178,8 +178,8 @@ const encryption = Type.Optional(
 const text = (description: string) => Type.Unknown({ 'x-described': Type.String({ description }) })
 
 /**
- * Read with care by `encryption.ts`, `requested-configuration.ts` and `proofs.ts` of the issuer, which answer each mistake with the
- * code the specification has.
+ * A credential request of any draft. `encryption.ts`, `older-drafts.ts`, `credential-request.ts` and `proofs.ts` of the issuer read
+ * its members with care, and answer each mistake with the code of the specification.
  */
 export const CredentialRequest = Type.Object(
   {
@@ -223,7 +223,7 @@ export const CredentialResponse = Type.Object(
 )
 export type CredentialResponse = Static<typeof CredentialResponse>
 
-/** Read with the same care. OpenID4VCI 1.0, Deferred Credential Request. */
+/** A deferred request, whose members are read with the same care. OpenID4VCI 1.0, Deferred Credential Request. */
 export const DeferredCredentialRequest = Type.Object(
   {
     transaction_id: Type.Optional(text('That of the credential response')),

@@ -9,7 +9,7 @@ import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import { readJws } from '../../src/codec/jws.ts'
-import { dpopNonces } from '../../src/issuer/token-endpoint/dpop-nonce.ts'
+import { dpopNonces } from '../../src/issuer/access/dpop-nonce.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import {

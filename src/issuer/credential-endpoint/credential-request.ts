@@ -1,68 +1,129 @@
-/** The credential request: parse, decide, issue, answer. OpenID4VCI 1.0, Credential Endpoint. */
+/**
+ * The credential request, from top to bottom: which configuration, whose keys, the nonce, and then the credentials, at once or
+ * later. `routes.ts` authorizes and answers, `older-drafts.ts` has put the request into the form of the final specification.
+ * OpenID4VCI 1.0, Credential Endpoint.
+ */
+import { toBase64url } from '../../codec/base64url.ts'
+import type { JsonObject } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../../protocol/oid4vci.ts'
+import { configurationOfIdentifier } from '../access/authorization-details.ts'
+import { type Spending, spendNonce } from '../access/nonce.ts'
+import { changeSession, type OpenSession } from '../access/open-session.ts'
+import type { ResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import type { OpenSession } from '../token-endpoint/access-token.ts'
-import { issueOrDefer } from './deferred.ts'
-import { draft13Nonce, inDraft13, withSingle } from './draft13.ts'
-import type { ReadRequest } from './encryption.ts'
-import { nonceExpiry } from './nonce.ts'
-import { provedKeys } from './proofs.ts'
-import { asksByFormat, requestedConfiguration } from './requested-configuration.ts'
+import { endOf, type IssuanceSession, isUndecided, recordWaiting, TOKEN_SECONDS } from '../session.ts'
+import { sessionEvent } from '../session-status.ts'
+import { type CredentialGrant, issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
+import { proveKeys } from './proofs.ts'
+
+/** A credential request in the form of the final specification, and the form that its response has to take. */
+export interface FinalRequest {
+  readonly request: CredentialRequest
+  readonly form: ResponseForm
+}
+
+export interface RequestedConfiguration {
+  readonly configurationId: string
+  readonly configuration: JsonObject
+}
 
 /**
- * Issues a credential for each key that is proved, or says that they come later. Refuses with the codes of OpenID4VCI 1.0, Credential Error Response; with
- * those of draft 13 where the request is of a wallet that old and the configuration lets it be served.
+ * Issues a credential for each key that is proved, or says that they come later. Refuses with the codes of OpenID4VCI 1.0,
+ * Credential Error Response.
  */
 export async function requestCredential(
   context: IssuerContext,
   open: OpenSession,
-  read: ReadRequest<CredentialRequest>,
+  { request, form }: FinalRequest,
 ): Promise<CredentialResponse> {
-  const { request } = read
-  if (!context.config.draft13 || !mayBeDraft13(request)) {
-    const response = await issueRequested(context, open, read)
-    return asksByFormat(request) ? withSingle(response) : response
-  }
-  try {
-    const response = await issueRequested(context, open, read)
-    return { ...withSingle(response), ...draft13Nonce(context, open.sessionId) }
-  } catch (error) {
-    throw inDraft13(context, open.sessionId, error)
-  }
+  const now = context.now()
+  const requested = await requestedConfiguration(context, open.row.value, request)
+  const { holderKeys, nonce } = await proveKeys(context, request, { ...open, ...requested, now })
+  // After everything else, so that a proof that is wrong in any other way does not use up the nonce.
+  const spending = await spendNonce(context, open.sessionId, nonce, now)
+  refuseDenied(open.row.value)
+  const grant = { ...requested, holderKeys, now }
+  return isUndecided(open.row.value)
+    ? deferCredentials(context, open, { ...grant, form }, spending)
+    : issueCredentials(context, open, grant, { spending })
 }
 
-/** Its wallets ask by format, or by an identifier from authorization details; and have one proof. */
-function mayBeDraft13(request: CredentialRequest): boolean {
-  return request.proofs === undefined && request.credential_configuration_id === undefined
+/**
+ * The configuration that a request is for. A token that authorization details narrowed has one credential for each
+ * configuration, so that a wallet may name the configuration in the place of its identifier. Refuses with
+ * `unknown_credential_configuration`, `unknown_credential_identifier`, `insufficient_scope`, or `invalid_credential_request` when
+ * the request says neither, or names a credential that the token is not for. OpenID4VCI 1.0, Credential Request.
+ */
+async function requestedConfiguration(
+  context: IssuerContext,
+  session: IssuanceSession,
+  request: CredentialRequest,
+): Promise<RequestedConfiguration> {
+  const authorized = session.token?.authorized
+  if (request.credential_identifier !== undefined) {
+    return findConfiguration(context, configurationIdentified(authorized ?? [], request))
+  }
+  const { credential_configuration_id: id } = request
+  if (typeof id !== 'string') {
+    return refuse('invalid_credential_request', 'credential_configuration_id is missing; send one of the offer')
+  }
+  const requested = await findConfiguration(context, id)
+  if (!session.configurationIds.includes(id)) {
+    refuse('insufficient_scope', 'the access token is for other credential configurations')
+  }
+  if (authorized !== undefined && !authorized.includes(id)) {
+    const instead = 'send one of the credential_identifiers of the token response'
+    refuse('invalid_credential_request', `the access token is for other credentials; ${instead}`)
+  }
+  return requested
 }
 
-async function issueRequested(
+function configurationIdentified(authorized: readonly string[], request: CredentialRequest): string {
+  const id = configurationOfIdentifier(authorized, request.credential_identifier)
+  if (id === undefined) {
+    const how = authorized.length > 0 ? 'send one of the token response' : 'send credential_configuration_id'
+    return refuse('unknown_credential_identifier', `this credential identifier was not given; ${how}`)
+  }
+  if (request.credential_configuration_id !== undefined) {
+    refuse('invalid_credential_request', 'send credential_identifier and no credential_configuration_id')
+  }
+  return id
+}
+
+/** The configuration with this id, removed or not. Refuses with `unknown_credential_configuration`. */
+export async function findConfiguration(
+  context: IssuerContext,
+  configurationId: string,
+): Promise<RequestedConfiguration> {
+  const configuration = await context.configuration(configurationId)
+  return configuration === undefined
+    ? refuse('unknown_credential_configuration', 'there is no such credential configuration')
+    : { configurationId, configuration }
+}
+
+/** Keeps the keys until the application has decided; `deferred.ts` issues to them then. The answer is the id of a transaction. */
+async function deferCredentials(
   context: IssuerContext,
   open: OpenSession,
-  { request, encryption }: ReadRequest<CredentialRequest>,
+  { configurationId, holderKeys, now, form }: CredentialGrant & { readonly form: ResponseForm },
+  spending: Spending,
 ): Promise<CredentialResponse> {
-  const { sessionId, session } = open
-  const requested = await requestedConfiguration(context, session, request)
-  const now = context.now()
-  const { holderKeys, nonce } = await provedKeys(context, request, { ...open, ...requested, now })
-  // After everything else, so that a proof that is wrong in any other way does not use up the nonce.
-  const spentUntil = nonceExpiry(context.secrets.nonce, sessionId, nonce, now)
-  if (spentUntil === undefined) return refuseNonce()
-  // The batch below decides; this only saves a replay the work of issuing.
-  if (await context.store.get('spent_nonce', nonce)) refuseNonce()
-  const spend = { insert: 'spent_nonce', id: nonce, value: {}, dueAt: spentUntil } as const
-  const wantsSingle = asksByFormat(request) || (context.config.draft13 && mayBeDraft13(request))
-  const granted = {
-    ...requested,
-    holderKeys,
-    now,
-    ...(wantsSingle && { wantsSingle }),
-    ...(encryption && { encryption }),
+  const { sessionId } = open
+  const id = toBase64url(context.random(24))
+  const hasForm = Object.keys(form).length > 0
+  const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm: form }) }
+  const defer = (session: IssuanceSession) => {
+    const next = recordWaiting(session, configurationId)
+    // A token of the last refresh lives on for a while.
+    const dueAt = new Date(endOf(next) + TOKEN_SECONDS * 1000)
+    const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
+    const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
+    // The application may want to know that a wallet waits.
+    if (!isFirst) return { value: next, also: [insert] }
+    const deferred = sessionEvent(context, 'issuance.deferred', { sessionId, session: next, now })
+    return { value: deferred.value, also: [insert, deferred.event] }
   }
-  return issueOrDefer(context, open, granted, { spend, refuseSpent: refuseNonce })
-}
-
-function refuseNonce(): never {
-  return refuse('invalid_nonce', 'the c_nonce is unknown, used or expired; fetch a new one from the nonce endpoint')
+  await changeSession(context, open, defer, [spending])
+  return waitingResponse(id)
 }

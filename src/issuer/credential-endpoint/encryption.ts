@@ -20,6 +20,7 @@ import type {
   IssuerMetadata,
 } from '../../protocol/oid4vci.ts'
 import type { IssuerContext } from '../context.ts'
+import { type ReceivedRequest, unencryptedResponseEncryption } from './older-drafts.ts'
 
 /** The most bytes of a request to the credential endpoint, before and after it is inflated: every value in it costs time. */
 export const MAX_REQUEST_BYTES = 256 * 1024
@@ -44,68 +45,34 @@ export function encryptionMetadata({
 }
 
 /**
- * The same for wallets of drafts up to 15, which ask for encrypted responses in requests that nothing encrypts; nothing where
- * requests have to be encrypted. Draft 15, Credential Issuer Metadata Parameters.
- */
-export function draft15EncryptionMetadata({
-  config,
-}: IssuerContext): Pick<IssuerMetadata, 'credential_response_encryption'> {
-  if (config.encryptionRequired) return {}
-  const supported = { enc_values_supported: [...jweEncryptions], encryption_required: false }
-  return { credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported } }
-}
-
-/** A request, and how its answer is to be encrypted. */
-export interface ReadRequest<T> {
-  readonly request: T
-  readonly encryption: JweParameters | undefined
-}
-
-/**
  * Reads the body of a credential request or a deferred one, which is a JWE where it is a text. Refuses with `invalid_encryption_parameters` what
  * is not encrypted as the metadata says, or asks for an answer that is not; with `invalid_credential_request` no body at all.
  */
 export async function readRequest<T extends CredentialRequest | DeferredCredentialRequest>(
   context: IssuerContext,
   body: T | string | undefined | null,
-): Promise<ReadRequest<T>> {
+): Promise<ReceivedRequest<T>> {
   // No schema looks at what comes without a media type.
   if (typeof body !== 'string' && !isObject(body)) {
     return refuse('invalid_credential_request', 'the body is missing; send application/json or application/jwt')
   }
-  const encrypted = typeof body === 'string'
-  // Whatever members it has: no schema says more of them than that.
-  const request = encrypted ? ((await decrypt(context, body)) as T) : body
-  const { credential_response_encryption: wanted } = request
-  if (!encrypted && context.config.encryptionRequired) {
+  const isEncrypted = typeof body === 'string'
+  // No schema says more of the members of an encrypted request than that it is an object.
+  const request = isEncrypted ? ((await decrypt(context, body)) as T) : body
+  const { credential_response_encryption: member } = request
+  if (!isEncrypted && context.config.encryptionRequired) {
     refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')
   }
-  if (wanted === undefined) {
-    if (!context.config.encryptionRequired) return { request, encryption: undefined }
+  if (member === undefined) {
+    if (!context.config.encryptionRequired) return { request, form: {} }
     return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
   }
-  if (!encrypted && isDraft15(wanted)) return { request, encryption: encryptionOf(inFinalForm(wanted)) }
-  if (!encrypted) {
-    refuse(
-      'invalid_encryption_parameters',
-      'credential_response_encryption may only stand in an encrypted request (application/jwt)',
-    )
+  const parameters = isEncrypted ? member : unencryptedResponseEncryption(member)
+  if (parameters === undefined) {
+    const where = 'may only stand in an encrypted request (application/jwt)'
+    refuse('invalid_encryption_parameters', `${WANTED} ${where}`)
   }
-  return { request, encryption: encryptionOf(wanted) }
-}
-
-/** Drafts up to 15 name the algorithm beside the key, the final specification in the key alone. */
-function isDraft15(wanted: unknown): wanted is JsonObject {
-  return isObject(wanted) && own(wanted, 'alg') !== undefined
-}
-
-function inFinalForm(wanted: JsonObject): JsonObject {
-  const [alg, jwk] = [own(wanted, 'alg'), own(wanted, 'jwk')]
-  if (!jweAlgorithms.some((each) => each === alg)) {
-    refuse('invalid_encryption_parameters', `${WANTED}.alg must be ${jweAlgorithms.join(' or ')}`)
-  }
-  // A key that names another algorithm contradicts the request, and is refused as it is.
-  return isObject(jwk) ? { ...wanted, jwk: { alg: alg ?? null, ...jwk } } : wanted
+  return { request, form: { encryption: encryptionOf(parameters) } }
 }
 
 /** The response as the wallet wants it. */

@@ -2,87 +2,116 @@
  * Issuing: keys become orders, orders become credentials, and what has been issued is recorded in one batch in the store
  * together with what the request spends. Nothing leaves that is not recorded.
  */
+import { createHmac, type KeyObject } from 'node:crypto'
+import { runInTurn } from '../../async/in-turn.ts'
+import { toBase64url } from '../../codec/base64url.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
 import type { Order } from '../../credential/format.ts'
-import type { JweParameters } from '../../keys/jwe.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
-import { refuse } from '../../protocol/error.ts'
+import { ProtocolError, refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
+import type { Spending } from '../access/nonce.ts'
+import { changeSession, type OpenSession } from '../access/open-session.ts'
 import { formatOfConfiguration } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
-import { sessionEvent } from '../session-event.ts'
+import { sessionEvent } from '../session-status.ts'
 import { entriesFor, keptEntries, statusOfEntry, validStatus } from '../status-list/issued.ts'
-import type { OpenSession } from '../token-endpoint/access-token.ts'
-import { inTurn } from './batch.ts'
-import { notificationId } from './notification.ts'
-import { changeSession, type Spending } from './session-change.ts'
 
-/** What a request has been found good for: a credential for each of the keys. */
-export interface Granted {
+/** What a request is granted: a credential of the configuration for each of the keys. */
+export interface CredentialGrant {
   readonly configurationId: string
   readonly configuration: JsonObject
   readonly holderKeys: readonly PublicJwk[]
   readonly now: Date
-  /** Asked for as drafts up to 14 had it: should it have to wait, its response is one of theirs as well. */
-  readonly wantsSingle?: true
-  /** How the response is encrypted, where it is. */
-  readonly encryption?: JweParameters
 }
 
+/** What a request spends, and the effect of that on the session, before anything is issued in it. */
+interface SpendingOfGrant {
+  readonly spending: Spending
+  readonly before?: (session: IssuanceSession) => IssuanceSession
+}
+
+/** How long a wallet waits before it asks again for credentials that come later. */
+const INTERVAL_SECONDS = 5
+/** The bytes of a notification_id. */
+const POSITION_BYTES = 2
+const MAC_BYTES = 16
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
- * The response with the credentials, in the order of their keys, once they are recorded. `before` is the effect of the
- * spending on the session, before anything is issued in it. Refuses with `credential_request_denied` more copies than a
- * session gives out, and like {@link changeSession}.
+ * The response with the credentials, in the order of their keys, once they are recorded. Refuses with
+ * `credential_request_denied` more copies than a session gives out, and like {@link changeSession}.
  */
 export async function issueCredentials(
   context: IssuerContext,
   open: OpenSession,
-  granted: Granted,
-  {
-    spending,
-    before = (session) => session,
-  }: { readonly spending: Spending; readonly before?: (session: IssuanceSession) => IssuanceSession },
+  grant: CredentialGrant,
+  { spending, before = (session) => session }: SpendingOfGrant,
 ): Promise<CredentialResponse> {
-  const issued = { configurationId: granted.configurationId, count: granted.holderKeys.length, at: granted.now }
-  // Refuses before anything is signed; what it gives is made again with the session as it is then.
-  recordIssued(before(open.session), issued)
-  if (open.session.issued.length > 0) await validStatus(context.store, open.sessionId)
-  const dataset = await datasetOf(context, open, granted.configuration)
-  const entries = await entriesFor(context, granted.configuration, granted.holderKeys.length)
-  const orders = granted.holderKeys.map((holderKey, index) => {
-    const status = statusOfEntry(context, granted.configuration, entries[index])
-    return orderOf(context, granted, { dataset, holderKey, ...status })
+  const { configurationId, configuration, holderKeys, now } = grant
+  const copy = { configurationId, count: holderKeys.length, at: now }
+  // Refuses before anything is signed; the session is recorded anew as it is when it is changed.
+  recordIssued(before(open.row.value), copy)
+  if (open.row.value.issued.length > 0) await validStatus(context.store, open.sessionId)
+  const dataset = await datasetOf(context, open, configuration)
+  const entries = await entriesFor(context, configuration, holderKeys.length)
+  const orders = holderKeys.map((holderKey, index) => {
+    const status = statusOfEntry(context, configuration, entries[index])
+    return orderOf(context, grant, { dataset, holderKey, ...status })
   })
-  const credentials = await inTurn(orders, (order) => issueChecked(context, order))
+  const credentials = await runInTurn(orders, (order) => issueChecked(context, order))
   const { sessionId } = open
-  const { configurationId } = granted
-  const changed = await changeSession(
-    context,
-    open,
-    async (session) => {
-      const next = recordIssued(before(session), issued)
-      const isFirst = session.issued.length === 0
-      const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
-      if (!isFirst) return { value: next, also: kept }
-      const succeeded = sessionEvent(context, 'issuance.succeeded', { sessionId, session: next, now: granted.now })
-      return { value: succeeded.value, also: [...kept, succeeded.event] }
-    },
-    spending,
-  )
+  const record = async (session: IssuanceSession) => {
+    const next = recordIssued(before(session), copy)
+    const isFirst = session.issued.length === 0
+    const kept = await keptEntries(context, sessionId, { configurationId, entries, isFirst })
+    if (!isFirst) return { value: next, also: kept }
+    const succeeded = sessionEvent(context, 'issuance.succeeded', { sessionId, session: next, now })
+    return { value: succeeded.value, also: [...kept, succeeded.event] }
+  }
+  const recorded = await changeSession(context, open, record, [spending])
   return {
     credentials: credentials.map((credential) => ({ credential })),
-    notification_id: notificationId(context.secrets.notification, open.sessionId, changed.issued.length - 1),
+    notification_id: notificationId(context.secrets.notification[0], sessionId, recorded.issued.length - 1),
   }
+}
+
+/** The response to a request whose credentials come later. OpenID4VCI 1.0, Credential Response. */
+export function waitingResponse(transactionId: string): CredentialResponse {
+  return { transaction_id: transactionId, interval: INTERVAL_SECONDS }
+}
+
+/** Refuses with `credential_request_denied`, in the words of the application, which the log does not have. */
+export function refuseDenied({ deferral }: IssuanceSession): void {
+  const { denied } = deferral?.decided ?? {}
+  if (denied === undefined) return
+  const members = denied.reason === undefined ? {} : { error_description: denied.reason }
+  const description = 'the issuer has decided not to issue this credential'
+  throw new ProtocolError('credential_request_denied', description, { members })
+}
+
+/**
+ * The notification_id of the copy at `position` in the session. The id carries the position and a MAC over the position and the
+ * session, so that nothing is stored for the wallets that never notify.
+ */
+export function notificationId(secret: KeyObject, sessionId: string, position: number): string {
+  const body = Buffer.alloc(POSITION_BYTES)
+  body.writeUIntBE(position, 0, POSITION_BYTES)
+  const mac = createHmac('sha256', secret).update(body).update(sessionId).digest()
+  return toBase64url(Buffer.concat([body, mac.subarray(0, MAC_BYTES)]))
+}
+
+/** The position that a notification_id claims; undefined when its length is another. */
+export function positionIn(bytes: Buffer | undefined): number | undefined {
+  return bytes?.length === POSITION_BYTES + MAC_BYTES ? bytes.readUIntBE(0, POSITION_BYTES) : undefined
 }
 
 /** The part of the session's dataset that is for the format of the configuration. */
 async function datasetOf(
   { store, configuration: configurationOf }: IssuerContext,
-  { sessionId, session }: OpenSession,
+  { sessionId, row: { value: session } }: OpenSession,
   configuration: JsonObject,
 ): Promise<JsonObject> {
   const row = await store.get('issuance_dataset', sessionId)
@@ -102,7 +131,7 @@ async function datasetOf(
  */
 function orderOf(
   { config }: IssuerContext,
-  { configuration, now }: Granted,
+  { configuration, now }: CredentialGrant,
   filled: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
 ): Order {
   const validity = (own(configuration, 'validity_seconds') as number | undefined) ?? YEAR_SECONDS

@@ -5,12 +5,12 @@
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { importPublicKey, type PublicJwk, readPublicJwk } from '../../keys/jwk.ts'
+import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
-import { orInvalidProof, type ProofClock, readProofJwt, refuseUnlessFresh } from './proof-jwt.ts'
+import { orInvalidProof, type ProofClock, type ProvedKey, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
 
 /** What a configuration asks of the keys: one of the levels in each list that it has. */
 export interface KeyAttestationRequirement {
@@ -53,6 +53,28 @@ export function verifyKeyAttestation(
   const attestation = verifyOnce(text, proofType, policy)
   policy.verified.set(text, attestation)
   return attestation
+}
+
+/**
+ * The keys that are attested beside a key that was proved. An attestation that is sent must hold, required or not, and gives keys
+ * only where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type: `key_attestation`.
+ */
+export function attestedBeside(proved: ProvedKey, policy: KeyAttestationPolicy): readonly PublicJwk[] {
+  const { keyAttestation: sent } = proved
+  if (sent === undefined) {
+    if (policy.required === undefined) return []
+    refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
+  }
+  if (typeof sent !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
+  const { attestedKeys, nonce } = verifyKeyAttestation(sent, 'jwt', policy)
+  const provedThumbprint = thumbprint(proved.holderKey)
+  if (!attestedKeys.some((key) => thumbprint(key) === provedThumbprint)) {
+    refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
+  }
+  if (nonce !== undefined && nonce !== proved.nonce) {
+    refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
+  }
+  return policy.required === undefined ? [] : attestedKeys
 }
 
 function verifyOnce(text: string, proofType: 'jwt' | 'attestation', policy: KeyAttestationPolicy): KeyAttestation {

@@ -1,37 +1,87 @@
 /**
- * Key proofs: how a wallet shows that it holds the key its credential will be bound to.
- * OpenID4VCI 1.0, jwt Proof Type and Verifying Proof. Nonces are in nonce.ts; the key is bound in `credential/`.
+ * Key proofs: how a wallet shows that it holds the key its credential will be bound to; and what key proofs have in common with
+ * key attestations as JWTs. OpenID4VCI 1.0, jwt Proof Type and Verifying Proof.
  */
-import { type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
+import { joseAlgorithms } from '../../keys/algorithm.ts'
 import { certificateProblem } from '../../keys/certificate.ts'
-import { didOf, readDid } from '../../keys/did.ts'
-import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
+import { readDid } from '../../keys/did.ts'
+import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
-import { refuse } from '../../protocol/error.ts'
-import { type KeyAttestationPolicy, verifyKeyAttestation } from './key-attestation.ts'
-import { orInvalidProof, type ProofClock, readProofJwt, refuseUnlessFresh } from './proof-jwt.ts'
+import { orRefuse, refuse } from '../../protocol/error.ts'
+
+/** The present time, and how far apart clocks may be. */
+export interface ProofClock {
+  readonly now: Date
+  readonly clockSkewSeconds: number
+}
+
+export type ProofKind = 'key proof' | 'key attestation'
+
+const TYPES: Readonly<Record<ProofKind, string>> = {
+  'key proof': 'openid4vci-proof+jwt',
+  'key attestation': 'key-attestation+jwt',
+}
+const MAX_AGE_SECONDS = 300
+/** Headers that would have us fetch a key, or follow somebody's word about it. */
+const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
+
+/** The JWT, of its type and with an algorithm that we take; its signature is not looked at. Refuses with `invalid_proof`. */
+export function readProofJwt(text: string, kind: ProofKind): Jws {
+  const jws = orInvalidProof(kind, () => readJws(text))
+  if (own(jws.header, 'typ') !== TYPES[kind]) refuse('invalid_proof', `typ of the ${kind} must be ${TYPES[kind]}`)
+  if (!joseAlgorithms.includes(ownString(jws.header, 'alg') ?? '')) {
+    refuse('invalid_proof', `alg of the ${kind} must be one of ${joseAlgorithms.join(', ')}`)
+  }
+  const unsupported = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
+  if (unsupported !== undefined) refuse('invalid_proof', `${unsupported} in the header of a ${kind} is not supported`)
+  return jws
+}
+
+/**
+ * Refuses with `invalid_proof` what was made too long ago, is from the future, is over or not valid yet. With `lasting`,
+ * how long ago does not matter where `exp` says how long it is good.
+ */
+export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: ProofClock, lasting = false): void {
+  const { now, clockSkewSeconds } = clock
+  const seconds = now.getTime() / 1000
+  const [issuedAt, expiresAt, notBefore] = [own(payload, 'iat'), own(payload, 'exp'), own(payload, 'nbf')]
+  if (typeof issuedAt !== 'number') refuse('invalid_proof', `iat of the ${kind} must be a number of seconds`)
+  if (issuedAt < seconds - MAX_AGE_SECONDS && !(lasting && expiresAt !== undefined)) {
+    refuse('invalid_proof', `the ${kind} is too old; make a new one`)
+  }
+  if (issuedAt > seconds + clockSkewSeconds) {
+    refuse('invalid_proof', `the ${kind} is from the future; check the clock that made it`)
+  }
+  if (expiresAt !== undefined && !(typeof expiresAt === 'number' && expiresAt > seconds - clockSkewSeconds)) {
+    refuse('invalid_proof', `the ${kind} has expired (exp)`)
+  }
+  if (notBefore !== undefined && !(typeof notBefore === 'number' && notBefore <= seconds + clockSkewSeconds)) {
+    refuse('invalid_proof', `the ${kind} is not valid yet (nbf)`)
+  }
+}
+
+/** What `read` gives; what it finds malformed is refused with `invalid_proof`. */
+export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
+  return orRefuse('invalid_proof', `the ${kind} cannot be read`, read)
+}
 
 export interface ProofPolicy extends ProofClock {
   /** The credential issuer identifiers that `aud` may name. */
   readonly audiences: readonly string[]
-  readonly keyAttestations: KeyAttestationPolicy
 }
 
-/** What a proof has shown. */
+/** A key that a proof has shown to be the wallet's. */
 export interface ProvedKey {
   readonly holderKey: PublicJwk
-  /** The DID that the proof named its key by, without the fragment. */
-  readonly holderDid: string | undefined
-  /** Keys of the same wallet, by the word of an attester whose word counts; none where no attestation is required. */
-  readonly attestedKeys: readonly PublicJwk[]
-  /** Not yet looked at: whether it is ours, and not spent, is the caller's to decide. */
+  /** The nonce of the proof; whether it is ours, and not spent, is for the caller to decide. */
   readonly nonce: string
+  /** The `key_attestation` in the header of the proof, not yet looked at. */
+  readonly keyAttestation: Json | undefined
 }
-
-/** The key that the proof names in its header. */
-type NamedKey = Pick<ProvedKey, 'holderKey' | 'holderDid'>
 
 const NO_NONCE =
   'the key proof has no nonce; fetch one from the nonce endpoint (a wallet of draft 13 does not, and is served when ' +
@@ -41,8 +91,8 @@ const NO_NONCE =
 export function verifyKeyProof(proof: string, policy: ProofPolicy): ProvedKey {
   const jws = readProofJwt(proof, 'key proof')
   const { header, payload } = jws
-  const named = orInvalidProof('key proof', () => headerKey(header, policy))
-  const publicKey = orInvalidProof('key proof', () => importPublicKey(named.holderKey))
+  const holderKey = orInvalidProof('key proof', () => headerKey(header, policy))
+  const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
   if (!signedBy(jws, publicKey)) refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
   const audiences = [own(payload, 'aud')].flat()
   if (!audiences.some((audience) => typeof audience === 'string' && policy.audiences.includes(audience))) {
@@ -51,49 +101,25 @@ export function verifyKeyProof(proof: string, policy: ProofPolicy): ProvedKey {
   refuseUnlessFresh(payload, 'key proof', policy)
   const nonce = ownString(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
-  const attestedKeys = keysAttested(header, { ...named, nonce }, policy.keyAttestations)
-  return { ...named, attestedKeys, nonce }
+  return { holderKey, nonce, keyAttestation: own(header, 'key_attestation') }
 }
 
-/** Exactly one of `kid`, `jwk` and `x5c` names the key; none of them says that anybody is trusted. */
-function headerKey(header: JsonObject, clock: ProofClock): NamedKey {
+/** Exactly one of `kid`, `jwk` and `x5c` names the key; none of them makes the key a trusted one. */
+function headerKey(header: JsonObject, clock: ProofClock): PublicJwk {
   const [kid, jwk, x5c] = [own(header, 'kid'), own(header, 'jwk'), own(header, 'x5c')]
   if ([kid, jwk, x5c].filter((name) => name !== undefined).length !== 1) {
     const names = 'kid (a did:jwk or did:key), jwk or x5c'
     return refuse('invalid_proof', `the header of the key proof must name its key by exactly one of ${names}`)
   }
-  if (jwk !== undefined) return { holderKey: readSigningJwk(jwk), holderDid: undefined }
-  if (x5c !== undefined) return { holderKey: certifiedKey(x5c, clock), holderDid: undefined }
+  if (jwk !== undefined) return readSigningJwk(jwk)
+  if (x5c !== undefined) return certifiedKey(x5c, clock)
   if (typeof kid !== 'string') return refuse('invalid_proof', 'kid of the key proof must be a did:jwk or did:key')
-  return { holderKey: readDid(kid), holderDid: didOf(kid) }
+  return readDid(kid)
 }
 
-/** A certificate here names a key and no more: who made it is nobody's business. */
+/** The key of a certificate, which here names a key and no more: its issuer need not be trusted. */
 function certifiedKey(x5c: unknown, { now, clockSkewSeconds }: ProofClock): PublicJwk {
   const [leaf] = readX5c(x5c)
   const problem = certificateProblem(leaf, now, clockSkewSeconds)
   return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(problem)
-}
-
-/** OpenID4VCI 1.0, jwt Proof Type: `key_attestation`. One that is sent holds, wanted or not; only one that is wanted tells of keys. */
-function keysAttested(
-  header: JsonObject,
-  proved: Omit<ProvedKey, 'attestedKeys'>,
-  policy: KeyAttestationPolicy,
-): readonly PublicJwk[] {
-  const sent = own(header, 'key_attestation')
-  if (sent === undefined) {
-    if (policy.required === undefined) return []
-    refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
-  }
-  if (typeof sent !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
-  const { attestedKeys, nonce } = verifyKeyAttestation(sent, 'jwt', policy)
-  const wanted = thumbprint(proved.holderKey)
-  if (!attestedKeys.some((key) => thumbprint(key) === wanted)) {
-    refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
-  }
-  if (nonce !== undefined && nonce !== proved.nonce) {
-    refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
-  }
-  return policy.required === undefined ? [] : attestedKeys
 }

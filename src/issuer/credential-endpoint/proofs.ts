@@ -1,14 +1,16 @@
 /** The proofs of a credential request: picked out of it, and verified by their type. OpenID4VCI 1.0, Credential Request. */
+import { runInTurn } from '../../async/in-turn.ts'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { isEd25519Point, type PublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
+import type { OpenSession } from '../access/open-session.ts'
+import { batchSizeOf, largestBatch } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
-import { identifierOf } from '../metadata.ts'
-import type { IssuanceSession } from '../session.ts'
-import { batchSizeOf, inTurn, mostProofs } from './batch.ts'
+import { type IssuanceSession, issuerIdentifier } from '../session.ts'
 import {
   attestationRequirement,
+  attestedBeside,
   type KeyAttestation,
   type KeyAttestationPolicy,
   verifyKeyAttestation,
@@ -17,11 +19,11 @@ import { verifyKeyProof } from './key-proof.ts'
 
 type SentProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonly string[] }
 
-/** What the proofs of a request have shown. */
+/** The keys that the proofs of a request have shown, and the nonce of the proofs. */
 export interface ProvedKeys {
   /** One for each credential, each another: no more than the configuration's `batch_size`. */
   readonly holderKeys: readonly PublicJwk[]
-  /** Not yet looked at: whether it is ours, and not spent, is the caller's to decide. */
+  /** Whether the nonce is ours, and not spent, is for the caller to decide. */
   readonly nonce: string
 }
 
@@ -29,31 +31,30 @@ export interface ProvedKeys {
  * The keys that the request proves, with one nonce for all. Refuses with `invalid_proof` when one of the proofs does not
  * hold, or with `invalid_credential_request` their form.
  */
-export async function provedKeys(
+export async function proveKeys(
   context: IssuerContext,
   request: CredentialRequest,
-  asked: {
-    readonly sessionId: string
-    readonly session: IssuanceSession
-    readonly configuration: JsonObject
-    readonly now: Date
-  },
+  { sessionId, row, configuration, now }: OpenSession & { readonly configuration: JsonObject; readonly now: Date },
 ): Promise<ProvedKeys> {
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
-  const clock = { now: asked.now, clockSkewSeconds }
-  const required = attestationRequirement(asked.configuration)
+  const clock = { now, clockSkewSeconds }
+  const required = attestationRequirement(configuration)
   const keyAttestations = { ...clock, anchors, required, verified: new Map<string, KeyAttestation>() }
   const { type, jwts } = proofsOf(request)
-  const most = batchSizeOf(asked.configuration)
+  const most = batchSizeOf(configuration)
   if (type === 'attestation') {
     const attested = attestedKeys(jwts, keyAttestations)
     await refuseNoPoints(attested.holderKeys)
     return firstKeys(attested, most)
   }
-  if (jwts.length > most) await refuseTooMany(context, asked.session, jwts.length)
-  const identifiers = [undefined, asked.sessionId].map((id) => identifierOf(context, id))
+  if (jwts.length > most) await refuseTooMany(context, row.value, jwts.length)
+  const identifiers = [undefined, sessionId].map((id) => issuerIdentifier(context.config, id))
   const audiences = identifiers.flatMap((id) => [id, `${id}/`])
-  const proved = await inTurn(jwts, (jwt) => verifyKeyProof(jwt, { ...clock, audiences, keyAttestations }))
+  const proved = await runInTurn(jwts, (jwt) => {
+    const key = verifyKeyProof(jwt, { ...clock, audiences })
+    const hasNone = key.keyAttestation === undefined && required === undefined
+    return { ...key, attestedKeys: hasNone ? [] : attestedBeside(key, keyAttestations) }
+  })
   const holderKeys = proved.map(({ holderKey }) => holderKey)
   const [nonce = '', ...others] = new Set(proved.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
@@ -72,9 +73,15 @@ async function refuseNoPoints(keys: readonly PublicJwk[]): Promise<void> {
   }
 }
 
-/** More than the metadata says. OpenID4VCI 1.0, Credential Issuer Metadata Parameters: `batch_size`. */
+/**
+ * Refuses more proofs than a wallet may send that knows the metadata: there the issuer has one number for all configurations, so
+ * that a wallet cannot know that of the one it asks for. OpenID4VCI 1.0, Credential Issuer Metadata Parameters: `batch_size`.
+ */
 async function refuseTooMany(context: IssuerContext, session: IssuanceSession, sent: number): Promise<void> {
-  const most = await mostProofs(context, session)
+  const ofSession = largestBatch(await Promise.all(session.configurationIds.map((id) => context.configuration(id))))
+  const isOfSession = context.config.issuer.identifier === 'session'
+  const ofIssuer = isOfSession ? 1 : (await context.offeredConfigurations.get()).batchSize
+  const most = Math.max(ofSession, ofIssuer)
   if (sent <= most) return
   refuse('invalid_proof', `proofs.jwt has ${sent} key proofs; this issuer takes at most ${most} (batch_size)`)
 }
@@ -106,17 +113,8 @@ function attestedKeys([jwt = '', ...more]: readonly string[], policy: KeyAttesta
   return { holderKeys, nonce }
 }
 
-/** The proofs of a request, in the form of the final specification, or the one in that of draft 15. */
-function proofsOf({ proof, proofs }: CredentialRequest): SentProofs {
-  if (proof !== undefined && proofs !== undefined) {
-    return refuse('invalid_credential_request', 'send either proof or proofs, not both')
-  }
-  if (isObject(proof)) {
-    if (own(proof, 'proof_type') !== 'jwt') refuse('invalid_proof', 'proof.proof_type must be jwt')
-    const jwt = own(proof, 'jwt')
-    if (typeof jwt !== 'string') return refuse('invalid_proof', 'proof.jwt must be the key proof')
-    return { type: 'jwt', jwts: [jwt] }
-  }
+/** The proofs of a request, and their type. Refuses with `invalid_proof`. */
+function proofsOf({ proofs }: CredentialRequest): SentProofs {
   if (!isObject(proofs)) return refuse('invalid_proof', 'the request has no key proof; send proofs or proof')
   const [type, ...others] = Object.keys(proofs)
   const sent = type === undefined ? undefined : own(proofs, type)

@@ -5,17 +5,17 @@ import { JWT_TYPE, refuses, SessionParams } from '../../http/answers.ts'
 import { bodylessRoutes, jwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { lookUpFirst } from '../../http/look-up-first.ts'
-import type { JweParameters } from '../../keys/jwe.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
-import { findSession } from '../collections.ts'
+import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
+import { makeNonce } from '../access/nonce.ts'
+import { sessionNamedBy, sessionOfToken } from '../access/open-session.ts'
+import { findSession, type ResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { sessionNamedBy, sessionOfToken } from '../token-endpoint/access-token.ts'
-import { offerDpopNonce, provedRequest } from '../token-endpoint/dpop-header.ts'
 import { requestCredential } from './credential-request.ts'
-import { fetchDeferred, fetchDeferredDraft15 } from './deferred.ts'
+import { fetchDeferred } from './deferred.ts'
 import { encryptResponse, MAX_REQUEST_BYTES, readRequest } from './encryption.ts'
-import { makeNonce } from './nonce.ts'
 import { notify } from './notification.ts'
+import { answerAnyDraft, fetchDeferredDraft15, inResponseForm } from './older-drafts.ts'
 import * as schemas from './schemas.ts'
 
 /** The most bytes of a notification: an id, an event and a sentence. */
@@ -29,10 +29,10 @@ export function credentialRoutes(app: App, context: IssuerContext): void {
 
 /** OpenID4VCI 1.0, Nonce Response: the nonce of the next DPoP proof may come along, and a wallet that has none does not mind. */
 function nonceRoutes(app: App, context: IssuerContext): void {
-  const { secrets, random, now, dpopNonces } = context
+  const { now, dpopNonces } = context
   app.post('/issuance/oid4vci/nonce', { schema: schemas.nonce }, (_, reply) => {
     reply.header('dpop-nonce', dpopNonces.current(now()))
-    return { c_nonce: makeNonce(secrets.nonce, undefined, random(16), now()) }
+    return { c_nonce: makeNonce(context, undefined) }
   })
   const schema = { ...schemas.nonce, ...refuses('not_found'), operationId: 'createSessionNonce', params: SessionParams }
   const { onRequest } = lookUpFirst(({ params }) =>
@@ -40,7 +40,7 @@ function nonceRoutes(app: App, context: IssuerContext): void {
   )
   app.post('/issuance/oid4vci/nonce/:session_id', { onRequest, schema }, ({ params }, reply) => {
     reply.header('dpop-nonce', dpopNonces.current(now()))
-    return { c_nonce: makeNonce(secrets.nonce, params.session_id, random(16), now()) }
+    return { c_nonce: makeNonce(context, params.session_id) }
   })
 }
 
@@ -86,8 +86,10 @@ function endpointRoutes(app: App, context: IssuerContext): void {
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const asked = await readRequest(context, request.body as CredentialRequest | string)
-      return answerCredential(reply, await requestCredential(context, openedBy(request), asked), asked.encryption)
+      const open = openedBy(request)
+      const received = await readRequest(context, request.body as CredentialRequest | string)
+      const response = await answerAnyDraft(context, open, received, (final) => requestCredential(context, open, final))
+      return answerCredential(reply, response, received.form)
     },
   })
   const config = { malformed, endpoint: 'deferred-credential', logged: { 200: 'credential_issued' } } as const
@@ -97,9 +99,9 @@ function endpointRoutes(app: App, context: IssuerContext): void {
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const { request: asked, encryption } = await readRequest(context, deferredBody(request))
-      const { response } = await fetchDeferred(context, openedBy(request), asked)
-      return answerCredential(reply, response, encryption)
+      const received = await readRequest(context, deferredBody(request))
+      const { response, form } = await fetchDeferred(context, openedBy(request), received.request)
+      return answerCredential(reply, inResponseForm(response, form), received.form)
     },
   })
   app.post('/issuance/oid4vci/draft15/deferred-credential', {
@@ -108,9 +110,9 @@ function endpointRoutes(app: App, context: IssuerContext): void {
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const { request: asked, encryption: latest } = await readRequest(context, deferredBody(request))
-      const { response, encryption = latest } = await fetchDeferredDraft15(context, openedBy(request), asked)
-      return answerCredential(reply, response, encryption)
+      const received = await readRequest(context, deferredBody(request))
+      const { response, form } = await fetchDeferredDraft15(context, openedBy(request), received.request)
+      return answerCredential(reply, inResponseForm(response, form), { ...received.form, ...form })
     },
   })
 }
@@ -119,12 +121,8 @@ function deferredBody({ body }: FastifyRequest) {
   return body as DeferredCredentialRequest | string
 }
 
-/** As the wallet wants it; 202 where it has to come again. OpenID4VCI 1.0, Credential Response. */
-async function answerCredential(
-  reply: FastifyReply,
-  response: CredentialResponse,
-  encryption: JweParameters | undefined,
-) {
+/** Sends the response, encrypted where the wallet asked for that; with 202 where it is to ask again. OpenID4VCI 1.0, Credential Response. */
+async function answerCredential(reply: FastifyReply, response: CredentialResponse, { encryption }: ResponseForm) {
   reply.code(response.transaction_id === undefined ? 200 : 202)
   if (encryption === undefined) return response
   return reply.type(JWT_TYPE).send(await encryptResponse(response, encryption))

@@ -5,9 +5,9 @@ import type { Change } from '../../store/store.ts'
 import { type IssuerCollections, refuseUnknownSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOf, endRefreshing } from '../session.ts'
-import { sessionEvent } from '../session-event.ts'
+import { sessionEvent } from '../session-status.ts'
+import { type CredentialState, type CredentialStatus, STATUS_VALUES } from '../status-rows.ts'
 import { bitChanges } from './chunks.ts'
-import { type CredentialState, type CredentialStatus, STATUS_VALUES } from './rows.ts'
 import type { ChangedStatus } from './schemas.ts'
 
 export type StatusAct = keyof typeof ACTS

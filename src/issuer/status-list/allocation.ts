@@ -2,21 +2,21 @@
  * Who gives out entries: each process leases some numbers by one conditional update, gives them out from memory, and makes
  * an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
  */
+import { hash } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import type { Effects } from '../../http/effects.ts'
 import { currentGeneration, type GenerationCollections } from '../../store/generation.ts'
 import type { Attempt } from '../../store/retry.ts'
 import { partOf, type Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
-import { permuted } from './permutation.ts'
-import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from './rows.ts'
-
-/** Entries for as many credentials, each given to nobody else and never again. Rejects when the store does. */
-export type AllocateEntries = (count: number) => Promise<readonly StatusEntry[]>
+import type { AllocateEntries } from '../context.ts'
+import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows.ts'
 
 /** Numbers leased at a time: what a crash loses at most. */
 const LEASED = 64
 const SPACE = 'current'
+/** Each half has gone through four of them; a balanced Feistel network is called pseudorandom from four in all. */
+const ROUNDS = 8
 
 interface Lease {
   readonly space: StatusSpace
@@ -104,4 +104,37 @@ async function beginList(
 
 function leaseOf(space: StatusSpace, from: number): Lease {
   return { space, key: fromBase64url(space.key), next: from, end: space.next }
+}
+
+/**
+ * Where `counter` lies among the numbers below `size`, a power of two. An alternating Feistel network whose halves differ
+ * by no more than a bit, its round function one SHA-256 of the key, the round and the other half.
+ */
+export function permuted(counter: number, size: number, key: Uint8Array): number {
+  const bits = Math.log2(size)
+  if (
+    !Number.isInteger(bits) ||
+    bits < 2 ||
+    bits > 30 ||
+    !Number.isInteger(counter) ||
+    counter < 0 ||
+    counter >= size
+  ) {
+    throw new RangeError('a permutation is of the numbers below a power of two')
+  }
+  const low = Math.ceil(bits / 2)
+  const masks = [2 ** (bits - low) - 1, 2 ** low - 1] as const
+  const data = Buffer.alloc(key.length + 5)
+  data.set(key)
+  const roundOf = (round: number, half: number): number => {
+    data.writeUInt8(round, key.length)
+    data.writeUInt32BE(half, key.length + 1)
+    return hash('sha256', data, 'buffer').readUInt32BE(0)
+  }
+  let [high, rest] = [counter >>> low, counter & masks[1]]
+  for (let round = 0; round < ROUNDS; round += 2) {
+    high ^= roundOf(round, rest) & masks[0]
+    rest ^= roundOf(round + 1, high) & masks[1]
+  }
+  return (high << low) | rest
 }

@@ -5,7 +5,13 @@
 import { setStatus } from '../../codec/status-list.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerStore } from '../collections.ts'
-import { STATUS_WIDTH, type StatusChunk, type StatusCollections, type StatusEntry, type StatusList } from './rows.ts'
+import {
+  STATUS_WIDTH,
+  type StatusChunk,
+  type StatusCollections,
+  type StatusEntry,
+  type StatusList,
+} from '../status-rows.ts'
 
 const CHUNKS = 32
 

@@ -11,8 +11,8 @@ import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
+import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
 import { PURPOSES, type StatusPurpose } from './issued.ts'
-import { STATUS_VALUES, STATUS_WIDTH } from './rows.ts'
 
 /** What a list is served as: a token in JOSE or in COSE, or a credential of the W3C for one purpose. */
 export type ListKind = 'jwt' | 'cwt' | StatusPurpose

@@ -5,7 +5,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import type { CredentialStatus, StatusEntry } from './rows.ts'
+import type { CredentialStatus, StatusEntry } from '../status-rows.ts'
 
 /** For the W3C's lists of the same bits. Bitstring Status List, BitstringStatusListEntry. */
 export const PURPOSES = ['revocation', 'suspension'] as const

@@ -4,10 +4,10 @@ import { derived } from '../../memory/derived.ts'
 import { lru } from '../../memory/lru.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
+import type { StatusList } from '../status-rows.ts'
 import { readBits } from './chunks.ts'
 import { contentEncoded, type ListKind, listDocument } from './documents.ts'
 import { listUri, purposeUri } from './issued.ts'
-import type { StatusList } from './rows.ts'
 
 const LIFETIME_MS = 24 * 3_600_000
 /** Served for half its life at most, so that whoever gets it last has the other half. */

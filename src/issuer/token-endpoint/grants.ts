@@ -1,11 +1,11 @@
 /** What a wallet shows for a token: the code of an offer, or a refresh token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6. */
 import { refuse } from '../../protocol/error.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
+import { refuseProof } from '../access/dpop.ts'
+import { sessionOfAnyCode } from '../access/pre-authorized-code.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { endRefresh, type IssuanceSession, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
-import { refuseProof } from './dpop.ts'
-import { sessionOfAnyCode } from './pre-authorized-code.ts'
 import { firstRefreshToken, nextRefreshToken, sessionOfRefreshToken } from './refresh-token.ts'
 import { isRightTxCode } from './tx-code.ts'
 
@@ -13,7 +13,7 @@ const WRONG_TX_CODE = 'tx_code: this is not the transaction code'
 const LAST_WRONG_TX_CODE = `${WRONG_TX_CODE}; so many wrong ones have ended this offer, ask for a new one`
 
 /** A session, and how it stands when a token is asked for. */
-export interface Asked {
+export interface SessionForToken {
   readonly id: string
   readonly session: IssuanceSession
   /** The thumbprint of the key of the DPoP proof, where there is one. */
@@ -35,7 +35,7 @@ export interface Grant {
   /** What is said when there is no such session. */
   readonly unknown: string
   /** Decides about the session as it was read; again when it has changed since. Refuses without effect by throwing. */
-  readonly decide: (asked: Asked) => Decision | Promise<Decision>
+  readonly decide: (asked: SessionForToken) => Decision | Promise<Decision>
 }
 
 /** The grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */

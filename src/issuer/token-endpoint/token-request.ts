@@ -1,19 +1,20 @@
 /**
- * The token endpoint: what each grant asks is in grants.ts, what a token is and how it is known again in access-token.ts.
- * OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
+ * The token endpoint: a grant is decided about, and a token made. grants.ts has what each grant asks; access/open-session.ts
+ * recognises a token that was made here. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
+import { toBase64url } from '../../codec/base64url.ts'
+import { digestOf } from '../../codec/digest.ts'
+import { writeJws } from '../../codec/jws.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
+import { grantedDetails, readAuthorizationDetails } from '../access/authorization-details.ts'
+import { type DpopProof, type ProvedRequest, verifyDpopProof } from '../access/dpop.ts'
+import { commitSpending, nonceMembers } from '../access/nonce.ts'
 import type { IssuerContext } from '../context.ts'
-import { draft13Nonce } from '../credential-endpoint/draft13.ts'
-import { identifierOf } from '../metadata.ts'
 import type { TokenRequest } from '../schemas.ts'
-import { endOf, type IssuanceSession } from '../session.ts'
-import { makeAccessToken, TOKEN_SECONDS } from './access-token.ts'
-import { grantedDetails, readAuthorizationDetails } from './authorization-details.ts'
-import { type DpopProof, type ProvedRequest, refuseReplayedProof, verifyDpopProof } from './dpop.ts'
+import { endOf, type IssuanceSession, issuerIdentifier, TOKEN_SECONDS } from '../session.ts'
 import type { Decision, Grant } from './grants.ts'
 
 /** What came to the token endpoint. */
@@ -66,8 +67,8 @@ async function attemptAnswer(
   const { id, proof } = call
   const now = context.now()
   const fetchedAt = session.offerFetchedAt ?? context.progress.unwrittenFetch(id)
-  const known = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
-  const decision = await decide({ id, session: known, jkt: proof?.jkt, now })
+  const fetched = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
+  const decision = await decide({ id, session: fetched, jkt: proof?.jkt, now })
   if (decision.refusal !== undefined) {
     // Its end may have come nearer.
     const ended = { value: decision.session, dueAt: new Date(endOf(decision.session)) }
@@ -75,32 +76,54 @@ async function attemptAnswer(
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
   const authorized = authorizedBy(context, call, session)
-  const { accessToken, token } = await makeAccessToken(context, id, { now, jkt: proof?.jkt })
+  const { accessToken, token: plainToken } = await makeAccessToken(context, id, { now, jkt: proof?.jkt })
   const issuedBefore = session.issued.length
-  const more = { ...(authorized && { authorized }), ...(issuedBefore > 0 && { issuedBefore }) }
-  const given = { ...token, ...more }
-  const value: IssuanceSession = { ...decision.session, token: given }
-  const spends = proof === undefined ? [] : [proof.spend]
-  const conflict = await context.store.commit([{ update: 'issuance_session', id, version, value }, ...spends])
-  if (spends.some((spend) => spend === conflict)) refuseReplayedProof()
+  const token = { ...plainToken, ...(authorized && { authorized }), ...(issuedBefore > 0 && { issuedBefore }) }
+  const value: IssuanceSession = { ...decision.session, token }
+  const change = { update: 'issuance_session', id, version, value } as const
+  const conflict = await commitSpending(context.store, [change], proof === undefined ? [] : [proof.spending])
   if (conflict !== undefined) return { conflict }
   context.progress.forgetFetch(id)
-  return { committed: responseOf(context, id, { accessToken, token: given, refreshToken: decision.refreshToken }) }
+  return { committed: responseOf(context, id, { accessToken, token, refreshToken: decision.refreshToken }) }
+}
+
+/** A new access token for the session (RFC 9068), and the part of it that the session keeps. */
+async function makeAccessToken(
+  { config, keys, random }: IssuerContext,
+  sessionId: string,
+  { now, jkt }: { readonly now: Date; readonly jkt: string | undefined },
+) {
+  const issuedAt = Math.floor(now.getTime() / 1000)
+  const payload = {
+    iss: config.baseUrl,
+    sub: sessionId,
+    aud: config.baseUrl,
+    iat: issuedAt,
+    exp: issuedAt + TOKEN_SECONDS,
+    jti: toBase64url(random(16)),
+    // RFC 9449 section 6.1
+    ...(jkt === undefined ? {} : { cnf: { jkt } }),
+  }
+  const { accessTokens: signer } = keys
+  const header = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid }
+  const accessToken = await writeJws(header, payload, (data) => signer.sign(data))
+  const expiresAt = now.getTime() + TOKEN_SECONDS * 1000
+  return { accessToken, token: { digest: digestOf(accessToken), expiresAt, ...(jkt === undefined ? {} : { jkt }) } }
 }
 
 function responseOf(
   context: IssuerContext,
   id: string,
-  given: Pick<Decision, 'refreshToken'> & Pick<Required<IssuanceSession>, 'token'> & { readonly accessToken: string },
+  tokens: Pick<Decision, 'refreshToken'> & Pick<Required<IssuanceSession>, 'token'> & { readonly accessToken: string },
 ): TokenResponse {
-  const { accessToken, token, refreshToken } = given
+  const { accessToken, token, refreshToken } = tokens
   return {
     access_token: accessToken,
     token_type: token.jkt === undefined ? 'Bearer' : 'DPoP',
     expires_in: TOKEN_SECONDS,
     ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     ...(token.authorized && { authorization_details: grantedDetails(token.authorized) }),
-    ...(context.config.draft13 ? draft13Nonce(context, id) : {}),
+    ...(context.config.draft13 ? nonceMembers(context, id) : {}),
   }
 }
 
@@ -112,6 +135,6 @@ function authorizedBy(
 ): readonly string[] | undefined {
   const { authorization_details: details } = form
   if (!details) return token?.authorized
-  const identifiers = [id, undefined].map((sessionId) => identifierOf(context, sessionId))
+  const identifiers = [id, undefined].map((sessionId) => issuerIdentifier(context.config, sessionId))
   return readAuthorizationDetails(details, token?.authorized ?? configurationIds, identifiers)
 }

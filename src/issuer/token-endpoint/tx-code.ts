@@ -7,10 +7,10 @@ import { createHmac, type KeyObject } from 'node:crypto'
 import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
+import { openCode, sealCode } from '../access/pre-authorized-code.ts'
 import type { IssuerContext } from '../context.ts'
 import type { NewSession } from '../schemas.ts'
 import type { TxCode } from '../session.ts'
-import { openCode, sealCode } from './supplied-code.ts'
 
 export interface MadeTxCode {
   readonly stored: TxCode

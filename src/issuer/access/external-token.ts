@@ -8,10 +8,9 @@ import { MalformedError } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
 import type { Row } from '../../store/store.ts'
-import type { IssuerContext } from '../context.ts'
-import { identifierOf } from '../metadata.ts'
-import { hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
+import { hasGrant, type IssuanceSession, issuerIdentifier, type OfferGrant } from '../session.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
+import type { AccessContext } from './context.ts'
 import { sessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
 
 /** What a token opens, and the thumbprint of the key that it is bound to, where it is. */
@@ -33,7 +32,7 @@ export interface PresentedToken {
  * server cannot be asked.
  */
 export async function sessionOfExternalToken(
-  context: IssuerContext,
+  context: AccessContext,
   server: AuthorizationServer,
   { token, network }: PresentedToken,
 ): Promise<TokenSession> {
@@ -53,7 +52,7 @@ export async function sessionOfExternalToken(
 
 /** The session of the pre-authorized code or of the issuer_state in the claims. Refuses with `insufficient_scope` a token without both. */
 async function sessionNamedIn(
-  context: IssuerContext,
+  context: AccessContext,
   { config }: AuthorizationServer,
   claims: JsonObject,
 ): Promise<{ readonly sessionId: string | undefined; readonly grant: OfferGrant }> {
@@ -74,7 +73,7 @@ function boundTo(claims: JsonObject): string | undefined {
   return jkt ?? invalid('it is bound to a key in a way other than DPoP')
 }
 
-async function signed(context: IssuerContext, server: AuthorizationServer, token: string): Promise<JsonObject> {
+async function signed(context: AccessContext, server: AuthorizationServer, token: string): Promise<JsonObject> {
   const jws = readToken(token)
   const { header, payload } = jws
   // Media types are compared without regard to case, and the prefix may be left out. RFC 7515 section 4.1.9.
@@ -104,7 +103,7 @@ function readToken(token: string): Jws {
 }
 
 /** Clocks may differ, either way. */
-function refuseUnlessTimely({ now, config }: IssuerContext, claims: JsonObject): void {
+function refuseUnlessTimely({ now, config }: AccessContext, claims: JsonObject): void {
   const [at, skew] = [now().getTime() / 1000, config.clockSkewSeconds]
   const [expires, begins, issued] = ['exp', 'nbf', 'iat'].map((name) => timeOf(claims, name))
   if (expires !== undefined && at >= expires + skew) invalid('it has expired')
@@ -120,13 +119,13 @@ function timeOf(claims: JsonObject, name: string): number | undefined {
 
 /** An introspection answer may leave the audience out, unless the operator says which it has to be. RFC 7662 section 2.2. */
 function refuseOtherAudience(
-  context: IssuerContext,
+  context: AccessContext,
   { config }: AuthorizationServer,
   { claims, sessionId }: { readonly claims: JsonObject; readonly sessionId: string },
 ): void {
   const audience = own(claims, 'aud')
   if (audience === undefined && config.introspection !== undefined && config.audience === undefined) return
-  const identifiers = [undefined, sessionId].map((id) => identifierOf(context, id))
+  const identifiers = [undefined, sessionId].map((id) => issuerIdentifier(context.config, id))
   const ours = config.audience === undefined ? identifiers.flatMap((id) => [id, `${id}/`]) : [config.audience]
   const named = Array.isArray(audience) ? audience : [audience]
   if (!named.some((name) => ours.some((each) => each === name))) invalid('it is for another audience')

@@ -10,7 +10,7 @@ import { readJws, writeJws } from '../../codec/jws.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { verifyKeyAttestation } from './key-attestation.ts'
+import { attestedBeside, verifyKeyAttestation } from './key-attestation.ts'
 import { verifyKeyProof } from './key-proof.ts'
 
 const now = new Date()
@@ -35,7 +35,7 @@ const policy = () => ({ ...clock, anchors, required: { key_storage: ['iso_18045_
 const readers = {
   'a key attestation': (text: string) => verifyKeyAttestation(text, 'attestation', policy()),
   'the key attestation of a key proof': (text: string) => verifyKeyAttestation(text, 'jwt', policy()),
-  'a key proof': (text: string) => verifyKeyProof(text, { ...clock, audiences: [AUDIENCE], keyAttestations: policy() }),
+  'a key proof': (text: string) => attestedBeside(verifyKeyProof(text, { ...clock, audiences: [AUDIENCE] }), policy()),
 }
 
 describe.each(Object.entries(readers))('%s', (name, read) => {

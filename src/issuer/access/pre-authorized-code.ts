@@ -1,17 +1,18 @@
 /**
- * The pre-authorized code: derived from the session id under a secret, so that no database holds one.
- * It begins with the session id, so that the token endpoint without a session in its path finds the session.
+ * The pre-authorized code: derived from the session id under a secret, so that no database holds one. The code begins with the
+ * session id, so that the token endpoint without a session in its path finds the session. A code that the application supplied,
+ * because an authorization server knows it already, is kept sealed with its session, for the offer, and found by a MAC.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
-import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
+import { decryptText, encryptText, NONCE_BYTES } from '../../codec/aes-gcm.ts'
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections } from '../collections.ts'
-import type { IssuerContext } from '../context.ts'
 import type { IssuanceSession } from '../session.ts'
-import { openCode, sealCode, suppliedCodeId } from './supplied-code.ts'
+import type { AccessContext } from './context.ts'
 
 /** A code does not come again while tokens that name it may still be about. */
 const KEPT_MS = 30 * 86_400_000
@@ -30,7 +31,7 @@ function nameUnder(secret: KeyObject, sessionId: string): string {
 
 /** The code of the session's offer; undefined when it was supplied, and sealed under a secret that is no longer there. */
 export function codeOfSession(
-  { secrets }: IssuerContext,
+  { secrets }: AccessContext,
   sessionId: string,
   { suppliedCode }: IssuanceSession,
 ): string | undefined {
@@ -39,7 +40,7 @@ export function codeOfSession(
 }
 
 /** The session of a code, whether we made it or the application supplied it. Only the latter has to be looked up. */
-export async function sessionOfAnyCode({ secrets, store }: IssuerContext, code: string): Promise<string | undefined> {
+export async function sessionOfAnyCode({ secrets, store }: AccessContext, code: string): Promise<string | undefined> {
   const made = sessionOfCode(secrets.code, code)
   if (made !== undefined || code.length > MAX_CODE) return made
   for (const secret of secrets.code) {
@@ -51,7 +52,7 @@ export async function sessionOfAnyCode({ secrets, store }: IssuerContext, code: 
 
 /** How a code that the application brings is kept and found; nothing when it brings none. Refuses with `invalid_state`. */
 export function keepSuppliedCode(
-  { secrets, random }: IssuerContext,
+  { secrets, random }: AccessContext,
   code: string | undefined,
   { sessionId, expiresAt }: { readonly sessionId: string; readonly expiresAt: number },
 ): { readonly members: Pick<IssuanceSession, 'suppliedCode'>; readonly changes: readonly Change<IssuerCollections>[] } {
@@ -76,4 +77,27 @@ export function refuseUsedCode(): never {
 export function sessionOfCode(secrets: Secrets, code: string): string | undefined {
   const sessionId = code.slice(0, Math.max(0, code.lastIndexOf('.')))
   return secrets.some((secret) => isSameSecret(nameUnder(secret, sessionId), code)) ? sessionId : undefined
+}
+
+/** The id under which the session of the code is found. */
+function suppliedCodeId(secret: KeyObject, code: string): string {
+  return createHmac('sha256', secret).update(`supplied ${code}`).digest('base64url')
+}
+
+/** The code as it is stored with its session. */
+export function sealCode([secret]: Secrets, sessionId: string, code: string, nonce: Uint8Array): string {
+  return toBase64url(encryptText({ secret, context: sessionId }, nonce, code))
+}
+
+/** Opens a sealed code; undefined where none of `secrets` is the one that it was sealed under. */
+export function openCode(secrets: Secrets, sessionId: string, sealed: string): string | undefined {
+  const bytes = fromBase64url(sealed)
+  for (const secret of secrets) {
+    try {
+      return decryptText({ secret, context: sessionId }, bytes)
+    } catch {
+      // The code may be sealed under another generation.
+    }
+  }
+  return undefined
 }

@@ -1,7 +1,8 @@
 /**
  * DPoP: a wallet that signs each request with a key of its own gets tokens that are worth nothing without that key. RFC 9449.
- * A proof is verified here; that it is used once is decided by the batch of what it is for, which has its `spend` in it.
+ * A proof is verified here; the batch of the request that it is for decides that the proof is used once, by its `spending`.
  */
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
@@ -10,9 +11,8 @@ import { joseAlgorithms } from '../../keys/algorithm.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
-import type { Change } from '../../store/store.ts'
-import type { IssuerCollections } from '../collections.ts'
-import type { IssuerContext } from '../context.ts'
+import type { AccessContext } from './context.ts'
+import type { Spending } from './nonce.ts'
 
 /** A request as far as a proof is about it. */
 export interface ProvedRequest {
@@ -26,19 +26,35 @@ export interface ProvedRequest {
 export interface DpopProof {
   /** The thumbprint of the key. RFC 7638. */
   readonly jkt: string
-  /** Fails in the store when the proof was used before. */
-  readonly spend: Change<IssuerCollections>
+  readonly spending: Spending
 }
 
 const MAX_LENGTH = 8192
 const MAX_AGE_SECONDS = 300
 const ALGORITHMS = joseAlgorithms.join(' ')
 
+/** Gives every answer to a wallet that uses DPoP the nonce of its next proof. RFC 9449 section 8.2. */
+export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
+  return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const usesDpop = headers.dpop !== undefined || /^DPoP /i.test(headers.authorization ?? '')
+    if (usesDpop) reply.header('dpop-nonce', dpopNonces.current(now()))
+    done()
+  }
+}
+
+/** The request as far as a proof is about it. */
+export function provedRequest({ headers, method, url }: FastifyRequest): ProvedRequest {
+  const { dpop } = headers
+  // A request may name the whole address, of which the router takes the path. RFC 9112 section 3.2.2.
+  const [path = ''] = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)
+  return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path }
+}
+
 /**
  * The proof of the request. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` when nothing but the nonce is wrong.
  * `tokenDigest` is that of the access token beside it, in base64url, where there is one. RFC 9449 section 4.3.
  */
-export function verifyDpopProof(context: IssuerContext, request: ProvedRequest, tokenDigest?: string): DpopProof {
+export function verifyDpopProof(context: AccessContext, request: ProvedRequest, tokenDigest?: string): DpopProof {
   const jws = readProof(request.dpop)
   const { header, payload } = jws
   const jwk = orInvalid(() => readSigningJwk(own(header, 'jwk')))
@@ -59,17 +75,7 @@ export function verifyDpopProof(context: IssuerContext, request: ProvedRequest, 
     refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
   }
   const jkt = thumbprint(jwk)
-  return { jkt, spend: spending(jkt, id, issuedAt) }
-}
-
-/** Whether the proof was used before, as far as can be seen yet. */
-export async function isSpent({ store }: IssuerContext, { spend }: DpopProof): Promise<boolean> {
-  return (await store.get('spent_nonce', spend.id)) !== undefined
-}
-
-/** A proof that was used before, found out when it was to be spent. */
-export function refuseReplayedProof(): never {
-  return refuseProof('it was used before; each request needs a new one')
+  return { jkt, spending: spendingOf(jkt, id, issuedAt) }
 }
 
 /** What `run` gives; what it refuses of a proof is answered as a protected resource does. RFC 9449 section 7.1. */
@@ -100,7 +106,7 @@ function challengeOf(code: ErrorCode): string {
 
 function readProof(text: string | undefined): Jws {
   if (text === undefined) return refuseProof('it is missing; send it in the DPoP header')
-  // What Node makes of a header that came several times.
+  // Node joins repeated headers with a comma.
   if (text.includes(',')) refuseProof('send exactly one')
   if (text.length > MAX_LENGTH) refuseProof('it is too long')
   const jws = orInvalid(() => readJws(text))
@@ -118,7 +124,7 @@ function isAddress(htu: string | undefined, address: string): boolean {
   return url.href === new URL(address).href
 }
 
-function freshTime({ now, config }: IssuerContext, payload: JsonObject): number {
+function freshTime({ now, config }: AccessContext, payload: JsonObject): number {
   const seconds = now().getTime() / 1000
   const issuedAt = own(payload, 'iat')
   if (typeof issuedAt !== 'number') return refuseProof('iat must be a number of seconds')
@@ -128,9 +134,12 @@ function freshTime({ now, config }: IssuerContext, payload: JsonObject): number 
 }
 
 /** In the collection of the other nonces, none of which has a dot; kept for as long as the proof would be taken again. */
-function spending(jkt: string, id: string, issuedAt: number): Change<IssuerCollections> {
+function spendingOf(jkt: string, id: string, issuedAt: number): Spending {
   const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
-  return { insert: 'spent_nonce', id: `dpop.${digestOf(`${jkt}.${id}`)}`, value: {}, dueAt }
+  return {
+    spend: { insert: 'spent_nonce', id: `dpop.${digestOf(`${jkt}.${id}`)}`, value: {}, dueAt },
+    refuseSpent: () => refuseProof('it was used before; each request needs a new one'),
+  }
 }
 
 function orInvalid<T>(read: () => T): T {

@@ -1,0 +1,25 @@
+/** What both endpoints of the issuer need to know of who may: tokens, proofs of DPoP, codes of offers, nonces. */
+import type { Effects } from '../../http/effects.ts'
+import type { Secrets } from '../../keys/secrets.ts'
+import type { IssuerCollections } from '../collections.ts'
+import type { IssuerConfig } from '../config.ts'
+import type { AuthorizationServer } from './authorization-server.ts'
+import type { DpopNonces } from './dpop-nonce.ts'
+
+export interface AccessContext extends Effects<IssuerCollections> {
+  readonly config: IssuerConfig
+  /** The secrets of all that is checked by a MAC; every process of the service and every restart has the same. */
+  readonly secrets: {
+    readonly code: Secrets
+    readonly suppliedCode: Secrets
+    readonly issuerState: Secrets
+    readonly txCode: Secrets
+    readonly rememberedTxCode: Secrets
+    readonly refresh: Secrets
+    readonly nonce: Secrets
+    readonly notification: Secrets
+  }
+  /** The server that gives the access tokens, where this service does not. */
+  readonly authorizationServer: AuthorizationServer | undefined
+  readonly dpopNonces: DpopNonces
+}

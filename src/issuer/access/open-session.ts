@@ -1,0 +1,132 @@
+/**
+ * The session that an access token opens: found by the token, proved by the key that the token is bound to, and changed in one
+ * batch with what the request spends. Tokens of this service are JWTs that others can verify with our JWKS (RFC 9068) and that we
+ * recognise by their digest: a token is good when it is exactly the one that its session was given.
+ */
+import { digestOf, isSameSecret } from '../../codec/digest.ts'
+import { ownString } from '../../codec/json.ts'
+import { readJws } from '../../codec/jws.ts'
+import { orUndefined } from '../../codec/malformed.ts'
+import { networkOf } from '../../http/rate-limit.ts'
+import { refuse } from '../../protocol/error.ts'
+import type { Change, Row } from '../../store/store.ts'
+import type { IssuerCollections } from '../collections.ts'
+import type { IssuanceSession } from '../session.ts'
+import type { AccessContext } from './context.ts'
+import { atResource, challengedByDpop, type ProvedRequest, refuseBoundToken, verifyDpopProof } from './dpop.ts'
+import { sessionOfExternalToken, type TokenSession } from './external-token.ts'
+import { commitSpending, refuseIfSpent, type Spending } from './nonce.ts'
+
+const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
+
+/** A request that carries an access token, as far as it matters to whether it may. */
+export interface AuthorizedRequest extends ProvedRequest {
+  /** The header of that name, as it came. */
+  readonly authorization: string | undefined
+  /** The address of the caller. */
+  readonly address: string
+}
+
+/** The session that an access token opened, as it was read. */
+export interface OpenSession {
+  readonly sessionId: string
+  readonly row: Row<IssuanceSession>
+  /** The DPoP proof of the request, which every request uses up, whatever else it changes; none for a Bearer token. */
+  readonly spendings: readonly Spending[]
+}
+
+/** The session as it is to be, and the changes that go with that. */
+export interface SessionChange {
+  readonly value: IssuanceSession
+  readonly also: readonly Change<IssuerCollections>[]
+}
+
+/**
+ * The session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound to a key, also
+ * with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link sessionOfExternalToken} does.
+ * RFC 6750 section 3.1, RFC 9449 section 7.1.
+ */
+export async function sessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
+  const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
+  if (scheme === undefined || token === undefined) {
+    return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
+  }
+  const isDpop = scheme.toLowerCase() === 'dpop'
+  const opened =
+    context.authorizationServer === undefined
+      ? sessionOfOwnToken(context, token)
+      : sessionOfExternalToken(context, context.authorizationServer, { token, network: networkOf(request.address) })
+  const { sessionId, row, jkt } = await (isDpop ? opened.catch(challengedByDpop) : opened)
+  const spendings = proofFor(context, request, { digest: digestOf(token), jkt, isDpop })
+  for (const spending of spendings) await refuseIfSpent(context.store, spending)
+  return { sessionId, row, spendings }
+}
+
+/**
+ * Changes the session and spends `spendings` and the DPoP proof, all or nothing; again when another request of the session was
+ * first. `change` changes nothing itself, may refuse, and may be called several times; where it gives undefined, the session
+ * stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1). Gives the session as it now is. Refuses with
+ * `invalid_token` when the session is gone, and as the spendings say when one had been spent before.
+ */
+export function changeSession(
+  context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
+  open: OpenSession,
+  change: (session: IssuanceSession) => SessionChange | undefined | Promise<SessionChange | undefined>,
+  spendings: readonly Spending[] = [],
+): Promise<IssuanceSession> {
+  const id = open.sessionId
+  let row: Row<IssuanceSession> | undefined = open.row
+  return context.retryOnConflict<IssuanceSession>(async () => {
+    row ??= await context.store.get('issuance_session', id)
+    if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
+    const { value: session, version } = row
+    const next = await change(session)
+    const changes = next ? [{ update: 'issuance_session', id, version, value: next.value } as const, ...next.also] : []
+    const conflict = await commitSpending(context.store, changes, [...spendings, ...open.spendings])
+    if (conflict === undefined) return { committed: next?.value ?? session }
+    row = undefined
+    return { conflict }
+  })
+}
+
+/** The session that the access token of a request says it is for, unverified; empty when the token is of another server, or says nothing. */
+export function sessionNamedBy({ authorizationServer }: AccessContext, authorization: string | undefined): string {
+  const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []
+  return authorizationServer === undefined ? (subjectOf(token) ?? '') : ''
+}
+
+async function sessionOfOwnToken({ store, now }: AccessContext, text: string): Promise<TokenSession> {
+  const sessionId = subjectOf(text)
+  const row = sessionId === undefined ? undefined : await store.get('issuance_session', sessionId)
+  const token = row?.value.token
+  if (
+    sessionId === undefined ||
+    row === undefined ||
+    token === undefined ||
+    !isSameSecret(token.digest, digestOf(text))
+  ) {
+    return refuse('invalid_token', 'the access token is not one of ours')
+  }
+  if (now().getTime() >= token.expiresAt) refuse('invalid_token', 'the access token has expired')
+  return { sessionId, row, jkt: token.jkt }
+}
+
+/** A bound token needs a proof by its key, and no other token may come in that way. RFC 9449 sections 7.1 and 7.2. */
+function proofFor(
+  context: AccessContext,
+  request: AuthorizedRequest,
+  token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
+): readonly Spending[] {
+  if (token.jkt === undefined) {
+    return token.isDpop ? refuseBoundToken('the access token is bound to no key; send it as Bearer') : []
+  }
+  if (!token.isDpop) refuseBoundToken('the access token is bound to a key; send it as DPoP, with a proof')
+  const { jkt, spending } = atResource(() => verifyDpopProof(context, request, token.digest))
+  if (jkt !== token.jkt) refuseBoundToken('the access token is bound to another key')
+  return [{ ...spending, refuseSpent: () => atResource(spending.refuseSpent) }]
+}
+
+/** The subject that the token states: where to look, and nothing to rely on. */
+function subjectOf(token: string): string | undefined {
+  return orUndefined(() => ownString(readJws(token).payload, 'sub'))
+}

@@ -1,0 +1,205 @@
+/**
+ * Wallets of drafts 13 to 15 of OpenID4VCI, at the edge: their requests are put into the form of the final specification, and the
+ * answers into theirs, so that nothing behind this file knows of drafts. Draft 13 is served only where the configuration says so.
+ */
+import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { TYPE_MEMBERS } from '../../credential/schema.ts'
+import { jweAlgorithms, jweEncryptions } from '../../keys/jwe.ts'
+import { type ErrorCode, ProtocolError, refuse } from '../../protocol/error.ts'
+import type {
+  CredentialRequest,
+  CredentialResponse,
+  DeferredCredentialRequest,
+  IssuerMetadata,
+} from '../../protocol/oid4vci.ts'
+import { nonceMembers } from '../access/nonce.ts'
+import type { OpenSession } from '../access/open-session.ts'
+import type { ResponseForm } from '../collections.ts'
+import type { IssuerContext } from '../context.ts'
+import type { IssuanceSession } from '../session.ts'
+import { type FinalRequest, findConfiguration } from './credential-request.ts'
+import { type DeferredAnswer, fetchDeferred } from './deferred.ts'
+
+/** A request as it came, decrypted, and the encryption of its response, where the request asks for one. */
+export interface ReceivedRequest<T> {
+  readonly request: T
+  readonly form: ResponseForm
+}
+
+/**
+ * Has a credential request of any draft answered by `answer`, which knows the final form alone, in the words of the wallet.
+ * Refuses like `answer`, with the codes of draft 13 where the request is of a wallet that old; with
+ * `invalid_credential_request`, `invalid_proof` or `unknown_credential_configuration` a request of a draft that cannot be put into
+ * the final form.
+ */
+export async function answerAnyDraft(
+  context: IssuerContext,
+  open: OpenSession,
+  { request, form }: ReceivedRequest<CredentialRequest>,
+  answer: (request: FinalRequest) => Promise<CredentialResponse>,
+): Promise<CredentialResponse> {
+  const isDraft13 = context.config.draft13 && mayBeDraft13(request)
+  const responseForm = { ...form, ...((isDraft13 || asksByFormat(request)) && { hasSingleCredential: true as const }) }
+  try {
+    const final = await inFinalForm(context, open.row.value, request)
+    const response = inResponseForm(await answer({ request: final, form: responseForm }), responseForm)
+    return isDraft13 ? { ...response, ...nonceMembers(context, open.sessionId) } : response
+  } catch (error) {
+    throw isDraft13 ? inDraft13(context, open.sessionId, error) : error
+  }
+}
+
+/** The response as its form has it: up to draft 14, the first credential stands beside the list. */
+export function inResponseForm(
+  response: CredentialResponse,
+  { hasSingleCredential }: ResponseForm,
+): CredentialResponse {
+  const [first] = response.credentials ?? []
+  return hasSingleCredential === undefined || first === undefined
+    ? response
+    : { ...response, credential: first.credential }
+}
+
+/**
+ * Answers a deferred request as {@link fetchDeferred} does, but refuses with `issuance_pending` while the application has not
+ * decided. Draft 15, Deferred Credential Error Response.
+ */
+export async function fetchDeferredDraft15(
+  context: IssuerContext,
+  open: OpenSession,
+  request: DeferredCredentialRequest,
+): Promise<DeferredAnswer> {
+  const answer = await fetchDeferred(context, open, request)
+  const { transaction_id: transactionId, interval = 0 } = answer.response
+  if (transactionId === undefined) return answer
+  const description = 'the credential is not there yet; ask again later'
+  throw new ProtocolError('issuance_pending', description, { members: { interval } })
+}
+
+/**
+ * The metadata of encryption for wallets of drafts up to 15, which ask for encrypted responses in requests that nothing encrypts;
+ * nothing where requests have to be encrypted. Draft 15, Credential Issuer Metadata Parameters.
+ */
+export function draft15EncryptionMetadata({
+  config,
+}: IssuerContext): Pick<IssuerMetadata, 'credential_response_encryption'> {
+  if (config.encryptionRequired) return {}
+  const supported = { enc_values_supported: [...jweEncryptions], encryption_required: false }
+  return { credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supported } }
+}
+
+/**
+ * The member `credential_response_encryption` of a request that is not encrypted, in the final form. Drafts up to 15 name the
+ * algorithm beside the key, the final specification in the key alone; undefined where a request of no draft has the member.
+ */
+export function unencryptedResponseEncryption(member: unknown): JsonObject | undefined {
+  if (!isObject(member)) return undefined
+  const [alg, jwk] = [own(member, 'alg'), own(member, 'jwk')]
+  if (alg === undefined) return undefined
+  if (!jweAlgorithms.some((each) => each === alg)) {
+    const names = jweAlgorithms.join(' or ')
+    refuse('invalid_encryption_parameters', `credential_response_encryption.alg must be ${names}`)
+  }
+  // A key that names another algorithm contradicts the request, and is refused as it is.
+  return isObject(jwk) ? { ...member, jwk: { alg, ...jwk } } : member
+}
+
+/** Wallets of draft 13 ask by format, or by an identifier from authorization details; and have one proof. */
+function mayBeDraft13(request: CredentialRequest): boolean {
+  return request.proofs === undefined && request.credential_configuration_id === undefined
+}
+
+/** Wallets of drafts up to 14 may name the format and type of the credential in the place of its configuration. */
+function asksByFormat({
+  credential_identifier: identifier,
+  credential_configuration_id: id,
+  format,
+}: CredentialRequest): boolean {
+  return identifier === undefined && id === undefined && format !== undefined
+}
+
+async function inFinalForm(
+  context: IssuerContext,
+  session: IssuanceSession,
+  request: CredentialRequest,
+): Promise<CredentialRequest> {
+  const id = asksByFormat(request) ? await configurationOfFormat(context, session, request) : undefined
+  const { proof, ...rest } = request
+  return {
+    ...rest,
+    ...(id !== undefined && { credential_configuration_id: id }),
+    ...(proof !== undefined && { proofs: finalProofs(proof, request.proofs) }),
+  }
+}
+
+/** Up to draft 15, a request has one proof with its type beside it. */
+function finalProofs(proof: unknown, proofs: unknown): JsonObject | undefined {
+  if (proofs !== undefined) refuse('invalid_credential_request', 'send either proof or proofs, not both')
+  // A proof in no form at all is as good as none.
+  if (!isObject(proof)) return undefined
+  if (own(proof, 'proof_type') !== 'jwt') refuse('invalid_proof', 'proof.proof_type must be jwt')
+  const jwt = own(proof, 'jwt')
+  return typeof jwt === 'string' ? { jwt: [jwt] } : refuse('invalid_proof', 'proof.jwt must be the key proof')
+}
+
+/** The one configuration of the session with the format and type of the request. */
+async function configurationOfFormat(
+  context: IssuerContext,
+  session: IssuanceSession,
+  request: CredentialRequest,
+): Promise<string> {
+  if (!TYPE_MEMBERS.some((name) => request[name] !== undefined)) {
+    const types = 'credential_definition, vct or doctype'
+    const why = `a format, as drafts up to 14 have it, needs ${types}`
+    refuse('invalid_credential_request', `send credential_configuration_id; ${why}`)
+  }
+  const ids = session.token?.authorized ?? session.configurationIds
+  const offered = await Promise.all(ids.map((id) => findConfiguration(context, id)))
+  const [first, ...more] = offered.filter(({ configuration }) => isOfType(configuration, request))
+  if (more.length > 0) {
+    const problem = 'several offered credentials are of that kind'
+    refuse('invalid_credential_request', `${problem}; send credential_configuration_id`)
+  }
+  if (first !== undefined) return first.configurationId
+  return refuse('unknown_credential_configuration', 'no offered credential is of that format and kind')
+}
+
+function isOfType(configuration: JsonObject, request: CredentialRequest): boolean {
+  const format = own(configuration, 'format')
+  // SD-JWT VC had another name until draft 14; the format that it shares the name with has no vct.
+  const isSameFormat = request.format === format || (request.format === 'vc+sd-jwt' && format === 'dc+sd-jwt')
+  return (
+    isSameFormat &&
+    TYPE_MEMBERS.every((name) => isSameType(own(configuration, name), request[name] as Json | undefined))
+  )
+}
+
+function isSameType(declared: Json | undefined, requested: Json | undefined): boolean {
+  if (!isObject(declared) || !isObject(requested)) return declared === requested
+  const context = own(requested, '@context')
+  return (
+    haveSame(own(declared, 'type'), own(requested, 'type')) &&
+    (context === undefined || haveSame(own(declared, '@context'), context))
+  )
+}
+
+/** Whether both lists have the same elements, in whatever order. */
+function haveSame(one: Json | undefined, other: Json | undefined): boolean {
+  if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false
+  const texts = (list: readonly Json[]): ReadonlySet<string> => new Set(list.map((each) => JSON.stringify(each)))
+  const [a, b] = [texts(one), texts(other)]
+  return a.size === b.size && [...a].every((text) => b.has(text))
+}
+
+const DRAFT_13_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
+  invalid_nonce: 'invalid_proof',
+  unknown_credential_configuration: 'unsupported_credential_type',
+}
+
+/** The refusal of a credential request in the words of draft 13; with a nonce where one was missing or no good. */
+function inDraft13(context: IssuerContext, sessionId: string, error: unknown): unknown {
+  if (!(error instanceof ProtocolError)) return error
+  const code = DRAFT_13_CODES[error.code] ?? error.code
+  const members = code === 'invalid_proof' ? nonceMembers(context, sessionId) : {}
+  return new ProtocolError(code, error.message, { cause: error.cause, members, challenge: error.challenge })
+}
