@@ -1,11 +1,14 @@
-/** The error that every codec throws for malformed input. Callers turn it into a refusal or a failed check. */
+/**
+ * The error that every codec throws for malformed input. Callers turn it into a refusal or a failed check; its `cause`, the error
+ * of a library, is for the log alone.
+ */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError'
 }
 
-/** Throws a {@link MalformedError}; `why` is a sentence part such as `the payload is not JSON`. */
-export function malformed(why: string): never {
-  throw new MalformedError(why)
+/** Throws a {@link MalformedError}; `why` is a sentence part such as `the payload is not JSON`, `cause` the error of a library. */
+export function malformed(why: string, cause?: unknown): never {
+  throw new MalformedError(why, cause === undefined ? undefined : { cause })
 }
 
 /** Returns the result of `read`, or undefined when `read` throws a MalformedError. */
@@ -26,6 +29,7 @@ export function within<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw error instanceof MalformedError ? new MalformedError(`${what}: ${error.message}`) : error
+    if (error instanceof MalformedError) return malformed(`${what}: ${error.message}`, error.cause)
+    throw error
   }
 }
