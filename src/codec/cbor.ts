@@ -128,7 +128,7 @@ function nextToken({ tokens }: Reader): Token {
   try {
     return tokens.next()
   } catch (error) {
-    return malformed((error as Error).message)
+    return malformed((error as Error).message, error)
   }
 }
 
@@ -175,7 +175,7 @@ function readKey(reader: Reader): CborKey {
 function textOf({ byteValue }: Token): string {
   try {
     return utf8.decode(byteValue)
-  } catch {
-    return malformed('a CBOR text is not UTF-8')
+  } catch (cause) {
+    return malformed('a CBOR text is not UTF-8', cause)
   }
 }

@@ -176,7 +176,7 @@ function decompressed(x: Uint8Array, sign: boolean, curve: string): Uint8Array {
   const point = Buffer.concat([Uint8Array.of(sign ? 3 : 2), x])
   try {
     return (ECDH.convertKey(point, curve, undefined, undefined, 'uncompressed') as Buffer).subarray(1 + x.length)
-  } catch {
-    return malformed('the x of the key belongs to no point on its curve')
+  } catch (cause) {
+    return malformed('the x of the key belongs to no point on its curve', cause)
   }
 }

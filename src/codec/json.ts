@@ -40,8 +40,8 @@ export function parseJson(json: string | Uint8Array): Json {
   let value: Json
   try {
     value = JSON.parse(text) as Json
-  } catch {
-    return malformed('it is not JSON')
+  } catch (cause) {
+    return malformed('it is not JSON', cause)
   }
   refuseInexact(text)
   return value

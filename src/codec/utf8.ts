@@ -9,7 +9,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 export function utf8Text(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
-  } catch {
-    return malformed('a text is not UTF-8')
+  } catch (cause) {
+    return malformed('a text is not UTF-8', cause)
   }
 }

@@ -23,6 +23,7 @@ import { watchConnections } from './connections.ts'
 import { publicDocument, sendDocument } from './document.ts'
 import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { hasSeveralHosts } from './host-header.ts'
+import { loggedRefusal } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
@@ -178,7 +179,7 @@ function answerError(thrown: unknown, log: Logger, request: FastifyRequest, repl
   const error = toProtocolError(thrown, request)
   const line = { event: 'refused', ...lineOf(request), error: error.code, why: error.message }
   if (error.code === 'server_error') log.error({ ...line, err: error.cause }, 'request failed')
-  else log.info({ ...line, cause: (error.cause as Error | undefined)?.message }, 'request refused')
+  else log.info({ ...line, cause: loggedRefusal(error) }, 'request refused')
   sendError(error, request, reply)
 }
 

@@ -11,7 +11,7 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
     const description = 'too many requests change the same at once; try again in a moment'
     return new ProtocolError('temporarily_unavailable', description, { cause: error, retryAfterSeconds: 1 })
   }
-  const { statusCode, validation, message } = error as FastifyError
+  const { statusCode, validation, message, cause } = error as FastifyError
   const { malformed } = request.routeOptions.config
   if (statusCode === 413) return new ProtocolError('request_too_large', 'the request body is too large')
   if (validation !== undefined) return new ProtocolError(malformed ?? 'invalid_request', message)
@@ -20,7 +20,7 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
     return new ProtocolError(malformed ?? 'unsupported_media_type', text)
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new ProtocolError(malformed ?? 'invalid_request', `the request cannot be read: ${message}`)
+    return new ProtocolError(malformed ?? 'invalid_request', `the request cannot be read: ${message}`, { cause })
   }
   return new ProtocolError('server_error', 'something went wrong here; the request id names it in the log', {
     cause: error,

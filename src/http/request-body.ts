@@ -44,7 +44,7 @@ function bodyParser(read: (bytes: Uint8Array) => unknown): BodyParser {
     try {
       body = read(bytes)
     } catch (error) {
-      parsed(Object.assign(new Error((error as Error).message), { statusCode: 400 }))
+      parsed(Object.assign(new Error((error as Error).message, { cause: error }), { statusCode: 400 }))
       return
     }
     parsed(null, body)
@@ -54,8 +54,8 @@ function bodyParser(read: (bytes: Uint8Array) => unknown): BodyParser {
 function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return malformed('the form is not percent-encoded UTF-8')
+  } catch (cause) {
+    return malformed('the form is not percent-encoded UTF-8', cause)
   }
 }
 

@@ -80,8 +80,8 @@ function refuseLocales(display: Described, path: string): void {
 function canonical(locale: string, path: string): string {
   try {
     return Intl.getCanonicalLocales(locale).join()
-  } catch {
-    return refuse('invalid_request', `${path}: it is no language tag of BCP 47; write it like en-GB`)
+  } catch (cause) {
+    return refuse('invalid_request', `${path}: it is no language tag of BCP 47; write it like en-GB`, cause)
   }
 }
 

@@ -223,8 +223,8 @@ function readPublicKey(info: DerValue): KeyObject {
   if (oid === EC_PUBLIC_KEY && parameters?.tag !== DER_TAG.oid) malformed('the public key does not name its curve')
   try {
     key = createPublicKey({ key: info.der, format: 'der', type: 'spki' })
-  } catch {
-    return malformed('the public key is not one')
+  } catch (cause) {
+    return malformed('the public key is not one', cause)
   }
   // Some points of Ed25519 are keys that anybody can sign for.
   if (key.asymmetricKeyType === 'ed25519') publicJwkOf(key)

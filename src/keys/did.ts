@@ -78,8 +78,8 @@ function keyBytes(jwk: PublicJwk): Buffer {
 function decode(text: string): Buffer {
   try {
     return Buffer.from(base58.decode(text))
-  } catch {
-    return malformed('the did:key is not base58')
+  } catch (cause) {
+    return malformed('the did:key is not base58', cause)
   }
 }
 
@@ -88,7 +88,7 @@ function uncompress(key: Buffer, namedCurve: string, size: number): Buffer {
   if (key.length !== size + 1) malformed('the key of the did:key has not the length of its kind')
   try {
     return ECDH.convertKey(key, namedCurve, undefined, undefined, 'uncompressed') as Buffer
-  } catch {
-    return malformed('the key of the did:key is not a point on its curve')
+  } catch (cause) {
+    return malformed('the key of the did:key is not a point on its curve', cause)
   }
 }

@@ -25,8 +25,8 @@ export function readAnyPrivateKey(pem: string): KeyObject {
   if (pem.includes('ENCRYPTED')) malformed('it is encrypted with a passphrase, which is not supported')
   try {
     return createPrivateKey(pem)
-  } catch {
-    return malformed('it holds no private key in PEM')
+  } catch (cause) {
+    return malformed('it holds no private key in PEM', cause)
   }
 }
 

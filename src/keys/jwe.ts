@@ -83,10 +83,11 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
     contentEncryptionAlgorithms: [...decryption.encs],
     maxDecompressedLength: zip === undefined ? 0 : maxBytes,
   }
-  const { plaintext } = await compactDecrypt(text, key, options).catch(() => {
-    // It has refused a point off the curve, as everybody must (RFC 7518 section 8.1), and does not say so.
+  const { plaintext } = await compactDecrypt(text, key, options).catch((cause: unknown) => {
+    // The library refuses a point off the curve, as RFC 7518 section 8.1 demands, and does not say so.
     within('epk', () => importPublicKey(sender))
-    return malformed(`it cannot be decrypted with the key of its kid${zip ? ', or not inflated within the limit' : ''}`)
+    const limit = zip ? ', or not inflated within the limit' : ''
+    return malformed(`it cannot be decrypted with the key of its kid${limit}`, cause)
   })
   return within('its content, which must be an unsigned JSON object', () => parseJsonObject(plaintext))
 }

@@ -74,8 +74,8 @@ export function publicJwkOf(key: KeyObject): PublicJwk {
 export function importPublicKey(jwk: PublicJwk): KeyObject {
   try {
     return createPublicKey({ key: { ...jwk }, format: 'jwk' })
-  } catch {
-    return malformed(`the key is not a point on the curve ${jwk.crv}`)
+  } catch (cause) {
+    return malformed(`the key is not a point on the curve ${jwk.crv}`, cause)
   }
 }
 

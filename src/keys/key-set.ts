@@ -86,8 +86,8 @@ function rsaKey(jwk: JsonObject): KeyObject {
   let key: KeyObject
   try {
     key = createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' })
-  } catch {
-    return malformed('the RSA key cannot be read')
+  } catch (cause) {
+    return malformed('the RSA key cannot be read', cause)
   }
   const { modulusLength = 0, publicExponent } = key.asymmetricKeyDetails ?? {}
   const fits = modulusLength >= RSA_BITS.least && modulusLength <= RSA_BITS.most

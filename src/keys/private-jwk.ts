@@ -65,7 +65,7 @@ function scalar(bytes: Uint8Array): Uint8Array {
 export function importPrivateKey(jwk: PrivateJwk | JsonObject): KeyObject {
   try {
     return createPrivateKey({ key: { ...jwk }, format: 'jwk' })
-  } catch {
-    return malformed('the key is no private key')
+  } catch (cause) {
+    return malformed('the key is no private key', cause)
   }
 }

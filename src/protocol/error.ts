@@ -102,5 +102,5 @@ export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
 /** The same for an error that was caught already; one of another kind is thrown again. */
 export function refuseMalformed(code: ErrorCode, what: string, error: unknown): never {
   if (!(error instanceof MalformedError)) throw error
-  return refuse(code, `${what}: ${error.message}`)
+  return refuse(code, `${what}: ${error.message}`, error)
 }

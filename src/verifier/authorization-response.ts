@@ -33,10 +33,11 @@ import { checksOf, type VpResponse, verify } from './verification.ts'
 
 const MAX_ERROR_LENGTH = 500
 
-/** A form, and the endpoint that it came to. */
-export type Received =
+/** A form, the endpoint that it came to, and the request that brought it, as the log names it. */
+export type Received = { readonly requestId: string } & (
   | { readonly mode: 'direct_post'; readonly form: ResponseForm }
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
+)
 
 /** What the wallet is told: where to send the person, if the application said so. */
 export interface Answer {
@@ -44,6 +45,7 @@ export interface Answer {
 }
 
 interface Asked {
+  readonly requestId: string
   readonly sessionId: string
   readonly session: VerificationSession
   readonly query: DcqlQuery
@@ -74,7 +76,7 @@ export async function receiveResponse(
   const query = await getQuery(context, session.queryId)
   const response = await readReceived(received, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
-  const outcome = await outcomeOf(context, { sessionId, session, query }, response)
+  const outcome = await outcomeOf(context, { requestId: received.requestId, sessionId, session, query }, response)
   const refused = 'report' in outcome && !outcome.report.verified
   const redirect =
     refused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
@@ -159,11 +161,11 @@ function shown(text: string): string {
 
 async function verifiedOutcome(
   context: VerifierContext,
-  { sessionId, session, query }: Asked,
+  { requestId, sessionId, session, query }: Asked,
   response: VpResponse,
 ): Promise<Outcome> {
   const { encryptionKey } = session
-  const report = await verify(response, {
+  const terms = {
     query,
     state: session.state,
     binding: {
@@ -181,7 +183,8 @@ async function verifiedOutcome(
     acceptTlsServerCertificates: context.config.acceptTlsServerCertificates,
     parseCertificate: context.parseCertificate,
     status: context.status,
-  })
+  }
+  const report = await verify(response, terms, { log: context.log, requestId })
   return { report }
 }
 

@@ -1,4 +1,5 @@
 /** The path from the issuer of a credential to a trust anchor, found once for all checks of a response. RFC 5280 section 6. */
+import { MalformedError } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { findTrustPath, newSignatureChecks, type TrustPath } from '../keys/trust-anchors.ts'
@@ -35,6 +36,7 @@ export function parsedChain(
   try {
     return { certificates: chain.map((der) => parse(der)) }
   } catch (error) {
-    return { problem: `a certificate behind that of the issuer cannot be read: ${(error as Error).message}` }
+    if (!(error instanceof MalformedError)) throw error
+    return { problem: `a certificate behind that of the issuer cannot be read: ${error.message}` }
   }
 }

@@ -76,7 +76,7 @@ function sessionRoutes(app: App, context: VerifierContext): void {
   app.post(
     '/presentation/oid4vp/static-presentation',
     { ...admin, schema: schemas.staticPresentation },
-    ({ body, apiKeyLabel }) => verifyStatic(context, body, apiKeyLabel),
+    ({ id, body, apiKeyLabel }) => verifyStatic(context, body, { requestId: id, label: apiKeyLabel }),
   )
   const path = '/presentation/oid4vp/status/:session_id'
   app.get(path, { ...admin, schema: schemas.sessionStatus }, async ({ id, params, query, apiKeyLabel }) => {
@@ -119,6 +119,7 @@ function responseRoutes(scope: App, context: VerifierContext): void {
     { config: FORM, onRequest: plain.onRequest, schema: schemas.authorizationResponse },
     (request) =>
       receiveResponse(context, request.params.session_id, plain.foundFor(request), {
+        requestId: request.id,
         mode: 'direct_post',
         form: request.body,
       }),
@@ -129,6 +130,7 @@ function responseRoutes(scope: App, context: VerifierContext): void {
     { config: FORM, onRequest: encrypted.onRequest, schema: schemas.encryptedAuthorizationResponse },
     (request) =>
       receiveResponse(context, request.params.session_id, encrypted.foundFor(request), {
+        requestId: request.id,
         mode: 'direct_post.jwt',
         form: request.body,
       }),

@@ -21,7 +21,7 @@ import { type Report, verify } from './verification.ts'
 export async function verifyStatic(
   context: VerifierContext,
   request: StaticPresentation,
-  caller: string,
+  { requestId, label: caller }: { readonly requestId: string; readonly label: string },
 ): Promise<Report> {
   const query = await queryOf(context, request)
   const vpToken = readVpToken(request.vp_token as JsonObject)
@@ -50,6 +50,7 @@ export async function verifyStatic(
       parseCertificate,
       status,
     },
+    { log: context.log, requestId },
   )
   const subject = request.verification_query_id
   const event = { type: 'presentation.verified', at: now.getTime(), caller, ...(subject && { subject }) } as const

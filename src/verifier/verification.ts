@@ -11,7 +11,7 @@ import { formatOf } from '../credential/formats.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
-import { allHold, type CheckResult, runChecks } from './checks/check.ts'
+import { allHold, type CheckLog, type CheckResult, runChecks } from './checks/check.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { PresentationContext, Reading } from './checks/presentation.ts'
 import { issuerPathFinder } from './issuer-path.ts'
@@ -76,10 +76,10 @@ const NOT_LOOKED_AT = {
 }
 
 /** Between two presentations others are served: each may take a while, whoever sent it. */
-export async function verify(response: VpResponse, context: VerificationContext): Promise<Report> {
+export async function verify(response: VpResponse, context: VerificationContext, log: CheckLog): Promise<Report> {
   const asked = { ...context, status: forOneResponse(context.status), issuerPath: issuerPathFinder(context) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
-  const checks = await runChecks(responseChecks, { state: response.state, counts }, context)
+  const checks = await runChecks(responseChecks, { state: response.state, counts }, context, log)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
   let failed = 0
   for (const query of context.query.credentials) {
@@ -89,7 +89,8 @@ export async function verify(response: VpResponse, context: VerificationContext)
     const reports: CredentialReport[] = []
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
-      const report = await verifyPresentation(failed < MAX_FAILED ? text : undefined, query, asked)
+      const reading = failed < MAX_FAILED ? read(query, text) : NOT_LOOKED_AT
+      const report = await verifyPresentation(reading, query, asked, log)
       if (!allHold(report.checks)) failed += 1
       reports.push(report)
     }
@@ -105,34 +106,38 @@ export function checksOf({ checks, credentials }: Pick<Report, 'checks' | 'crede
   return [...checks, ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks))]
 }
 
-/** The report of a presentation; one without its text is not looked at. */
 async function verifyPresentation(
-  text: string | undefined,
+  reading: Reading,
   query: CredentialQuery,
   context: VerificationContext & Pick<PresentationContext, 'issuerPath'>,
+  log: CheckLog,
 ): Promise<CredentialReport> {
-  const format = formatOf(query.format)
-  // Nothing else is stored: a format that we cannot read is refused when the query is posted.
-  if (format === undefined) throw new Error(`there is no format ${query.format}`)
-  const reading = text === undefined ? NOT_LOOKED_AT : read(format, text)
+  const format = readableFormat(query)
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const transactionData = transactionsFor(context.binding.transactionData, query.id)
   const asked: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }
   const checks = [
-    ...(await runChecks(readingChecks, reading, asked)),
-    ...(await runChecks(evidenceChecks, evidence, asked)),
+    ...(await runChecks(readingChecks, reading, asked, log)),
+    ...(await runChecks(evidenceChecks, evidence, asked, log)),
   ]
   const described = evidence && allHold(checks) ? describe(evidence, context) : {}
   return { format: query.format, ...described, checks }
 }
 
-function read(format: CredentialFormat, text: string): Reading {
+function read(query: CredentialQuery, text: string): Reading {
   try {
-    return { evidence: format.read(text) }
+    return { evidence: readableFormat(query).read(text) }
   } catch (error) {
-    if (error instanceof MalformedError) return { problem: error.message }
+    if (error instanceof MalformedError) return { problem: error.message, cause: error.cause }
     throw error
   }
+}
+
+/** The format of a stored query: one that cannot be read is refused when the query is posted. */
+function readableFormat({ format: id }: CredentialQuery): CredentialFormat {
+  const format = formatOf(id)
+  if (format === undefined) throw new Error(`there is no format ${id}`)
+  return format
 }
 
 function describe(

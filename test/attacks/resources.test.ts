@@ -14,6 +14,7 @@ import { formatOf } from '../../src/credential/formats.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { verifyCertificateSignature } from '../../src/keys/certificate-signature.ts'
 import { verify } from '../../src/verifier/verification.ts'
+import { silentLog } from '../support/check-log.ts'
 import { buildCommand, COMMAND, startCommand } from '../support/command.ts'
 import { processorMs } from '../support/processor-time.ts'
 import { serviceDirectory } from '../support/service-process.ts'
@@ -73,7 +74,7 @@ describe('what is sent costs little to refuse', () => {
     const trust = { trustAnchors: undefined, issuerIdentifier: undefined, acceptTlsServerCertificates: false }
     const given = { ...trust, parseCertificate, status: noStatus }
     const rest = { state: '', binding, sessionStart: now, now, clockSkewSeconds: 0, ...given }
-    const { credentials } = await verify({ vpToken, state: undefined }, { query, ...rest })
+    const { credentials } = await verify({ vpToken, state: undefined }, { query, ...rest }, silentLog)
     clearImmediate(next)
     expect(credentials.card).toHaveLength(20)
     expect(turns).toBeGreaterThan(15)

@@ -8,6 +8,7 @@ import { toDidJwk } from '../../src/keys/did.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { Report } from '../../src/verifier/verification.ts'
 import { verify } from '../../src/verifier/verification.ts'
+import { silentLog } from '../support/check-log.ts'
 import {
   conceal,
   concealMember,
@@ -144,6 +145,7 @@ describe('attacks on the verification service', () => {
         state: request.state,
         binding: bindingTo(request.nonce, request.client_id, usual.services.clock.now),
       },
+      silentLog,
     )
     expect(outcomesOf({ checks })).toEqual(expected(responseChecks, usualProfile, { fails: beforeVerification }))
   })

@@ -565,6 +565,16 @@ describe('every endpoint', () => {
     expect(logLines.join('')).not.toContain(API_KEY)
   })
 
+  it('logs which library refused a body, and nothing of the body', async () => {
+    const { issuer, logLines } = services
+    const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
+    const before = logLines.length
+    await issuer.inject({ method: 'POST', url: '/credential-configuration/create', headers, payload: 'claim' })
+    const [line = ''] = logLines.slice(before)
+    expect(JSON.parse(line)).toMatchObject({ event: 'refused', cause: { name: 'SyntaxError' } })
+    expect(line).not.toContain('claim')
+  })
+
   it('writes no key, code or stack into an error', () => {
     expect(services.logLines.join('')).not.toContain(API_KEY)
     expect(services.logLines.join('')).not.toContain(sessions.issuer)

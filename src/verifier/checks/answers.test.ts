@@ -1,6 +1,7 @@
 /** What each check says of evidence that is right but for one thing: its outcome, and the sentence for people. */
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { silentLog } from '../../../test/support/check-log.ts'
 import {
   CA_KEY_ID,
   certificateName,
@@ -73,7 +74,12 @@ async function answerOf(
 ): Promise<string> {
   const given = { ...context, ...asked }
   const issuerPath = issuerPathFinder(given)
-  const results = await runChecks(evidenceChecks, changed && { ...evidence, ...changed }, { ...given, issuerPath })
+  const results = await runChecks(
+    evidenceChecks,
+    changed && { ...evidence, ...changed },
+    { ...given, issuerPath },
+    silentLog,
+  )
   const { outcome, detail } = results.find((each) => each.id === id) ?? { outcome: 'no such check' }
   return detail === undefined ? outcome : `${outcome}: ${detail}`
 }
@@ -551,9 +557,9 @@ describe('of a presentation', () => {
   })
 
   it('that cannot be read, why', async () => {
-    const [{ outcome, detail } = {}] = await runChecks(readingChecks, { problem: 'it is cut off' }, context)
+    const [{ outcome, detail } = {}] = await runChecks(readingChecks, { problem: 'it is cut off' }, context, silentLog)
     expect([outcome, detail]).toEqual(['failed', 'it is cut off'])
-    expect((await runChecks(readingChecks, { evidence }, context))[0]?.outcome).toBe('passed')
+    expect((await runChecks(readingChecks, { evidence }, context, silentLog))[0]?.outcome).toBe('passed')
   })
 })
 
@@ -619,7 +625,7 @@ describe('of a response', () => {
   ])('%s: %s says %s', async (_, id, answer, changed, context) => {
     const evidence: ResponseEvidence = { state: 'state', counts: new Map([['one', 1]]), ...changed }
     const { outcome, detail } =
-      (await runChecks(responseChecks, evidence, asked(context))).find((each) => each.id === id) ?? {}
+      (await runChecks(responseChecks, evidence, asked(context), silentLog)).find((each) => each.id === id) ?? {}
     const said = detail === undefined ? `${outcome}` : `${outcome}: ${detail}`
     if (answer === 'failed') expect(said).toMatch(/^failed: \S/)
     else expect(said).toBe(answer)

@@ -1,4 +1,8 @@
+import { createPublicKey } from 'node:crypto'
+import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
+import { silentLog } from '../../../test/support/check-log.ts'
+import { malformed } from '../../codec/malformed.ts'
 import { allHold, type Check, cannotAsk, fail, pass, runChecks, tolerate, type Verdict } from './check.ts'
 
 type Made = Partial<Check<string, { readonly asked: boolean }>>
@@ -12,13 +16,13 @@ const outcomes = async (
   checks: readonly Check<string, { readonly asked: boolean }>[],
   evidence: string | undefined = 'x',
 ) =>
-  (await runChecks(checks, evidence, context)).map(({ outcome, detail }) =>
+  (await runChecks(checks, evidence, context, silentLog)).map(({ outcome, detail }) =>
     detail === undefined ? outcome : `${outcome}: ${detail}`,
   )
 
 describe('the runner', () => {
   it('asks every check, and says of each what it asked and by which rule', async () => {
-    expect(await runChecks([check('a.b', { run: () => fail('why not') })], 'x', context)).toEqual([
+    expect(await runChecks([check('a.b', { run: () => fail('why not') })], 'x', context, silentLog)).toEqual([
       { id: 'a.b', asks: 'Is it so?', spec: 'A document', level: 'MUST', outcome: 'failed', detail: 'why not' },
     ])
     expect(
@@ -35,7 +39,7 @@ describe('the runner', () => {
       const [whole, cut, half] = await Promise.all(
         ['a'.repeat(300), `a${'b'.repeat(160_000)}c`, `${'a'.repeat(108)}${'\u{1f600}'.repeat(200)}b`].map(
           async (detail) => {
-            const [result] = await runChecks([check('a.b', { run: () => verdict(detail) })], 'x', context)
+            const [result] = await runChecks([check('a.b', { run: () => verdict(detail) })], 'x', context, silentLog)
             return result?.detail
           },
         ),
@@ -55,12 +59,12 @@ describe('the runner', () => {
   it('does not ask what does not apply, evidence or none', async () => {
     const checks = [check('a.a', { applies: ({ asked }) => (asked ? 'nobody asked' : true), run: () => fail('no') })]
     expect(await outcomes(checks)).toEqual(['not_applicable: nobody asked'])
-    expect((await runChecks(checks, undefined, context))[0]?.outcome).toBe('not_applicable')
-    expect((await runChecks(checks, 'x', { asked: false }))[0]?.outcome).toBe('failed')
+    expect((await runChecks(checks, undefined, context, silentLog))[0]?.outcome).toBe('not_applicable')
+    expect((await runChecks(checks, 'x', { asked: false }, silentLog))[0]?.outcome).toBe('failed')
   })
 
   it('asks nothing without evidence', async () => {
-    expect((await runChecks([check('a.a')], undefined, context))[0]).toMatchObject({
+    expect((await runChecks([check('a.a')], undefined, context, silentLog))[0]).toMatchObject({
       outcome: 'not_run',
       detail: 'the presentation could not be read',
     })
@@ -90,15 +94,42 @@ describe('the runner', () => {
     expect(await outcomes(checks)).toEqual(['warning: no', 'not_applicable: nobody asked', 'passed'])
   })
 
-  it('takes an exception for a no', async () => {
-    const run = () => {
-      throw new Error('boom')
-    }
-    const answered = { run: () => Promise.reject(new Error('nobody there')) }
-    expect(await outcomes([check('a.a', { run }), check('a.b', answered)])).toEqual([
-      'failed: could not be checked: boom',
-      'failed: could not be checked: nobody there',
+  it('fails a check that throws, which is a mistake of the service: the log has the error, the report the request', async () => {
+    const lines: string[] = []
+    const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
+    const run = () => JSON.parse('a claim of the holder') as Verdict
+    const late = { run: () => Promise.reject(new TypeError('a claim of the holder')) }
+    const results = await runChecks([check('a.a', { run }), check('a.b', late)], 'x', context, log)
+    const detail = 'could not be decided, by a mistake of this service; its log has request a-request'
+    expect(results.map((result) => [result.outcome, result.detail])).toEqual([
+      ['failed', detail],
+      ['failed', detail],
     ])
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { event: 'check_threw', level: 50, check: 'a.a', request: 'a-request', error: { name: 'SyntaxError' } },
+      { event: 'check_threw', level: 50, check: 'a.b', request: 'a-request', error: { name: 'TypeError' } },
+    ])
+    expect(lines.join()).toContain('check.test.ts')
+    expect(lines.join()).not.toContain('holder')
+  })
+
+  it('fails a check that comes across something malformed, and the log has the reason of a library', async () => {
+    const lines: string[] = []
+    const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
+    const run = (): Verdict => {
+      try {
+        createPublicKey({ key: Buffer.from('3000', 'hex'), format: 'der', type: 'spki' })
+        return pass()
+      } catch (cause) {
+        return malformed('the key is no key', cause)
+      }
+    }
+    const [result] = await runChecks([check('a.a', { run })], 'x', context, log)
+    expect([result?.outcome, result?.detail]).toEqual(['failed', 'could not be checked: the key is no key'])
+    expect(JSON.parse(lines.join())).toMatchObject({
+      ...{ event: 'check_failed', level: 30, check: 'a.a', request: 'a-request' },
+      cause: { code: expect.stringMatching(/^ERR_OSSL/) as unknown, reason: expect.any(String) as unknown },
+    })
   })
 
   it('waits for an answer from elsewhere, and makes a warning of what is tolerated', async () => {
@@ -117,7 +148,8 @@ describe('the runner', () => {
 })
 
 describe('whether all holds', () => {
-  const run = async (made: Made) => allHold(await runChecks([check('a.a'), check('a.b', made)], 'x', context))
+  const run = async (made: Made) =>
+    allHold(await runChecks([check('a.a'), check('a.b', made)], 'x', context, silentLog))
   it.each<[string, Made, boolean]>([
     ['passed', {}, true],
     ['warning', { level: 'SHOULD', run: () => fail('no') }, true],
@@ -127,5 +159,5 @@ describe('whether all holds', () => {
   ])('%s', async (_, made, holds) => expect(await run(made)).toBe(holds))
 
   it('nothing asked is nothing held', async () =>
-    expect(allHold(await runChecks([check('a.a')], undefined, context))).toBe(false))
+    expect(allHold(await runChecks([check('a.a')], undefined, context, silentLog))).toBe(false))
 })

@@ -1,7 +1,10 @@
 /**
- * What a check is, and the runner that asks a list of them. Nobody else writes an outcome: a check says yes, or why not,
- * and what is not asked says why it is not. A check may have to ask somebody else first; the next waits for it.
+ * Checks, and the runner that asks a list of them. The runner alone writes outcomes: a check says yes or why not, and a check that is
+ * not asked says why. A check may have to ask another server first; the next check waits for the answer.
  */
+import type { Logger } from 'pino'
+import { MalformedError } from '../../codec/malformed.ts'
+import { loggedCause, loggedError } from '../../http/logged-error.ts'
 
 export interface Check<Evidence, Context> {
   /** Stable: reports, documents and tests know it by this. */
@@ -21,10 +24,11 @@ export interface Check<Evidence, Context> {
 
 export type Verdict =
   | { readonly passed: true; readonly detail?: string }
-  /** It could not be answered, and whoever runs the service said to go on all the same: a warning. */
+  /** The question could not be answered, and the operator chose to go on all the same: a warning. */
   | { readonly passed: 'tolerated'; readonly detail: string }
-  | { readonly passed: false; readonly detail: string }
-  /** The question could not be put, because what it is about is missing; that fails another check. */
+  /** `cause` is the error of a library, for the log alone. */
+  | { readonly passed: false; readonly detail: string; readonly cause?: unknown }
+  /** The question could not be put, because its object is missing, which fails another check. */
   | { readonly passed: undefined; readonly detail: string }
 
 export interface CheckResult {
@@ -36,28 +40,38 @@ export interface CheckResult {
   readonly detail?: string
 }
 
+/** The log of the service, and the request whose checks are asked. */
+export interface CheckLog {
+  readonly log: Pick<Logger, 'error' | 'info'>
+  readonly requestId: string
+}
+
 /** Characters of a detail. */
 const MAX_DETAIL = 300
 /** Characters that stay at the end of a longer detail, which says what can be done about it. */
 const END_OF_DETAIL = 190
 
 export const pass = (detail?: string): Verdict => (detail === undefined ? { passed: true } : { passed: true, detail })
-export const fail = (detail: string): Verdict => ({ passed: false, detail })
+export const fail = (detail: string, cause?: unknown): Verdict => ({ passed: false, detail, cause })
 export const tolerate = (detail: string): Verdict => ({ passed: 'tolerated', detail })
 export const cannotAsk = (detail: string): Verdict => ({ passed: undefined, detail })
 
-/** Asks every check in order. `evidence` is undefined when there is nothing to ask about: then all are `not_run`. */
+/**
+ * Asks every check in order. `evidence` is undefined when there is nothing to ask about: then all are `not_run`. A check that throws is
+ * a mistake of this service: the check fails, the log has the error, and the detail names the request.
+ */
 export async function runChecks<Evidence, Context>(
   checks: readonly Check<Evidence, Context>[],
   evidence: Evidence | undefined,
   context: Context,
+  log: CheckLog,
 ): Promise<CheckResult[]> {
   const outcomes = new Map<string, CheckResult['outcome']>()
   const results: CheckResult[] = []
   for (const check of checks) {
-    const asked = ask(check, evidence, context, outcomes)
-    // Most answer at once, and waiting for thirty answers that are there takes longer than it took to find them.
-    const { outcome, detail } = asked instanceof Promise ? await asked : asked
+    const verdict = skipped(check, evidence, context, outcomes) ?? decide(check, evidence as Evidence, context)
+    // Most checks answer at once, and waiting for thirty answers that are there takes longer than finding them.
+    const { outcome, detail } = judge(check, verdict instanceof Promise ? await verdict : verdict, log)
     outcomes.set(check.id, outcome)
     const { id, asks, spec, level } = check
     results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail: shortened(detail) }) })
@@ -78,44 +92,68 @@ export function allHold(results: readonly CheckResult[]): boolean {
   return results.every(({ outcome }) => outcome === 'passed' || outcome === 'warning' || outcome === 'not_applicable')
 }
 
-interface Asked {
+interface Judgement {
   readonly outcome: CheckResult['outcome']
   readonly detail?: string | undefined
 }
 
-function ask<Evidence, Context>(
+/** A check that threw: no verdict, but what the log has to know. */
+interface Thrown {
+  readonly error: unknown
+}
+
+/** Why the check is not asked; undefined where it is. */
+function skipped<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
   outcomes: ReadonlyMap<string, CheckResult['outcome']>,
-): Asked | Promise<Asked> {
+): Judgement | undefined {
   const applies = check.applies?.(context) ?? true
   if (applies !== true) return { outcome: 'not_applicable', detail: applies }
   if (evidence === undefined) return { outcome: 'not_run', detail: 'the presentation could not be read' }
   const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
-  if (unmet !== undefined) return { outcome: 'not_run', detail: `it depends on ${unmet}` }
-  const verdict = answer(check, evidence, context)
-  return verdict instanceof Promise ? verdict.then((late) => judged(check, late)) : judged(check, verdict)
+  return unmet === undefined ? undefined : { outcome: 'not_run', detail: `it depends on ${unmet}` }
 }
 
-function judged({ level }: Pick<CheckResult, 'level'>, { passed, detail }: Verdict): Asked {
-  if (passed === undefined) return { outcome: 'not_run', detail }
-  if (passed === 'tolerated') return { outcome: 'warning', detail }
-  if (passed) return { outcome: 'passed', detail }
-  return { outcome: level === 'MUST' ? 'failed' : 'warning', detail }
-}
-
-/** An exception is a failed check: what could not be checked does not hold. */
-function answer<Evidence, Context>(
+/** The verdict of the check; something malformed that the check came across is a no, any other error is kept as {@link Thrown}. */
+function decide<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence,
   context: Context,
-): Verdict | Promise<Verdict> {
-  const failed = (error: unknown): Verdict => fail(`could not be checked: ${(error as Error).message}`)
+): Verdict | Thrown | Promise<Verdict | Thrown> {
+  const onError = (error: unknown): Verdict | Thrown =>
+    error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
   try {
     const verdict = check.run(evidence, context)
-    return verdict instanceof Promise ? verdict.catch(failed) : verdict
+    return verdict instanceof Promise ? verdict.catch(onError) : verdict
   } catch (error) {
-    return failed(error)
+    return onError(error)
   }
+}
+
+function judge(
+  { id, level }: Pick<CheckResult, 'id' | 'level'>,
+  verdict: Judgement | Verdict | Thrown,
+  { log, requestId }: CheckLog,
+): Judgement {
+  if ('outcome' in verdict) return verdict
+  const no = level === 'MUST' ? 'failed' : 'warning'
+  if ('error' in verdict) {
+    const line = { event: 'check_threw', request: requestId, check: id, error: loggedError(verdict.error) }
+    log.error(line, 'a check threw an error')
+    return {
+      outcome: no,
+      detail: `could not be decided, by a mistake of this service; its log has request ${requestId}`,
+    }
+  }
+  const { passed, detail } = verdict
+  if (passed === undefined) return { outcome: 'not_run', detail }
+  if (passed === 'tolerated') return { outcome: 'warning', detail }
+  if (passed) return { outcome: 'passed', detail }
+  if (verdict.cause !== undefined) {
+    const line = { event: 'check_failed', request: requestId, check: id, cause: loggedCause(verdict.cause) }
+    log.info(line, 'a check failed on what a library refused')
+  }
+  return { outcome: no, detail }
 }

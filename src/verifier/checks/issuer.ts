@@ -1,5 +1,6 @@
 /** Who issued the credential, and whether that is somebody we trust. Trust is decided on the key that verified the signature. */
 
+import { MalformedError } from '../../codec/malformed.ts'
 import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
@@ -32,7 +33,7 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
     level: 'MUST',
     run({ issuer: { chain, signedAt } }, { parseCertificate, now, clockSkewSeconds, trustAnchors = [] }) {
       const leaf = leafOf(chain, parseCertificate)
-      if ('problem' in leaf) return fail(leaf.problem)
+      if ('problem' in leaf) return fail(leaf.problem, leaf.cause)
       const problemOf = (certificate: Certificate) =>
         leafProblem(certificate, now, clockSkewSeconds, 'credential') ?? signingTimeProblem(certificate, signedAt?.at)
       const problem = problemOf(leaf.certificate)
@@ -93,7 +94,7 @@ function howToTrust(leaf: Certificate | undefined): string {
   return `To trust it, put certificate SHA-256 ${fingerprint} or its CA's into issuerTrustAnchors`
 }
 
-type Leaf = { readonly certificate: Certificate } | { readonly problem: string }
+type Leaf = { readonly certificate: Certificate } | { readonly problem: string; readonly cause?: unknown }
 
 function leafOf(chain: readonly Uint8Array[], parse: PresentationContext['parseCertificate']): Leaf {
   const [leaf] = chain
@@ -102,6 +103,7 @@ function leafOf(chain: readonly Uint8Array[], parse: PresentationContext['parseC
   try {
     return { certificate: parse(leaf) }
   } catch (error) {
-    return { problem: `the issuer certificate cannot be read: ${(error as Error).message}` }
+    if (!(error instanceof MalformedError)) throw error
+    return { problem: `the issuer certificate cannot be read: ${error.message}`, cause: error.cause }
   }
 }

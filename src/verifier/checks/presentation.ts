@@ -35,8 +35,8 @@ export interface PresentationContext {
 /** The checks that must hold before what a credential says is looked at. */
 export const CREDIBLE: readonly string[] = ['issuer.signature', 'issuer.certificate']
 
-/** A presentation taken apart, or why it could not be. */
-export type Reading = { readonly evidence: Evidence } | { readonly problem: string }
+/** A presentation taken apart, or why it could not be, with the error of a library for the log. */
+export type Reading = { readonly evidence: Evidence } | { readonly problem: string; readonly cause?: unknown }
 
 export const presentation: readonly Check<Reading, PresentationContext>[] = [
   {
@@ -44,6 +44,6 @@ export const presentation: readonly Check<Reading, PresentationContext>[] = [
     asks: 'Can the presentation be read?',
     spec: 'RFC 9901, SD-JWT and SD-JWT+KB Data Formats; OpenID4VP 1.0, Credential Format Specific Parameters and Rules',
     level: 'MUST',
-    run: (reading) => ('problem' in reading ? fail(reading.problem) : pass()),
+    run: (reading) => ('problem' in reading ? fail(reading.problem, reading.cause) : pass()),
   },
 ]

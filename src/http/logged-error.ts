@@ -1,0 +1,59 @@
+/** Errors as the log has them: without their messages, which may quote keys, claims or tokens that were sent. */
+import { MalformedError } from '../codec/malformed.ts'
+
+export interface LoggedError {
+  readonly name: string
+  readonly code?: string
+  /** The reason of OpenSSL, one of a fixed list of sentences. */
+  readonly reason?: string
+  readonly stack?: string
+  readonly cause?: LoggedError
+}
+
+const CODE = /^[A-Z][A-Z0-9_]{2,60}$/
+const OPENSSL = 'ERR_OSSL'
+/** The errors of JavaScript and Node; another name is one that somebody gave to an object. */
+const NAME = /^[A-Za-z]{1,40}$/
+/** Errors below the first that are told. */
+const MAX_CAUSES = 4
+
+/** Describes an error of which nothing was expected: what kind it is and where it was thrown, and the same of its causes. */
+export function loggedError(error: unknown, causesLeft = MAX_CAUSES): LoggedError {
+  const { cause } = error instanceof Error ? error : {}
+  const stack = framesOf(error)
+  return {
+    ...loggedCause(error),
+    ...(stack === '' ? {} : { stack }),
+    ...(cause === undefined || causesLeft === 0 ? {} : { cause: loggedError(cause, causesLeft - 1) }),
+  }
+}
+
+/** Describes the error of a library for which something was refused: what kind it is, and the reason of OpenSSL. */
+export function loggedCause(error: unknown): LoggedError {
+  if (!(error instanceof Error)) return { name: typeof error }
+  const { name, code, reason } = error as Error & { readonly code?: unknown; readonly reason?: unknown }
+  const hasCode = typeof code === 'string' && CODE.test(code)
+  return {
+    name: NAME.test(name) ? name : 'Error',
+    ...(hasCode ? { code } : {}),
+    ...(hasCode && code.startsWith(OPENSSL) && typeof reason === 'string' ? { reason } : {}),
+  }
+}
+
+/** Describes why a request was refused: the error of the library that found something malformed, or the message of another error of ours. */
+export function loggedRefusal({ cause }: Error): LoggedError | string | undefined {
+  if (!(cause instanceof MalformedError)) return cause instanceof Error ? cause.message : undefined
+  return cause.cause === undefined ? undefined : loggedCause(cause.cause)
+}
+
+/** The lines of the stack that name a place in the code, without the message before them. */
+function framesOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const { stack = '', message } = error
+  const frames = stack.slice(Math.max(0, stack.indexOf(message)) + message.length)
+  return frames
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('at '))
+    .join('\n')
+}
