@@ -226,7 +226,7 @@ export const issuerTargets: readonly CostTarget[] = [
   bare('issuer', 'POST', '/issuance/oid4vci/nonce'),
   bare('issuer', 'POST', '/issuance/oid4vci/nonce/a'),
   bare('issuer', 'POST', '/issuance/oid4vci/credential-request'),
-  bare('issuer', 'POST', '/auth/token-endpoint'),
+  bare('issuer', 'POST', '/auth/token-endpoint', FORM),
   bare('issuer', 'POST', '/issuance/oid4vci/new-session'),
   bare('issuer', 'GET', '/issuance/oid4vci/credential-offer/a'),
   bare('issuer', 'GET', '/status-list/a'),

@@ -1,7 +1,8 @@
 /** Requests that once stopped a service for a while, or could have: each must cost no more than its size is worth. */
 import type { Growth } from './growth.ts'
 
-type Known = readonly [what: string, target: string, growths: readonly Growth[]]
+/** What was costly, at which endpoint, and what has grown in it. */
+export type KnownCost = readonly [what: string, target: string, growths: readonly Growth[]]
 
 const growth = (place: string, shape: Growth['shape'], size: number, more: Partial<Growth> = {}): Growth => ({
   ...{ place, shape, size, fill: 'letter', prefix: '' },
@@ -11,7 +12,7 @@ const SD_JWT_VC = 'verifier response, dc+sd-jwt'
 const W3C = 'verifier response, vc+sd-jwt'
 const V2 = 'https://www.w3.org/ns/credentials/v2'
 
-export const knownCosts: readonly Known[] = [
+export const knownCosts: readonly KnownCost[] = [
   [
     'a host of 100,000 letters beyond ASCII',
     SD_JWT_VC,

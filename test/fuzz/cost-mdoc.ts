@@ -15,7 +15,7 @@ import {
 import type { RequestObject } from '../support/wire.ts'
 import { grownCertificates } from './cost-certificates.ts'
 import type { CostWorld } from './cost-world.ts'
-import { type Growth, grownText, grownValue } from './growth.ts'
+import { type Growth, grownFrom, grownText, grownValue } from './growth.ts'
 
 const MSO = [
   'version',
@@ -62,9 +62,8 @@ export async function grownMdoc(world: CostWorld, request: RequestObject, growth
   const held = { ...world.world, profile: mdocProfile, credential }
   const forgery = await makeMdocForgery(held, bindingOf(request, world.world.services.clock.now))
   for (const growth of growths) {
-    if (growth.place.startsWith('mso.')) put(forgery.mso, growth.place.split('.').slice(1), cborOf(grownValue(growth)))
-    else if (growth.place.startsWith('response.'))
-      put(forgery.response, [growth.place.slice(9)], cborOf(grownValue(growth)))
+    if (growth.place.startsWith('mso.')) put(forgery.mso, growth.place.split('.').slice(1), growth)
+    else if (growth.place.startsWith('response.')) put(forgery.response, [growth.place.slice(9)], growth)
     else if (growth.place === 'x5c')
       forgery.issuerAuth.unprotectedHeader.set(
         33,
@@ -90,7 +89,7 @@ function grow(forgery: MdocForgery, growth: Growth): void {
   else if (place === 'authorized') {
     const names = Array.from({ length: Math.min(size, 9000) }, (_, at) => `${growth.prefix}${at}`)
     deviceOf(forgery).nameSpaces.set('n', new Map(names.map((name) => [name, 1])))
-    put(mso, ['deviceKeyInfo', 'keyAuthorizations', 'dataElements', 'n'], [...names].reverse())
+    authorize(mso, [...names].reverse())
   } else if (place === 'text.start')
     forgery.afterwards = (bytes) => grownText(growth) + Buffer.from(bytes).toString('base64url')
   else if (place === 'text.end')
@@ -129,16 +128,23 @@ function addItems(forgery: MdocForgery, count: number, value: Cbor): void {
   forgery.nameSpaces.set(NAMESPACE, items)
 }
 
-function put(map: Map<CborKey, Cbor>, path: readonly string[], value: Cbor): void {
+function authorize(mso: Map<CborKey, Cbor>, names: readonly string[]): void {
+  const info = mso.get('deviceKeyInfo')
+  const authorizations = new Map([['dataElements', new Map([['n', names]])]])
+  if (isMap(info)) mso.set('deviceKeyInfo', new Map([...info, ['keyAuthorizations', authorizations]]))
+}
+
+function put(map: Map<CborKey, Cbor>, path: readonly string[], growth: Growth): void {
   const [name = '', ...rest] = path
+  const inner = map.get(name)
   if (rest.length === 0) {
-    map.set(name, value)
+    const value = cborOf(grownFrom(typeof inner === 'string' ? inner : undefined, growth))
+    map.set(name, growth.isAdded && isMap(inner) && isMap(value) ? new Map([...inner, ...value]) : value)
     return
   }
-  const inner = map.get(name)
   const members = new Map(isMap(inner) ? inner : [])
   map.set(name, members)
-  put(members, rest, value)
+  put(members, rest, growth)
 }
 
 function cborOf(value: Json): Cbor {

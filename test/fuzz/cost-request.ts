@@ -2,12 +2,16 @@
 import type { CostRequest, CostTarget } from './cost-world.ts'
 import { type Growth, grownHeader, grownText } from './growth.ts'
 
+const JSON_TYPE = { 'content-type': 'application/json' }
 export const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 /** The fields of a form with what has grown among them, or a body that has grown as a whole. */
 export function formOf(fields: Readonly<Record<string, string>>, growths: readonly Growth[]): string {
   const more = growths.filter(({ place }) => place.startsWith('form.'))
-  const grownFields = more.map((growth) => [growth.place.slice(5), grownText(growth)] as const)
+  const grownFields = more.map((growth) => {
+    const name = growth.place.slice(5)
+    return [name, (growth.isAdded ? (fields[name] ?? '') : '') + grownText(growth)] as const
+  })
   const text = new URLSearchParams({ ...fields, ...Object.fromEntries(grownFields) }).toString()
   const behind = growths.filter(({ place }) => place === 'form').map((growth) => `&${grownText(growth)}`)
   const whole = growths.find(({ place }) => place === 'whole')
@@ -15,7 +19,7 @@ export function formOf(fields: Readonly<Record<string, string>>, growths: readon
 }
 
 /** Requests without a session, with any headers: the first thing that a stranger can send. */
-export function bare(service: CostRequest['service'], method: string, path: string): CostTarget {
+export function bare(service: CostRequest['service'], method: string, path: string, type = JSON_TYPE): CostTarget {
   const headers = [
     'accept',
     'accept-encoding',
@@ -43,7 +47,7 @@ export function bare(service: CostRequest['service'], method: string, path: stri
       return Promise.resolve({
         ...{ service, method, path: `${path}${end?.join('') ?? ''}${query?.length ? `?${query.join('&')}` : ''}` },
         headers: {
-          'content-type': 'application/json',
+          ...type,
           ...Object.fromEntries(named.map((growth) => [growth.place, grownHeader(growth)])),
         },
         ...(body === '' ? {} : { body }),

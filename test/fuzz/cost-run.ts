@@ -9,6 +9,8 @@ export async function runCostSearch([minutes = 60, seed = Date.now() % 1_000_000
   say(`Node ${process.version}, ${minutes} minutes, seed ${seed}; again with: npm run fuzz -- cost ${minutes} ${seed}`)
   const result = await searchCost({ minutes, seed, say })
   for (const line of linesOf(result)) say(line)
+  const { user, system } = process.cpuUsage()
+  say(`${((user + system) / 60e6).toFixed(1)} minutes of processor time`)
   process.exitCode = result.findings.length > 0 ? 1 : 0
 }
 

@@ -69,7 +69,7 @@ async function createQuery({ world }: CostWorld, query: JsonObject): Promise<str
 /** The presentations of the one credential query, and what has grown beside them. */
 function vpToken(id: string, presentation: string, growths: readonly Growth[]): JsonObject {
   const copies = growths.find(({ place }) => place === 'vp_token.copies')
-  const shown = Array<Json>(copies === undefined ? 1 : 1 + (copies.size % 20)).fill(presentation)
+  const shown = Array<Json>(copies === undefined ? 1 : 1 + Math.min(copies.size, 19)).fill(presentation)
   const others = growths.filter(({ place }) => /^vp_token\.(it|other)$/.test(place))
   const more = others.map((growth) => [growth.place.endsWith('it') ? id : 'other', grownValue(growth)] as const)
   return { [id]: shown, ...Object.fromEntries(more) }
@@ -186,7 +186,7 @@ export const verifierTargets: readonly CostTarget[] = [
   encrypted('jwt_vc_json-ld', placesOf(profileOf('jwt_vc_json-ld')), sealedSdJwt),
   requestObject,
   bare('verifier', 'GET', '/presentation/oid4vp/authorization-request/a'),
-  bare('verifier', 'POST', '/presentation/oid4vp/authorization-response/a'),
+  bare('verifier', 'POST', '/presentation/oid4vp/authorization-response/a', FORM),
   bare('verifier', 'POST', '/presentation/oid4vp/new-session'),
   bare('verifier', 'GET', '/openapi'),
 ]

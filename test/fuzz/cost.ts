@@ -1,24 +1,35 @@
 /**
  * A search for requests that cost more processor time than their size is worth, at every endpoint that needs no API key: requests
- * grow by structure, and what costs most goes on growing. `npm run fuzz -- cost [minutes] [seed]`; the seed gives the same beginnings, and the time that each took
- * decides how they go on.
+ * grow by structure, and what costs most goes on growing. `npm run fuzz -- cost [minutes] [seed]`; the seed gives the same beginnings, and
+ * the time that each took decides how they go on.
  */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import {
+  type Candidate,
+  type Corpus,
+  costliestOf,
+  halves,
+  isCredible,
+  keepCandidate,
+  nextGrowths,
+  scaled,
+} from './cost-candidates.ts'
 import { engineTargets } from './cost-engine.ts'
 import { issuerTargets } from './cost-issuer.ts'
-import { knownCosts } from './cost-known.ts'
+import { type KnownCost, knownCosts } from './cost-known.ts'
+import { costOf, measured } from './cost-measure.ts'
 import { statusTargets } from './cost-status.ts'
 import { verifierTargets } from './cost-verifier.ts'
-import { type CostRequest, type CostTarget, type CostWorld, startCostWorld } from './cost-world.ts'
-import { changedGrowth, fitted, type Growth, randomGrowth } from './growth.ts'
-import { pick, type Random, seededRandom } from './mutate.ts'
+import { type CostTarget, type CostWorld, startCostWorld } from './cost-world.ts'
+import type { Growth } from './growth.ts'
+import { type Random, seededRandom } from './mutate.ts'
 
 export interface CostOptions {
-  /** Rounds of each endpoint; when absent, as many as there is time for. */
+  /** Rounds, each of as many requests as there are endpoints; when absent, as many as there is time for. */
   readonly rounds?: number
   readonly minutes?: number
   readonly seed: number
+  /** What the search begins with. */
+  readonly known?: readonly KnownCost[]
   readonly say?: (line: string) => void
 }
 
@@ -30,17 +41,13 @@ export interface CostResult {
   readonly findings: readonly string[]
 }
 
-/** Milliseconds of processor time that a request may cost, and those for each kilobyte of it. */
-const BASE_MS = 40
-const MS_PER_KB = 0.2
-/** Requests in a round of one endpoint, from a fresh start or from what has cost most so far. */
-const ROUND = 12
-const MAX_GROWTHS = 5
-/** Costly requests that are kept of each endpoint, to go on from. */
-const MAX_KEPT = 12
-const MAX_FINDINGS = 20
-/** How often a finding is measured anew; the least counts. */
-const CONFIRMATIONS = 6
+const MAX_FINDINGS = 60
+/** A request that costs less than this part of what is allowed is not worth a larger one. */
+const WORTH_GROWING = 0.2
+const MAX_STEPS = 8
+/** A larger request goes on growing where it costs so many times as much, and one with fewer growths where it costs so much still. */
+const RISE = 1.1
+const NO_LESS = 0.9
 
 export const costTargets: readonly CostTarget[] = [
   ...verifierTargets,
@@ -48,143 +55,156 @@ export const costTargets: readonly CostTarget[] = [
   ...issuerTargets,
   ...engineTargets,
 ]
-
-interface Candidate {
-  readonly growths: readonly Growth[]
-  /** Processor time as a part of what is allowed. */
-  readonly ratio: number
-}
+/** Each endpoint as often as it has places: one with many needs more of the time. */
+const drawn = costTargets.flatMap((target) => target.places.map(() => target))
 
 interface Search {
   readonly world: CostWorld
   readonly random: Random
-  readonly kept: Map<CostTarget, Candidate[]>
-  readonly findings: Map<string, string>
+  readonly corpora: ReadonlyMap<CostTarget, Corpus>
+  /** Requests in which nothing has grown. */
+  readonly good: Map<CostTarget, Candidate>
+  readonly findings: Finding[]
+}
+
+interface Finding {
+  readonly target: CostTarget
+  readonly growths: readonly Growth[]
+  readonly text: string
 }
 
 /** Searches for as long, or for as many rounds, as the options say. */
-export async function searchCost({
-  rounds = Number.POSITIVE_INFINITY,
-  minutes,
-  seed,
-  say,
-}: CostOptions): Promise<CostResult> {
+export async function searchCost(options: CostOptions): Promise<CostResult> {
+  const {
+    rounds = Number.POSITIVE_INFINITY,
+    minutes = Number.POSITIVE_INFINITY,
+    seed,
+    known = knownCosts,
+    say,
+  } = options
   const world = await startCostWorld()
-  const kept = new Map(costTargets.map((target) => [target, knownOf(target)]))
-  const search: Search = { world, random: seededRandom(seed), kept, findings: new Map() }
-  const end = minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + minutes * 60_000
-  // The first requests compile code and schemas.
-  for (const target of costTargets) for (let left = 3; left > 0; left--) await measured(world, target, [])
-  for (let round = 0; round < rounds && Date.now() < end && search.findings.size < MAX_FINDINGS; round++) {
-    for (const target of costTargets) await searchRound(search, target)
-    if (round % 20 === 19) say?.(progressOf(search, round + 1))
+  const corpora = new Map(costTargets.map((target) => [target, new Map()]))
+  const search: Search = { world, random: seededRandom(seed), corpora, good: new Map(), findings: [] }
+  const end = Date.now() + minutes * 60_000
+  await warmUp(search, known)
+  for (let round = 1; round <= rounds && Date.now() < end && search.findings.length < MAX_FINDINGS; round++) {
+    for (let left = costTargets.length; left > 0; left--) {
+      const target = drawn[search.random(drawn.length)]
+      if (target !== undefined) await searchStep(search, target)
+    }
+    if (round % 50 === 0) say?.(progressOf(search, round))
   }
   await world.close()
-  return { requests: world.requests, highest: highestOf(search), findings: [...search.findings.values()] }
+  return { requests: world.requests, highest: highestOf(search), findings: search.findings.map(({ text }) => text) }
 }
 
-/** What once was costly at the endpoint: something like it may be costly still. */
-function knownOf(target: CostTarget): Candidate[] {
-  return knownCosts.filter(([, name]) => name === target.name).map(([, , growths]) => ({ growths, ratio: 0.2 }))
-}
-
-async function searchRound(search: Search, target: CostTarget): Promise<void> {
-  const { random, kept, world } = search
-  const known = kept.get(target) ?? []
-  // An endpoint that does little gets less of the time.
-  if (known.length > 4 && (known[0]?.ratio ?? 0) < 0.15 && random(4) > 0) return
-  let best = random(3) === 0 || known.length === 0 ? undefined : pick(random, known)
-  for (let left = ROUND; left > 0; left--) {
-    const growths = best === undefined ? fresh(random, target) : changed(random, target, best.growths)
-    const ratio = await measured(search.world, target, growths)
-    if (ratio > 1) await confirm(search, target, growths)
-    if (best === undefined || ratio > best.ratio) best = { growths, ratio }
+/** The first requests compile code and schemas; then come those that once were costly. */
+async function warmUp(search: Search, known: readonly KnownCost[]): Promise<void> {
+  for (const target of costTargets) {
+    for (let left = 3; left > 0; left--) search.good.set(target, await measured(search.world, target, []))
   }
-  if (best === undefined) return
-  // A request that a pause made slow does not go on growing.
-  const again = {
-    growths: best.growths,
-    ratio: Math.min(best.ratio, await measured(search.world, target, best.growths)),
+  for (const [, name, growths] of known) {
+    const target = costTargets.find((each) => each.name === name)
+    if (target !== undefined) await keep(search, target, await measured(search.world, target, growths))
   }
-  kept.set(target, [...known, again].sort((one, other) => other.ratio - one.ratio).slice(0, MAX_KEPT))
-  ;(world.world.services.logLines as string[]).length = 0
 }
 
-/** Several growths at once, so that each request tries several: what it takes of them is found out later. */
-function fresh(random: Random, { places, bytes }: CostTarget): readonly Growth[] {
-  const count = 1 + random(MAX_GROWTHS)
-  return Array.from({ length: count }, () => randomGrowth(random, places, bytes / count))
-}
-
-function changed(random: Random, { places, bytes }: CostTarget, growths: readonly Growth[]): readonly Growth[] {
-  const at = random(growths.length)
-  const kind = random(10)
-  const more = kind <= 1 && growths.length < MAX_GROWTHS ? [randomGrowth(random, places, bytes)] : []
-  const made =
-    kind === 9 && growths.length > 1
-      ? growths.filter((_, index) => index !== at)
-      : growths.map((growth, index) => (index === at ? changedGrowth(random, growth, places) : growth))
-  const all = [...made, ...more]
-  return all.map((growth) => fitted(growth, bytes / all.length))
-}
-
-/** The processor time of the request as a part of what is allowed; nothing for what cannot be made. */
-async function measured(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<number> {
-  const request = await target.make(world, growths).catch(() => undefined)
-  if (request === undefined) return 0
-  world.requests += 1
-  const before = process.cpuUsage()
-  await world.send(request)
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000 / allowedFor(request)
-}
-
-function allowedFor({ path, headers, body = '', answeredBytes = 0 }: CostRequest): number {
-  const head = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, path.length)
-  return BASE_MS + ((head + Buffer.byteLength(body) + answeredBytes) / 1024) * MS_PER_KB
-}
-
-/** Measures again, after what is left of earlier requests has been collected; a finding is told with the growths that it takes. */
-async function confirm(search: Search, target: CostTarget, growths: readonly Growth[]): Promise<void> {
-  if ((await costOf(search.world, target, growths)) <= 1) return
-  let needed = growths
-  for (const growth of growths) {
-    const others = needed.filter((each) => each !== growth)
-    if ((await costOf(search.world, target, others)) > 1) needed = others
+/** One request; where it costs much, larger ones follow, and where it is refused unread, ones with fewer growths. */
+async function searchStep(search: Search, target: CostTarget): Promise<void> {
+  const { random, world, corpora, good } = search
+  const growths = nextGrowths(random, target, corpora.get(target) ?? new Map())
+  if (isFound(search, target, growths)) return
+  const first = await measured(world, target, growths)
+  await keep(search, target, await grownFurther(search, target, first))
+  let refused = first
+  while (refused.growths.length > 1 && !isCredible(refused.trait, good.get(target)?.trait)) {
+    const [half = []] = halves(random, refused.growths)
+    refused = await measured(world, target, half)
   }
-  const ratio = await costOf(search.world, target, needed)
-  if (ratio <= 1) return
-  const name = `${target.name}: ${needed.map(({ place, shape }) => `${place} ${shape}`).join()}`
-  search.findings.set(
-    name,
-    `${target.name}: ${ratio.toFixed(2)} of what is allowed\n  ${needed.map(textOf).join('\n  ')}`,
+  if (refused !== first) await keep(search, target, await grownFurther(search, target, refused))
+}
+
+/** Gives more of the bytes to those growths that the costs come from, as long as the request costs more by it. */
+async function grownFurther(search: Search, target: CostTarget, candidate: Candidate): Promise<Candidate> {
+  const { random, world, good } = search
+  const worth = Math.max(WORTH_GROWING, 2 * (good.get(target)?.ratio ?? 0))
+  let best = candidate
+  for (let left = MAX_STEPS; left > 0 && best.ratio > worth && best.ratio < 1; left--) {
+    const isOne = best.growths.length === 1
+    const larger: Candidate[] = []
+    for (const some of isOne ? [best.growths] : halves(random, best.growths)) {
+      larger.push(await measured(world, target, scaled(some, 2, target)))
+    }
+    const [next] = larger.sort((one, other) => other.ratio - one.ratio)
+    if (next === undefined || next.ratio < best.ratio * (isOne ? RISE : NO_LESS)) return best
+    best = next
+  }
+  return best
+}
+
+/** Whether the growths have one in them that was told already. */
+function isFound({ findings }: Search, target: CostTarget, growths: readonly Growth[]): boolean {
+  return findings.some(
+    (finding) =>
+      finding.target === target &&
+      finding.growths.every((one) => growths.some((other) => kindOf(one) === kindOf(other))),
   )
 }
 
-/** The least that the request costs in several measurements, as a part of what is allowed. */
-export async function costOf(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<number> {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  let least = Number.POSITIVE_INFINITY
-  for (let left = CONFIRMATIONS; left > 0 && least > 1; left--) {
-    collect()
-    least = Math.min(least, await measured(world, target, growths))
+function kindOf({ place, shape, fill }: Growth): string {
+  return [place, shape, ...(shape === 'text' ? [fill] : [])].join(' ')
+}
+
+/** Keeps what is worth going on from; a request that a pause made slow does not stay as the costliest. */
+async function keep(search: Search, target: CostTarget, candidate: Candidate): Promise<void> {
+  if (candidate.growths.length === 0 || candidate.trait === '') return
+  if (candidate.ratio > 1) return confirm(search, target, candidate)
+  const corpus = search.corpora.get(target) ?? new Map<string, Candidate[]>()
+  const isCostly = candidate.ratio > WORTH_GROWING && candidate.ratio > (corpus.get(candidate.trait)?.[0]?.ratio ?? 0)
+  const again = isCostly ? await measured(search.world, target, candidate.growths) : candidate
+  keepCandidate(corpus, again.ratio < candidate.ratio ? again : candidate)
+}
+
+/** Measures again: a finding is told in the smallest size and with the fewest growths that it takes. */
+async function confirm(search: Search, target: CostTarget, { growths }: Candidate): Promise<void> {
+  const { world, corpora, findings } = search
+  const ratioOf = (some: readonly Growth[]) => costOf(world, target, some)
+  let needed = growths
+  for (let left = 12; left > 0; left--) {
+    const smaller = scaled(needed, 1 / 2, target)
+    if ((await measured(world, target, smaller)).ratio <= 1.5) break
+    needed = smaller
   }
-  return least
+  if ((await ratioOf(needed)) <= 1) return
+  for (const growth of needed) {
+    const others = needed.filter((each) => each !== growth)
+    if ((await ratioOf(others)) > 1) needed = others
+  }
+  const ratio = await ratioOf(needed)
+  if (ratio <= 1) return
+  const text = `${target.name}: ${ratio.toFixed(2)} of what is allowed\n  ${needed.map(textOf).join('\n  ')}`
+  findings.push({ target, growths: needed, text })
+  const corpus = corpora.get(target)
+  for (const [trait, kept] of corpus ?? []) {
+    const others = kept.filter((each) => !isFound(search, target, each.growths))
+    if (others.length === 0) corpus?.delete(trait)
+    else corpus?.set(trait, others)
+  }
 }
 
 function textOf({ place, ...growth }: Growth): string {
   return `${place} ${JSON.stringify(growth)}`
 }
 
-function highestOf({ kept }: Search): CostResult['highest'] {
-  return [...kept]
-    .map(([{ name }, [most]]) => ({ name, ratio: most?.ratio ?? 0, growths: most?.growths.map(textOf) ?? [] }))
+function highestOf({ corpora }: Search): CostResult['highest'] {
+  return [...corpora]
+    .map(([{ name }, corpus]) => ({ name, most: costliestOf(corpus) }))
+    .map(({ name, most }) => ({ name, ratio: most?.ratio ?? 0, growths: most?.growths.map(textOf) ?? [] }))
     .sort((one, other) => other.ratio - one.ratio)
 }
 
 function progressOf(search: Search, round: number): string {
   const [most] = highestOf(search)
-  const found = `${search.world.requests} requests, ${search.findings.size} findings`
-  return `round ${round}: ${found}; the most is ${(most?.ratio ?? 0).toFixed(2)} at ${most?.name}: ${most?.growths.join('; ')}`
+  const sum = `${search.world.requests} requests, ${search.findings.length} findings`
+  return `round ${round}: ${sum}; the most is ${(most?.ratio ?? 0).toFixed(2)} at ${most?.name}: ${most?.growths.join('; ')}`
 }

@@ -12,6 +12,8 @@ export interface Growth {
   readonly size: number
   /** The beginning of a text. */
   readonly prefix: string
+  /** Whether the value stands behind what the place holds already, so that the request stays credible. */
+  readonly isAdded?: boolean
 }
 
 /** A piece of a text; `at` counts the pieces. */
@@ -115,7 +117,12 @@ const PREFIXES = [
 /** Places without whose right value a request is refused before the others are looked at. */
 const FATAL =
   /(\.alg|\.typ|\.crit|_sd_alg|^whole|^text\..*|^jwe\..*|form\.state|form\.error|members\.(state|vp_token)|vp_token\.(it|other)|^response\..*|^bytes\..*|header\.x5c)$/
-const SIZES = [1, 10, 100, 1000, 4000, 20_000]
+/** Places that do something else for each shape. */
+const OF_SHAPES = /^(x5c|chain|disclosures)$/
+const LISTS = ['list', 'same', 'known', 'members', 'objects'] as const
+const SIZES = [1, 9, 20, 100, 1000, 4000, 20_000]
+/** How far apart in the list of places two may stand to be near each other. */
+const NEAR = 4
 /** So many pieces are always too many: as many as fit are made. */
 const ALL = 1_000_000
 /** Bytes of a piece in the JSON of a shape, beside the piece and its prefix. */
@@ -124,16 +131,19 @@ const AROUND: Readonly<Record<string, number>> = {
   ...{ digits: 1, fraction: 1, exponent: 1, exponents: 7, escapes: 6, halves: 6, doubled: 6, named: 16, keys: 90 },
 }
 
-/** A growth of one of the places, of up to so many bytes; mostly of as many, and mostly a text. */
+/** A growth of one of the places, of up to so many bytes: a text, one of the usual lists, or any shape. */
 export function randomGrowth(random: Random, places: readonly string[], bytes: number): Growth {
+  const place = placeIn(random, places)
+  const any = pick(random, Object.keys(shapes) as Growth['shape'][])
   const growth = {
-    place: placeIn(random, places),
-    shape: random(2) === 0 ? 'text' : pick(random, Object.keys(shapes) as Growth['shape'][]),
+    place,
+    shape: OF_SHAPES.test(place) ? any : pick(random, ['text' as const, pick(random, LISTS), any]),
     fill: pick(random, Object.keys(fills) as Growth['fill'][]),
-    size: random(5) < 3 ? ALL : pick(random, SIZES),
+    size: random(3) === 0 ? pick(random, SIZES) : ALL,
     prefix: ['', '', 'https://', pick(random, PREFIXES)][random(4)] ?? '',
+    isAdded: random(2) === 0,
   } as const
-  return fitted(growth, bytes)
+  return fitted(growth, random(3) === 0 ? bytes / 8 : bytes)
 }
 
 /** A place; seldom one in which whatever has grown is refused at once. */
@@ -142,15 +152,22 @@ function placeIn(random: Random, places: readonly string[]): string {
   return FATAL.test(place) && random(8) > 0 ? placeIn(random, places) : place
 }
 
+/** A place that stands near another one in the list, because what belongs together stands together there. */
+export function placeNear(random: Random, places: readonly string[], place: string): string {
+  const at = places.indexOf(place) + random(2 * NEAR + 1) - NEAR
+  return places[Math.min(Math.max(at, 0), places.length - 1)] ?? place
+}
+
 /** Another growth that differs in one thing. */
 export function changedGrowth(random: Random, growth: Growth, places: readonly string[]): Growth {
   const other = randomGrowth(random, places, ALL)
-  const at = random(8)
-  if (at === 0) return { ...growth, place: other.place }
+  const at = random(9)
+  if (at === 0) return { ...growth, place: random(2) === 0 ? other.place : placeNear(random, places, growth.place) }
   if (at === 1) return { ...growth, shape: other.shape }
   if (at === 2) return { ...growth, fill: other.fill }
   if (at === 3) return { ...growth, prefix: other.prefix }
   if (at === 4) return { ...growth, size: ALL }
+  if (at === 5) return { ...growth, isAdded: growth.isAdded !== true }
   return { ...growth, size: Math.max(1, Math.round(growth.size * pick(random, [0.5, 0.8, 1.25, 2, 4]))) }
 }
 
@@ -184,23 +201,40 @@ export function writeGrown(value: Json): string {
   return JSON.stringify(value).replace(/"@raw@(.*?)@raw@"/gs, (_, json: string) => JSON.parse(`"${json}"`) as string)
 }
 
-/** A copy of `value` with another one at a path such as `vc.type`; members that are missing on the way are made. */
-export function replaced(value: Json, path: readonly string[], other: Json): Json {
+/** The value of a place that held `old`: what has grown alone, or behind `old`, or copies of `old`. */
+export function grownFrom(old: Json | undefined, growth: Growth): Json {
+  const value = grownValue(growth)
+  if (growth.isAdded !== true || old === undefined) return value
+  if (growth.shape === 'known') return copiesOf(old, growth.size)
+  if (typeof old === 'string' && typeof value === 'string' && !value.startsWith(RAW)) return old + value
+  if (Array.isArray(old)) return [...old, ...(Array.isArray(value) ? value : [value])]
+  return isObject(old) && isObject(value) ? { ...old, ...value } : value
+}
+
+/** The elements of an array, or the value itself, again and again, in about three bytes for each of `size`. */
+function copiesOf(value: Json, size: number): Json[] {
+  const elements = Array.isArray(value) && value.length > 0 ? value : [value]
+  const count = Math.ceil((3 * size) / (JSON.stringify(elements).length / elements.length))
+  return times(Math.max(count, elements.length), (at) => elements[at % elements.length] ?? null)
+}
+
+/** A copy of `value` in which what stands at a path such as `vc.type` has grown; members that are missing on the way are made. */
+function grownAt(value: Json | undefined, path: readonly string[], growth: Growth): Json {
   const [name, ...rest] = path
-  if (name === undefined) return other
+  if (name === undefined) return grownFrom(value, growth)
   if (Array.isArray(value)) {
     const index = Number(name) || 0
-    return value.map((element, at) => (at === index ? replaced(element, rest, other) : element))
+    return value.map((element, at) => (at === index ? grownAt(element, rest, growth) : element))
   }
   const object = isObject(value) ? value : {}
-  return { ...object, [name]: replaced(object[name] ?? {}, rest, other) }
+  return { ...object, [name]: grownAt(object[name], rest, growth) }
 }
 
 /** A copy of `value` with what has grown in the places that begin with `root`, a dot, and a path. */
 export function grown(value: Json, root: string, growths: readonly Growth[]): Json {
   return growths
     .filter(({ place }) => place.startsWith(`${root}.`))
-    .reduce<Json>((made, growth) => replaced(made, growth.place.split('.').slice(1), grownValue(growth)), value)
+    .reduce<Json>((whole, growth) => grownAt(whole, growth.place.split('.').slice(1), growth), value)
 }
 
 /** A public key on Ed25519 for about every second number. */

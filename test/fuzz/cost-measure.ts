@@ -1,0 +1,43 @@
+/** The processor time of a request, as a part of what its size allows. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { type Candidate, traitOf } from './cost-candidates.ts'
+import type { CostRequest, CostTarget, CostWorld } from './cost-world.ts'
+import type { Growth } from './growth.ts'
+
+/** Milliseconds of processor time that a request may cost, and those for each kilobyte of it. */
+const BASE_MS = 40
+const MS_PER_KB = 0.2
+/** How often a request is measured where its cost is to be sure; the median counts. */
+const MEASUREMENTS = 7
+
+/** The request with the growths, sent once; one that cannot be made costs nothing and has no trait. */
+export async function measured(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<Candidate> {
+  const request = await target.make(world, growths).catch(() => undefined)
+  if (request === undefined) return { growths, ratio: 0, trait: '' }
+  world.requests += 1
+  const logLines = world.world.services.logLines as string[]
+  logLines.length = 0
+  const before = process.cpuUsage()
+  const { statusCode, body } = await world.send(request)
+  const { user, system } = process.cpuUsage(before)
+  return { growths, ratio: (user + system) / 1000 / allowedFor(request), trait: traitOf(statusCode, body, logLines) }
+}
+
+/** The median of several measurements, each after what is left of earlier requests has been collected; no more than decide whether it is above 1. */
+export async function costOf(world: CostWorld, target: CostTarget, growths: readonly Growth[]): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const ratios: number[] = []
+  const above = (): number => ratios.filter((ratio) => ratio > 1).length
+  while (Math.max(above(), ratios.length - above()) <= MEASUREMENTS / 2) {
+    collect()
+    ratios.push((await measured(world, target, growths)).ratio)
+  }
+  return [...ratios].sort((one, other) => one - other)[Math.floor(ratios.length / 2)] ?? 0
+}
+
+function allowedFor({ path, headers, body = '', answeredBytes = 0 }: CostRequest): number {
+  const head = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, path.length)
+  return BASE_MS + ((head + Buffer.byteLength(body) + answeredBytes) / 1024) * MS_PER_KB
+}
