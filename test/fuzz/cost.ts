@@ -83,7 +83,7 @@ export async function searchCost(options: CostOptions): Promise<CostResult> {
     say,
   } = options
   const world = await startCostWorld()
-  const corpora = new Map(costTargets.map((target): [CostTarget, Corpus] => [target, new Map()]))
+  const corpora = new Map(costTargets.map((target) => [target, new Map<string, readonly Candidate[]>()]))
   const search: Search = { world, random: seededRandom(seed), corpora, good: new Map(), findings: [] }
   const end = Date.now() + minutes * 60_000
   await warmUp(search, known)
@@ -112,7 +112,7 @@ async function warmUp(search: Search, known: readonly KnownCost[]): Promise<void
 /** One request; where it costs much, larger ones follow, and where it is refused unread, ones with fewer growths. */
 async function searchStep(search: Search, target: CostTarget): Promise<void> {
   const { random, world, corpora, good } = search
-  const growths = nextGrowths(random, target, corpora.get(target) ?? new Map<string, Candidate[]>())
+  const growths = nextGrowths(random, target, corpora.get(target) ?? new Map<string, readonly Candidate[]>())
   if (isFound(search, target, growths)) return
   const first = await measured(world, target, growths)
   await keep(search, target, await grownFurther(search, target, first))
@@ -159,7 +159,7 @@ function kindOf({ place, shape, fill }: Growth): string {
 async function keep(search: Search, target: CostTarget, candidate: Candidate): Promise<void> {
   if (candidate.growths.length === 0 || candidate.trait === '') return
   if (candidate.ratio > 1) return confirm(search, target, candidate)
-  const corpus = search.corpora.get(target) ?? new Map<string, Candidate[]>()
+  const corpus = search.corpora.get(target) ?? new Map<string, readonly Candidate[]>()
   const isCostly = candidate.ratio > WORTH_GROWING && candidate.ratio > (corpus.get(candidate.trait)?.[0]?.ratio ?? 0)
   const again = isCostly ? await measured(search.world, target, candidate.growths) : candidate
   keepCandidate(corpus, again.ratio < candidate.ratio ? again : candidate)
