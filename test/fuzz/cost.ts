@@ -152,7 +152,7 @@ function isFound({ findings }: Search, target: CostTarget, growths: readonly Gro
 }
 
 function kindOf({ place, shape, fill }: Growth): string {
-  return [place, shape, ...(shape === 'text' ? [fill] : [])].join(' ')
+  return shape === 'text' ? `${place} ${fill}` : place
 }
 
 /** Keeps what is worth going on from; a request that a pause made slow does not stay as the costliest. */

@@ -117,6 +117,8 @@ const PREFIXES = [
 /** Places without whose right value a request is refused before the others are looked at. */
 const FATAL =
   /(\.alg|\.typ|\.crit|_sd_alg|^whole|^text\..*|^jwe\..*|form\.state|form\.error|members\.(state|vp_token)|vp_token\.(it|other)|^response\..*|^bytes\..*|header\.x5c)$/
+/** Characters beyond ASCII, which more of the code looks at. */
+const UNICODE = ['invisible', 'mark', 'han', 'astral', 'emoji'] as const
 /** Places that do something else for each shape. */
 const OF_SHAPES = /^(x5c|chain|disclosures)$/
 const LISTS = ['list', 'same', 'known', 'members', 'objects'] as const
@@ -138,10 +140,10 @@ export function randomGrowth(random: Random, places: readonly string[], bytes: n
   const growth = {
     place,
     shape: OF_SHAPES.test(place) ? any : pick(random, ['text' as const, pick(random, LISTS), any]),
-    fill: pick(random, Object.keys(fills) as Growth['fill'][]),
+    fill: random(3) === 0 ? pick(random, UNICODE) : pick(random, Object.keys(fills) as Growth['fill'][]),
     size: random(3) === 0 ? pick(random, SIZES) : ALL,
     prefix: ['', '', 'https://', pick(random, PREFIXES)][random(4)] ?? '',
-    isAdded: random(2) === 0,
+    isAdded: random(4) > 0,
   } as const
   return fitted(growth, random(3) === 0 ? bytes / 8 : bytes)
 }
