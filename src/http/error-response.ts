@@ -1,7 +1,7 @@
 /** The one place where an error becomes an answer: `{"error", "error_description"}` and its status. */
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, ProtocolError, statusOf } from '../protocol/error.ts'
+import { type ErrorCode, HTTP_STATUS, ProtocolError } from '../protocol/error.ts'
 import { ConflictError } from '../store/retry.ts'
 
 /** Turns whatever was thrown into a {@link ProtocolError}; what we did not mean becomes `server_error` without detail. */
@@ -40,7 +40,7 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   const challenge = error.challenge ?? challengeFor(error.code, request)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds)
-  const status = error.challenge === undefined ? statusOf[error.code] : 401
+  const status = error.challenge === undefined ? HTTP_STATUS[error.code] : 401
   const { error_description: description = error.message, ...members } = error.members
   reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })
 }

@@ -3,7 +3,7 @@
  * and every refusal is there by its status and its codes. OpenAPI 3.1.
  */
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
-import { type ErrorCode, statusOf } from '../protocol/error.ts'
+import { type ErrorCode, HTTP_STATUS } from '../protocol/error.ts'
 
 /** The codes an operation refuses with, beside those that its kind always has. */
 export const REFUSALS = 'x-refusals'
@@ -55,7 +55,7 @@ function withRefusals(operation: JsonObject, method: string): JsonObject {
   const byStatus = new Map<number, string[]>()
   for (const code of new Set(codes)) {
     // RFC 9449 section 7.1: at a protected resource, unlike at the token endpoint.
-    const status = isProtected && /dpop/.test(code) ? 401 : statusOf[code]
+    const status = isProtected && /dpop/.test(code) ? 401 : HTTP_STATUS[code]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const refusals = [...byStatus].map(([status, names]) => [String(status), refusal(names)] as const)

@@ -1,6 +1,6 @@
 /**
- * The claims path pointer: what a path points to in a credential, and how paths compare. Sentences name paths, never the
- * value of a claim. OpenID4VP 1.0, Claims Path Pointer, Semantics for JSON-based credentials; OpenID4VCI 1.0 has the same.
+ * Claims path pointers: which claims a path selects, and how paths compare. Messages name paths, never the value of a
+ * claim. OpenID4VP 1.0, Claims Path Pointer, Semantics for JSON-based credentials; OpenID4VCI 1.0 has the same.
  */
 import { isObject, type Json, own } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
@@ -8,7 +8,7 @@ import type { ClaimPosition } from '../codec/sd-jwt.ts'
 /** A member by its name, an array's element by its index, or null for all of its elements. */
 type ClaimStep = string | number | null
 
-/** One step per element. A path without null is a {@link ClaimPosition}. */
+/** A path has one step per element. A path without null is a {@link ClaimPosition}. */
 export type ClaimPath = readonly ClaimStep[]
 
 export interface Selected {
@@ -18,7 +18,10 @@ export interface Selected {
 
 export type Selection = { readonly selected: readonly Selected[] } | { readonly problem: string }
 
-/** Where a step led from; the way there is written out for what is selected in the end, and not for every element passed. */
+/**
+ * A selected value with the step to it and the node before it. Its path is written out only when it is selected at the
+ * end.
+ */
 interface Node {
   readonly value: Json
   readonly step?: string | number
@@ -33,7 +36,7 @@ export function isIndex(step: unknown): step is number {
   return Number.isInteger(step) && (step as number) >= 0
 }
 
-/** What `path` points to in `claims`. */
+/** Returns the claims that `path` selects in `claims`. */
 export function selectClaims(claims: Json, path: ClaimPath): Selection {
   if (path.length === 0) return { problem: 'an empty path points to no claim' }
   let selected: readonly Node[] = [{ value: claims }]
@@ -50,7 +53,7 @@ export function selectClaims(claims: Json, path: ClaimPath): Selection {
   return { selected: selected.map((node) => ({ path: positionOf(node), value: node.value })) }
 }
 
-/** A path as people write it: `degrees[*].type`. */
+/** Formats a path for people: `degrees[*].type`. */
 export function pathText(path: ClaimPath): string {
   const steps = path.map((step) => {
     if (step === null) return '[*]'
@@ -60,24 +63,24 @@ export function pathText(path: ClaimPath): string {
   return path.length === 0 ? 'the credential' : steps.join('').replace(/^\./, '')
 }
 
-/** Whether `inner` is `outer` or lies below it. */
+/** Tests whether `inner` is `outer` or lies below it. */
 export function isWithin(inner: ClaimPosition, outer: ClaimPosition): boolean {
   return outer.length <= inner.length && outer.every((step, at) => step === inner[at])
 }
 
-/** Whether the step of a path is the one that was taken there; undefined when none was. */
-export function fits(step: ClaimStep, taken: string | number | undefined): boolean {
+/** Tests whether a step of a path selects the member or element `taken`; false when `taken` is undefined. */
+export function stepMatches(step: ClaimStep, taken: string | number | undefined): boolean {
   return step === null ? typeof taken === 'number' : step === taken
 }
 
-/** Why the step cannot be taken from `value`, whatever is in it. */
+/** Returns the reason for which the step selects nothing in any value of this type. */
 function problemOf(value: Json, step: ClaimStep): string | undefined {
   if (typeof step === 'string') return isObject(value) ? undefined : 'is not an object'
   if (step !== null && !isIndex(step)) return 'is followed by what is neither name nor index'
   return Array.isArray(value) ? undefined : 'is not an array'
 }
 
-/** Puts what the step leads to into `next`; nothing where there is no such member or element. */
+/** Adds the members or elements that the step selects to `next`. */
 function follow(node: Node, step: ClaimStep, next: Node[]): void {
   const { value } = node
   if (Array.isArray(value)) {

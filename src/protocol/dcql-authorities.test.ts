@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../codec/json.ts'
-import { answersAuthorities, inAuthorities, uncheckable } from './dcql-authorities.ts'
+import { answersAuthorities, checkAuthorities, findUncheckable } from './dcql-authorities.ts'
 
 describe('a credential answers for authorities', () => {
   const keyIds = new Set(['c3Vi'])
@@ -23,12 +23,12 @@ it.each<[string, Json, readonly string[]]>([
   ['empty', [{}], ['q[0].type: must be a non-empty string', 'q[0].values: must be a non-empty array']],
   ['without a value', [{ type: 'aki', values: ['x', ''] }], ['q[0].values[1]: must be a non-empty string']],
 ])('what is wrong with the form of authorities that are %s', (_, authorities, expected) => {
-  expect([...inAuthorities(authorities, 'q')]).toEqual(expected)
+  expect([...checkAuthorities(authorities, 'q')]).toEqual(expected)
 })
 
 describe('what nobody could check of authorities', () => {
-  const found = (...authorities: Json[]) => [...uncheckable(authorities, 'q')]
-  const inValue = (value: Json) => found({ type: 'aki', values: [value] })
+  const found = (...authorities: Json[]) => [...findUncheckable(authorities, 'q')]
+  const checkValue = (value: Json) => found({ type: 'aki', values: [value] })
 
   it('is their type, when there is one', () => {
     expect(found({ type: 'x', values: ['AAAA'] })).toEqual(['q[0].type: must be aki'])
@@ -45,7 +45,7 @@ describe('what nobody could check of authorities', () => {
     ['what only begins like hexadecimal', `${'ab'.repeat(16)}zzzz`],
     ['hexadecimal that is too short for a key identifier', 'ab'.repeat(14)],
   ])('is not %s', (_, value) => {
-    expect(inValue(value)).toEqual([])
+    expect(checkValue(value)).toEqual([])
   })
 
   it.each<[string, string, RegExp]>([
@@ -54,6 +54,6 @@ describe('what nobody could check of authorities', () => {
     ['65 bytes', `${'z'.repeat(86)}A`, /^q\[0\]\.values\[0\]: has 65 bytes; a key identifier has at most 64$/],
     ['no base64url', 'AAA=', /^q\[0\]\.values\[0\]: must be a key identifier in base64url without padding$/],
   ])('is %s', (_, value, mistake) => {
-    expect(inValue(value)).toEqual([expect.stringMatching(mistake)])
+    expect(checkValue(value)).toEqual([expect.stringMatching(mistake)])
   })
 })

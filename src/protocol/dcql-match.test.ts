@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
-import { type ClaimPath, fits, pathText, selectClaims } from './claim-path.ts'
+import { type ClaimPath, pathText, selectClaims, stepMatches } from './claim-path.ts'
 import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
 import { answerClaims, answerCredentials, chooseCredentials, chosenClaims } from './dcql-match.ts'
 
@@ -383,7 +383,7 @@ describe('credentials', () => {
 
 it('a step is the one that was taken, and null is any index', () => {
   const taken = ['a', 0, 1, undefined] as const
-  const fitting = (step: string | number | null) => taken.map((each) => fits(step, each))
+  const fitting = (step: string | number | null) => taken.map((each) => stepMatches(step, each))
   expect(fitting('a')).toEqual([true, false, false, false])
   expect(fitting(0)).toEqual([false, true, false, false])
   expect(fitting(null)).toEqual([false, true, true, false])

@@ -1,7 +1,7 @@
 /**
- * How a DCQL query is answered, for the wallet that chooses and the verifier that checks; pure, and written once for all
- * JSON credentials. OpenID4VP 1.0, Selecting Claims and Credentials. Sentences name paths and what was expected, never the
- * value of a claim.
+ * Matches credentials against a DCQL query, for the wallet that chooses and the verifier that checks. The functions are
+ * pure, and serve all JSON credentials. OpenID4VP 1.0, Selecting Claims and Credentials. Messages name paths and
+ * expectations, never the value of a claim.
  */
 import type { Json, JsonObject } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
@@ -10,24 +10,27 @@ import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from 
 
 export interface ClaimAnswer {
   readonly path: ClaimPath
-  /** Where the claim is; empty when it is missing. */
+  /** The positions of the claim; empty when it is missing. */
   readonly found: readonly ClaimPosition[]
-  /** Those of `found` that have a wanted value; all when any value will do. */
+  /** The positions with one of the requested values; all positions when the query names no values. */
   readonly matching: readonly ClaimPosition[]
-  /** Why nothing was found. */
+  /** The reason for which the claim is missing. */
   readonly missing?: string
-  /** What was wanted, when something was found and nothing matches. */
+  /** The requested values, when the claim exists and no value matches. */
   readonly mismatch?: string
 }
 
 export interface ClaimsAnswer {
-  /** One for each of the query's claims, in its order. */
+  /** An answer for each claim of the query, in its order. */
   readonly claims: readonly ClaimAnswer[]
-  /** What a wallet discloses: the matching paths of the claims that were chosen, each once. Empty unless all is well. */
+  /**
+   * The positions that a wallet discloses: the matching ones of the chosen claims, each once. Empty unless the query is
+   * satisfied.
+   */
   readonly disclose: readonly ClaimPosition[]
-  /** Why the claims that were asked for are not all there. */
+  /** The reason for which requested claims are missing. */
   readonly missing?: string
-  /** They are all there, but not with the values that were asked for. Never together with `missing`. */
+  /** The requested values, when all claims exist and some have other values. Never set together with `missing`. */
   readonly mismatch?: string
 }
 
@@ -35,7 +38,7 @@ export type CredentialChoice = { readonly ids: readonly string[] } | { readonly 
 
 const MAX_NAMED = 5
 
-/** An id that no claim has: a query that was not validated must not pass for that. */
+/** The answer for an id that no claim has: a query that was not validated must not be satisfied by it. */
 const UNKNOWN: ClaimAnswer = {
   path: [],
   found: [],
@@ -44,13 +47,14 @@ const UNKNOWN: ClaimAnswer = {
 }
 
 /**
- * Which claims answer the query: all of them, or those of the first claim set that is satisfied. When none is, the first
- * whose claims are at least there: a wallet need not follow `values`, so a verifier asks the two questions separately.
+ * Finds the claims that satisfy the query: all of them, or those of the first satisfied claim set. When no set is
+ * satisfied, the first set whose claims exist counts: a wallet need not follow `values`, so a verifier asks the two
+ * questions separately.
  */
 export function answerClaims(query: CredentialQuery, claims: JsonObject): ClaimsAnswer {
-  const asked = query.claims ?? []
-  const answers = asked.map((claim) => answerClaim(claim, claims))
-  const byId = new Map(asked.map(({ id }, i) => [id, answers[i]]))
+  const queries = query.claims ?? []
+  const answers = queries.map((claim) => answerClaim(claim, claims))
+  const byId = new Map(queries.map(({ id }, i) => [id, answers[i]]))
   const sets = query.claim_sets?.map((set) => set.map((id) => byId.get(id) ?? UNKNOWN)) ?? [answers]
 
   const satisfied = sets.find((set) => set.every((answer) => answer.matching.length > 0))
@@ -61,24 +65,26 @@ export function answerClaims(query: CredentialQuery, claims: JsonObject): Claims
   return { claims: answers, disclose: [], missing: query.claim_sets ? `no claim set is complete: ${missing}` : missing }
 }
 
-/** The claims of the first claim set that is satisfied, as {@link ClaimsAnswer.disclose} has them; or all. */
+/** Returns the claims of the first satisfied claim set, as in {@link ClaimsAnswer.disclose}, or all claims. */
 export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): readonly ClaimAnswer[] {
   const ids = (query.claims ?? []).map(({ id }) => id)
   const sets = query.claim_sets?.map((set) => claims.filter((_, index) => set.some((id) => id === ids[index])))
   return sets?.find((set) => set.every(({ matching }) => matching.length > 0)) ?? claims
 }
 
-/** Which required credentials are not among `answered`, in a sentence; undefined when none is missing. */
+/** Returns a sentence about the required credentials that are not among `answered`; undefined when none is missing. */
 export function answerCredentials(query: DcqlQuery, answered: ReadonlySet<string>): string | undefined {
   const missing = query.credential_sets
-    ? query.credential_sets.flatMap((set, i) => (isRequired(set) && !optionOf(set, answered) ? wantedBy(set, i) : []))
+    ? query.credential_sets.flatMap((set, i) =>
+        isRequired(set) && !optionOf(set, answered) ? describeUnmet(set, i) : [],
+      )
     : query.credentials.filter(({ id }) => !answered.has(id)).map(({ id }) => `nothing answers credential query ${id}`)
   return missing.length > 0 ? missing.join('; ') : undefined
 }
 
 /**
- * The credential queries a wallet should answer out of those it can. Optional sets are left out, which discloses least,
- * unless nothing else was asked for: then every one that can be satisfied is answered.
+ * Chooses the credential queries that a wallet should answer out of those that it can. Optional sets are left out,
+ * which discloses least, unless all sets are optional: then every set that can be satisfied is answered.
  */
 export function chooseCredentials(query: DcqlQuery, available: ReadonlySet<string>): CredentialChoice {
   const problem = answerCredentials(query, available)
@@ -87,27 +93,27 @@ export function chooseCredentials(query: DcqlQuery, available: ReadonlySet<strin
   if (!sets) return { ids: query.credentials.map(({ id }) => id) }
   const required = sets.filter(isRequired)
   const chosen = new Set((required.length > 0 ? required : sets).flatMap((set) => optionOf(set, available) ?? []))
-  if (chosen.size === 0) return { problem: sets.map(wantedBy).join('; ') }
+  if (chosen.size === 0) return { problem: sets.map(describeUnmet).join('; ') }
   return { ids: query.credentials.map(({ id }) => id).filter((id) => chosen.has(id)) }
 }
 
 function answerClaim({ path, values }: ClaimQuery, claims: JsonObject): ClaimAnswer {
   const selection = selectClaims(claims, path)
   if ('problem' in selection) return { path, found: [], matching: [], missing: selection.problem }
-  const found = selection.selected.map((each) => each.path)
-  if (values === undefined) return { path, found, matching: found }
+  const positions = selection.selected.map((each) => each.path)
+  if (values === undefined) return { path, found: positions, matching: positions }
   // OpenID4VP 1.0, Claims Query: type and value match one of `values`. It does not say of which element when a path
   // selects several; one is enough here, and only those that match are disclosed, as if the others did not exist.
-  const wanted = new Set<Json>(values)
-  const matching = selection.selected.filter(({ value }) => wanted.has(value)).map((each) => each.path)
-  if (matching.length > 0) return { path, found, matching }
-  return { path, found, matching, mismatch: `${pathText(path)}: expected ${valuesText(values)}` }
+  const requested = new Set<Json>(values)
+  const matching = selection.selected.filter(({ value }) => requested.has(value)).map((each) => each.path)
+  if (matching.length > 0) return { path, found: positions, matching }
+  return { path, found: positions, matching, mismatch: `${pathText(path)}: expected ${valuesText(values)}` }
 }
 
 function valuesText(values: readonly (string | number | boolean)[]): string {
-  const named = values.slice(0, MAX_NAMED).map((value) => JSON.stringify(value))
-  const more = values.length - named.length
-  return `${values.length > 1 ? 'one of ' : ''}${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const texts = values.slice(0, MAX_NAMED).map((value) => JSON.stringify(value))
+  const more = values.length - texts.length
+  return `${values.length > 1 ? 'one of ' : ''}${texts.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 function sentences(parts: readonly (string | undefined)[]): string {
@@ -122,12 +128,12 @@ export function isRequired(set: CredentialSetQuery): boolean {
   return set.required !== false
 }
 
-/** The first option of which every credential is there. */
+/** Returns the first option all of whose credentials are there. */
 export function optionOf(set: CredentialSetQuery, there: ReadonlySet<string>): readonly string[] | undefined {
   return set.options.find((option) => option.every((id) => there.has(id)))
 }
 
-function wantedBy(set: CredentialSetQuery, index: number): string {
+function describeUnmet(set: CredentialSetQuery, index: number): string {
   const options = set.options.slice(0, MAX_NAMED).map((option) => option.join(' and '))
   return `no option of credential set ${index} is answered in full: ${options.join(', or ')}`
 }

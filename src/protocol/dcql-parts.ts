@@ -1,29 +1,34 @@
-/** What a DCQL query is made of everywhere: lists, texts and booleans, and the mistakes in them. */
+/** Checks of the parts of a DCQL query: lists, texts and booleans. */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 
-/** Sentences that begin with the path of what is wrong. */
+/** Mistakes as sentences, each of which begins with the path of the mistake. */
 export type Mistakes = Generator<string, void, undefined>
-type Find = (value: Json | undefined, at: string) => Mistakes
+type CheckValue = (value: Json | undefined, at: string) => Mistakes
 
-export const MAX_ELEMENTS = 100
+export const MAX_LIST_ELEMENTS = 100
 const MAX_CHARACTERS = 1024
 
-export function* inList(list: Json | undefined, at: string, inElement: Find, most = MAX_ELEMENTS): Mistakes {
+export function* checkList(
+  list: Json | undefined,
+  at: string,
+  checkElement: CheckValue,
+  most = MAX_LIST_ELEMENTS,
+): Mistakes {
   if (!Array.isArray(list) || list.length === 0) return yield `${at}: must be a non-empty array`
   if (list.length > most) return yield `${at}: has ${list.length} elements; ${most} are allowed`
-  for (const [i, element] of list.entries()) yield* inElement(element, `${at}[${i}]`)
+  for (const [i, element] of list.entries()) yield* checkElement(element, `${at}[${i}]`)
 }
 
-export function* inText(text: Json | undefined, at: string): Mistakes {
+export function* checkText(text: Json | undefined, at: string): Mistakes {
   if (typeof text !== 'string' || text === '') yield `${at}: must be a non-empty string`
-  else yield* inLength(text, at)
+  else yield* checkLength(text, at)
 }
 
-export function* inBoolean(object: JsonObject, name: string, at: string): Mistakes {
+export function* checkBoolean(object: JsonObject, name: string, at: string): Mistakes {
   const value = own(object, name)
   if (value !== undefined && typeof value !== 'boolean') yield `${at}.${name}: must be true or false`
 }
 
-export function* inLength(text: string, at: string): Mistakes {
+export function* checkLength(text: string, at: string): Mistakes {
   if (text.length > MAX_CHARACTERS) yield `${at}: has ${text.length} characters; ${MAX_CHARACTERS} are allowed`
 }

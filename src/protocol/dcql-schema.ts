@@ -1,16 +1,16 @@
-/** The form of a query, for readers of the OpenAPI document. `dcql.ts` finds the mistakes in one, and says more of them. */
+/** The form of a query, for the OpenAPI document. `dcql.ts` checks queries, with better messages. */
 import * as Type from 'typebox'
-import { MAX_ELEMENTS } from './dcql-parts.ts'
-import { ClaimPath } from './oid4vci.ts'
+import { MAX_LIST_ELEMENTS } from './dcql-parts.ts'
+import { ClaimPathSchema } from './oid4vci.ts'
 
-const list = { minItems: 1, maxItems: MAX_ELEMENTS }
+const list = { minItems: 1, maxItems: MAX_LIST_ELEMENTS }
 const Id = Type.String({ pattern: '^[A-Za-z0-9_-]+$' })
 const References = Type.Array(Id, list)
 
 const ClaimsQuery = Type.Object(
   {
     id: Type.Optional(Id),
-    path: ClaimPath,
+    path: ClaimPathSchema,
     values: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Integer(), Type.Boolean()]), list)),
   },
   { title: 'ClaimsQuery', description: 'OpenID4VP 1.0, Claims Query' },

@@ -1,6 +1,7 @@
 /**
- * What a credential query may ask for by the specification, and no credential can answer: worth telling whoever writes the
- * query, and for a wallet a question like others that it has no answer to. What a format adds is in its `queryMistakes`.
+ * Finds what a credential query may ask by the specification and no credential can answer. The author of a query is
+ * told; a wallet answers such a query like any other that it cannot answer. A format adds its own rules in
+ * `queryMistakes`.
  */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
@@ -10,19 +11,19 @@ import type { Mistakes } from './dcql-parts.ts'
 
 type Claims = readonly (ClaimQuery | undefined)[]
 
-export function* unanswerable(credential: JsonObject, at: string): Mistakes {
+export function* findUnanswerable(credential: JsonObject, at: string): Mistakes {
   const claims = readableClaims(own(credential, 'claims'))
-  // An mdoc has no digests among its elements, so that they may have any name.
+  // The elements of an mdoc may have any name, as an mdoc has no digests among them.
   const digests: readonly unknown[] = own(credential, 'format') === 'mso_mdoc' ? [] : DIGEST_MEMBERS
   for (const [i, claim] of claims.entries()) {
-    if (claim !== undefined) yield* inPath(claim.path, `${at}.claims[${i}].path`, digests)
+    if (claim !== undefined) yield* checkPath(claim.path, `${at}.claims[${i}].path`, digests)
   }
   const sets = own(credential, 'claim_sets')
-  if (sets === undefined) yield* inAll(claims, at)
-  else if (Array.isArray(sets)) yield* inSets(sets, claims, at)
+  if (sets === undefined) yield* checkTogether(claims, at)
+  else if (Array.isArray(sets)) yield* checkSets(sets, claims, at)
 }
 
-function* inPath(path: ClaimPath, at: string, digests: readonly unknown[]): Mistakes {
+function* checkPath(path: ClaimPath, at: string, digests: readonly unknown[]): Mistakes {
   if (path[0] === null || typeof path[0] === 'number')
     yield `${at}[0]: must be a string, since a credential is an object`
   for (const [i, step] of path.entries()) {
@@ -30,16 +31,16 @@ function* inPath(path: ClaimPath, at: string, digests: readonly unknown[]): Mist
   }
 }
 
-/** Without claim sets, all claims are wanted together. */
-function* inAll(claims: Claims, at: string): Mistakes {
+/** Without claim sets, all claims are requested together. */
+function* checkTogether(claims: Claims, at: string): Mistakes {
   for (const [later, earlier] of claimPairs(claims, contradict)) {
     const [path, other] = [`${at}.claims[${later}].path`, `${at}.claims[${earlier}]`]
     yield `${path}: contradicts ${other}, so that no credential can have both; remove one`
   }
 }
 
-/** Claim sets are alternatives, but each of them is wanted whole. */
-function* inSets(sets: readonly Json[], claims: Claims, at: string): Mistakes {
+/** Claim sets are alternatives, but each set is requested as a whole. */
+function* checkSets(sets: readonly Json[], claims: Claims, at: string): Mistakes {
   const ids = claims.map((claim) => claim?.id)
   const clashing = claims.flatMap((claim, later) =>
     claims
@@ -47,8 +48,8 @@ function* inSets(sets: readonly Json[], claims: Claims, at: string): Mistakes {
       .flatMap((other, earlier) => (claim && other && contradict(claim, other) ? [[later, earlier]] : [])),
   )
   for (const [i, set] of sets.entries()) {
-    const wanted = new Set<unknown>(Array.isArray(set) ? set : [])
-    const pair = clashing.find((each) => each.every((index) => wanted.has(ids[index])))
+    const setIds = new Set<unknown>(Array.isArray(set) ? set : [])
+    const pair = clashing.find((each) => each.every((index) => setIds.has(ids[index])))
     if (pair === undefined) continue
     const [one, other] = pair.map((index) => `claims[${index}]`)
     yield `${at}.claim_sets[${i}]: ${one} contradicts ${other}, so that no credential can have both; take one out`
@@ -60,8 +61,8 @@ function contradict(a: ClaimQuery, b: ClaimQuery): boolean {
 }
 
 /**
- * Whether all that `narrow` selects at some step is selected by `wide` too, and the two need it to be different things:
- * an object and an array, or a value and something with values inside.
+ * Tests whether `wide` selects everything that `narrow` selects up to some step, and the two need different things
+ * there: an object and an array, or a value and something with values inside.
  */
 function clash(wide: ClaimQuery, narrow: ClaimQuery): boolean {
   const fork = narrow.path.findIndex((step, i) => !covers(wide.path[i], step))
@@ -70,7 +71,7 @@ function clash(wide: ClaimQuery, narrow: ClaimQuery): boolean {
   return (typeof narrow.path[fork] === 'string') !== (typeof wide.path[fork] === 'string')
 }
 
-/** Null stands for every element. */
+/** Tests whether a step covers another; null covers every element. */
 function covers(wide: ClaimPath[number] | undefined, narrow: ClaimPath[number]): boolean {
   return wide === narrow || (wide === null && typeof narrow === 'number')
 }

@@ -1,11 +1,11 @@
 /**
- * The Digital Credentials Query Language: what a query may say, and every mistake in one that says something else.
- * OpenID4VP 1.0, Digital Credentials Query Language (DCQL). Answers are in `dcql-match.ts`; formats in `credential/`.
+ * The Digital Credentials Query Language: the type of a query, and a parser that reports every mistake. OpenID4VP 1.0,
+ * Digital Credentials Query Language (DCQL). `dcql-match.ts` answers queries; the formats are in `credential/`.
  */
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { type ClaimPath, isClaimPath, isIndex } from './claim-path.ts'
-import { inAuthorities, type TrustedAuthoritiesQuery } from './dcql-authorities.ts'
-import { inBoolean, inLength, inList, inText, MAX_ELEMENTS, type Mistakes } from './dcql-parts.ts'
+import { checkAuthorities, type TrustedAuthoritiesQuery } from './dcql-authorities.ts'
+import { checkBoolean, checkLength, checkList, checkText, MAX_LIST_ELEMENTS, type Mistakes } from './dcql-parts.ts'
 import { refuse } from './error.ts'
 
 export interface ClaimQuery {
@@ -19,18 +19,18 @@ export interface CredentialQuery {
   readonly format: string
   readonly meta: JsonObject
   readonly claims?: readonly ClaimQuery[]
-  /** Ids of claims, the combination we would like best first. */
+  /** Ids of claims; the preferred combination comes first. */
   readonly claim_sets?: readonly (readonly string[])[]
   /** False when absent. */
   readonly multiple?: boolean
   /** True when absent. */
   readonly require_cryptographic_holder_binding?: boolean
-  /** One of them has to fit. */
+  /** At least one of the authorities has to match. */
   readonly trusted_authorities?: readonly TrustedAuthoritiesQuery[]
 }
 
 export interface CredentialSetQuery {
-  /** Ids of credential queries: one whole option is wanted. */
+  /** Ids of credential queries, of which one whole option is requested. */
   readonly options: readonly (readonly string[])[]
   /** True when absent. */
   readonly required?: boolean
@@ -44,82 +44,82 @@ export interface DcqlQuery {
 const MAX_STEPS = 32
 const MAX_MISTAKES = 10
 
-/** What is wrong with a credential query beyond its form: with its format, above all. */
+/** Checks a credential query beyond its form, above all its format. */
 type CredentialRule = (credential: JsonObject, at: string) => Mistakes
 
 /**
- * `value`, unchanged, if it is a query by the specification, and by the `rule` of who is going to ask it. Refuses with
+ * Returns `value` unchanged when it is a query by the specification and by `rule`, which the caller adds. Refuses with
  * `invalid_request` and the path of each mistake.
  */
-export function readDcqlQuery(value: unknown, rule: CredentialRule = inAnyFormat): DcqlQuery {
+export function readDcqlQuery(value: unknown, rule: CredentialRule = checkAnyFormat): DcqlQuery {
   const mistakes: string[] = []
-  for (const mistake of inQuery(value as Json, 'dcql_query', rule)) {
+  for (const mistake of checkQuery(value as Json, 'dcql_query', rule)) {
     if (mistakes.push(mistake) === MAX_MISTAKES) break
   }
   if (mistakes.length > 0) refuse('invalid_request', mistakes.join('; '))
   return value as DcqlQuery
 }
 
-function* inAnyFormat(credential: JsonObject, at: string): Mistakes {
-  yield* inText(own(credential, 'format'), `${at}.format`)
+function* checkAnyFormat(credential: JsonObject, at: string): Mistakes {
+  yield* checkText(own(credential, 'format'), `${at}.format`)
 }
 
-function* inQuery(query: Json | undefined, at: string, rule: CredentialRule): Mistakes {
+function* checkQuery(query: Json | undefined, at: string, rule: CredentialRule): Mistakes {
   if (!isObject(query)) return yield `${at}: must be an object`
   const credentials = own(query, 'credentials')
-  yield* inList(credentials, `${at}.credentials`, (each, eachAt) => inCredential(each, eachAt, rule))
-  yield* inIds(credentials, `${at}.credentials`)
+  yield* checkList(credentials, `${at}.credentials`, (each, eachAt) => checkCredential(each, eachAt, rule))
+  yield* checkIds(credentials, `${at}.credentials`)
   const sets = own(query, 'credential_sets')
   if (sets === undefined) return
   const ids = new Set(memberOfEach(credentials, 'id'))
-  yield* inList(sets, `${at}.credential_sets`, (set, setAt) => inCredentialSet(set, setAt, ids))
+  yield* checkList(sets, `${at}.credential_sets`, (set, setAt) => checkCredentialSet(set, setAt, ids))
 }
 
 // OpenID4VP 1.0, Credential Query
-function* inCredential(credential: Json | undefined, at: string, rule: CredentialRule): Mistakes {
+function* checkCredential(credential: Json | undefined, at: string, rule: CredentialRule): Mistakes {
   if (!isObject(credential)) return yield `${at}: must be an object`
   if (own(credential, 'id') === undefined) yield `${at}.id: is required`
   yield* rule(credential, at)
   if (!isObject(own(credential, 'meta'))) yield `${at}.meta: must be an object; it may be empty`
-  yield* inBoolean(credential, 'multiple', at)
-  yield* inBoolean(credential, 'require_cryptographic_holder_binding', at)
+  yield* checkBoolean(credential, 'multiple', at)
+  yield* checkBoolean(credential, 'require_cryptographic_holder_binding', at)
   const authorities = own(credential, 'trusted_authorities')
-  if (authorities !== undefined) yield* inAuthorities(authorities, `${at}.trusted_authorities`)
+  if (authorities !== undefined) yield* checkAuthorities(authorities, `${at}.trusted_authorities`)
   const claims = own(credential, 'claims')
   const sets = own(credential, 'claim_sets')
   if (claims !== undefined) {
-    yield* inList(claims, `${at}.claims`, (claim, claimAt) => inClaim(claim, claimAt, sets !== undefined))
-    yield* inIds(claims, `${at}.claims`)
-    yield* inRepeated(claims, `${at}.claims`)
+    yield* checkList(claims, `${at}.claims`, (claim, claimAt) => checkClaim(claim, claimAt, sets !== undefined))
+    yield* checkIds(claims, `${at}.claims`)
+    yield* checkRepeated(claims, `${at}.claims`)
   }
-  if (sets !== undefined) yield* inClaimSets(sets, `${at}.claim_sets`, claims)
+  if (sets !== undefined) yield* checkClaimSets(sets, `${at}.claim_sets`, claims)
 }
 
 // OpenID4VP 1.0, Claims Query
-function* inClaim(claim: Json | undefined, at: string, idRequired: boolean): Mistakes {
+function* checkClaim(claim: Json | undefined, at: string, idRequired: boolean): Mistakes {
   if (!isObject(claim)) return yield `${at}: must be an object`
   if (idRequired && own(claim, 'id') === undefined) yield `${at}.id: is required, because there are claim_sets`
   const path = own(claim, 'path')
-  yield* inList(path, `${at}.path`, inStep, MAX_STEPS)
+  yield* checkList(path, `${at}.path`, checkStep, MAX_STEPS)
   const values = own(claim, 'values')
-  if (values !== undefined) yield* inList(values, `${at}.values`, inValue)
+  if (values !== undefined) yield* checkList(values, `${at}.values`, checkValue)
 }
 
-function* inStep(step: Json | undefined, at: string): Mistakes {
-  if (typeof step === 'string') yield* inLength(step, at)
+function* checkStep(step: Json | undefined, at: string): Mistakes {
+  if (typeof step === 'string') yield* checkLength(step, at)
   else if (step !== null && !isIndex(step)) yield `${at}: must be a string, null or a non-negative integer`
 }
 
-function* inValue(value: Json | undefined, at: string): Mistakes {
-  if (typeof value === 'string') yield* inLength(value, at)
-  // Beyond 2^53 two numbers that differ may be read as equal, and a match would mean nothing.
+function* checkValue(value: Json | undefined, at: string): Mistakes {
+  if (typeof value === 'string') yield* checkLength(value, at)
+  // Two different numbers beyond 2^53 may be read as equal, so a match would prove nothing.
   else if (typeof value !== 'boolean' && !Number.isSafeInteger(value)) {
     yield `${at}: must be a string, an integer below 2^53 or a boolean`
   }
 }
 
 // OpenID4VP 1.0, Credential Query: the same claim must not be asked for twice.
-function* inRepeated(claims: Json, at: string): Mistakes {
+function* checkRepeated(claims: Json, at: string): Mistakes {
   const same = (a: ClaimQuery, b: ClaimQuery) =>
     a.path.length === b.path.length && a.path.every((step, i) => step === b.path[i])
   for (const [later, earlier] of claimPairs(readableClaims(claims), same)) {
@@ -127,16 +127,16 @@ function* inRepeated(claims: Json, at: string): Mistakes {
   }
 }
 
-/** The claims whose paths can be compared, each at its index; the mistakes of the others are reported elsewhere. */
+/** Returns the claims whose paths can be compared, each at its index; other checks report the mistakes of the rest. */
 export function readableClaims(claims: Json | undefined): readonly (ClaimQuery | undefined)[] {
-  return (Array.isArray(claims) ? claims.slice(0, MAX_ELEMENTS) : []).map((claim) => {
+  return (Array.isArray(claims) ? claims.slice(0, MAX_LIST_ELEMENTS) : []).map((claim) => {
     const path = isObject(claim) ? own(claim, 'path') : undefined
     const readable = isClaimPath(path) && path.length <= MAX_STEPS
     return readable ? (claim as unknown as ClaimQuery) : undefined
   })
 }
 
-/** For each claim the first one before it that `clash` says it does not go with, by their indices. */
+/** Returns, for each claim, the first earlier claim with which it clashes, by their indices. */
 export function claimPairs(
   claims: readonly (ClaimQuery | undefined)[],
   clash: (claim: ClaimQuery, earlier: ClaimQuery) => boolean,
@@ -148,37 +148,37 @@ export function claimPairs(
 }
 
 // OpenID4VP 1.0, Selecting Claims
-function* inClaimSets(sets: Json, at: string, claims: Json | undefined): Mistakes {
+function* checkClaimSets(sets: Json, at: string, claims: Json | undefined): Mistakes {
   if (claims === undefined) yield `${at}: must not be given without claims`
   const ids = new Set(memberOfEach(claims, 'id'))
-  yield* inList(sets, at, (set, setAt) => inReferences(set, setAt, ids))
+  yield* checkList(sets, at, (set, setAt) => checkReferences(set, setAt, ids))
 }
 
 // OpenID4VP 1.0, Credential Set Query
-function* inCredentialSet(set: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
+function* checkCredentialSet(set: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
   if (!isObject(set)) return yield `${at}: must be an object`
-  yield* inList(own(set, 'options'), `${at}.options`, (option, optionAt) => inReferences(option, optionAt, ids))
-  yield* inBoolean(set, 'required', at)
+  yield* checkList(own(set, 'options'), `${at}.options`, (option, optionAt) => checkReferences(option, optionAt, ids))
+  yield* checkBoolean(set, 'required', at)
 }
 
-function* inReferences(references: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
-  yield* inList(references, at, function* (reference, referenceAt) {
+function* checkReferences(references: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
+  yield* checkList(references, at, function* (reference, referenceAt) {
     if (typeof reference !== 'string' || !ids.has(reference))
       yield `${referenceAt}: must be an id that this query defines`
   })
 }
 
-/** The ids that are given: of the right characters and unique. */
-function* inIds(list: Json | undefined, at: string): Mistakes {
+/** Checks that the ids have valid characters and are unique. */
+function* checkIds(list: Json | undefined, at: string): Mistakes {
   if (!Array.isArray(list)) return
   const seen = new Set<string>()
-  for (const [i, item] of list.slice(0, MAX_ELEMENTS).entries()) {
+  for (const [i, item] of list.slice(0, MAX_LIST_ELEMENTS).entries()) {
     const id = isObject(item) ? own(item, 'id') : undefined
     if (id === undefined) continue
     if (typeof id !== 'string' || !/^[A-Za-z0-9_-]+$/.test(id)) {
       yield `${at}[${i}].id: must be a non-empty string of letters, digits, _ and -`
     } else {
-      yield* inLength(id, `${at}[${i}].id`)
+      yield* checkLength(id, `${at}[${i}].id`)
       if (seen.has(id)) yield `${at}[${i}].id: is used before; choose another`
       seen.add(id)
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MalformedError, malformed } from '../codec/malformed.ts'
-import { orRefuse, ProtocolError, refuse, refuseMalformed, statusOf } from './error.ts'
+import { HTTP_STATUS, orRefuse, ProtocolError, refuse, refuseMalformed } from './error.ts'
 
 /** By the specifications, and by RFC 9110 where they leave it to HTTP. */
 const STATUS: readonly (readonly [status: number, codes: string])[] = [
@@ -28,7 +28,7 @@ const STATUS: readonly (readonly [status: number, codes: string])[] = [
 describe('a refusal', () => {
   it('has the status of its code, and there are no other codes', () => {
     const expected = STATUS.flatMap(([status, codes]) => codes.split(' ').map((code) => [code, status]))
-    expect(statusOf).toEqual(Object.fromEntries(expected))
+    expect(HTTP_STATUS).toEqual(Object.fromEntries(expected))
   })
 
   it('says why, and keeps the cause for the log', () => {

@@ -1,11 +1,12 @@
 /**
- * The one way to say no to a caller: an error code of a specification, and a sentence that says what to do.
- * `http/error-response.ts` turns it into `{"error", "error_description"}`. A failed verification is no error but a report.
+ * The one way to refuse a request: an error code of a specification, and a sentence that says what to do.
+ * `http/error-response.ts` writes it as `{"error", "error_description"}`. A failed verification is a report, not an
+ * error.
  */
 import { MalformedError } from '../codec/malformed.ts'
 
-/** Every code we answer with, and its HTTP status. */
-export const statusOf = {
+/** The HTTP status of every error code. */
+export const HTTP_STATUS = {
   // RFC 6749 section 5.2, RFC 6750 section 3.1
   invalid_request: 400,
   invalid_grant: 400,
@@ -32,7 +33,7 @@ export const statusOf = {
   // OpenID4VCI 1.0, Notification Error Response
   invalid_notification_id: 400,
   invalid_notification_request: 400,
-  // Its draft 13, to wallets of that draft
+  // OpenID4VCI draft 13, for wallets of that draft
   unsupported_credential_type: 400,
   // Administrative endpoints
   unauthorized: 401,
@@ -50,16 +51,16 @@ export const statusOf = {
   temporarily_unavailable: 503,
 } as const
 
-export type ErrorCode = keyof typeof statusOf
+export type ErrorCode = keyof typeof HTTP_STATUS
 
-/** `message` is for the caller, like `members`, which its body has beside it; `cause` is for the log and never leaves the process. */
+/** A refusal. `message` and `members` go into the body for the caller; `cause` goes into the log only. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: ErrorCode
   readonly members: Readonly<Record<string, string | number>>
-  /** `WWW-Authenticate` of a 401, where the code does not say it all. */
+  /** The `WWW-Authenticate` header of a 401, when the code alone does not determine it. */
   readonly challenge: string | undefined
-  /** `Retry-After` of a 503. RFC 9110 section 10.2.3. */
+  /** The `Retry-After` header of a 503. RFC 9110 section 10.2.3. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(
@@ -90,7 +91,7 @@ export function refuse(code: ErrorCode, description: string, cause?: unknown): n
   throw new ProtocolError(code, description, { cause })
 }
 
-/** What `read` gives. Refuses with `code` when it finds that the bytes are not what they should be; `what` says which. */
+/** Returns the result of `read`. Refuses with `code` when `read` throws a MalformedError; `what` names the input. */
 export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
   try {
     return read()
@@ -99,7 +100,7 @@ export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
   }
 }
 
-/** The same for an error that was caught already; one of another kind is thrown again. */
+/** Refuses with `code` when `error` is a MalformedError, and throws any other error again. */
 export function refuseMalformed(code: ErrorCode, what: string, error: unknown): never {
   if (!(error instanceof MalformedError)) throw error
   return refuse(code, `${what}: ${error.message}`, error)

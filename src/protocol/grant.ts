@@ -1,4 +1,4 @@
-/** The grants we have. Apart from the schemas of oid4vci.ts, so that a wallet need not load those. */
+/** The supported grants, apart from the schemas of oid4vci.ts, so that a wallet need not load those. */
 
 /** OpenID4VCI 1.0, Pre-Authorized Code Flow. */
 export const PRE_AUTHORIZED_GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'

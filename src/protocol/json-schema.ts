@@ -1,13 +1,13 @@
-/** Our own JSON Schemas, made into functions. */
+/** Compiles JSON Schemas of this project into functions. */
 import { Ajv, type ValidateFunction } from 'ajv'
 
 /**
- * The function for a schema that this project has written; `all`: every mistake and not only the first. That the schema is
- * one, the tests look at: to ask here would compile the schema of all schemas first, which costs more than the rest. Nor is
- * the code of the function made shorter, which takes as long as it takes to make it.
+ * Compiles a schema of this project; with `all`, the function reports every mistake and not only the first. The tests
+ * check the schemas themselves: to check them here would compile the meta-schema first, which costs more than the rest.
+ * The generated code is not optimized, which takes as long as generating it.
  */
 export function compileSchema(schema: object, { all }: { readonly all: boolean }): ValidateFunction {
-  // With `verbose` a mistake has its schema, and so the names that were possible.
+  // With `verbose`, a mistake has its schema and so the possible names.
   const ajv = new Ajv({
     allErrors: all,
     verbose: true,

@@ -1,23 +1,23 @@
 import { expect, it } from 'vitest'
 import { leastProcessorMs } from '../../test/support/processor-time.ts'
-import { misspeltMembers, refuseMisspelt } from './misspelt.ts'
+import { findMisspeltMembers, refuseMisspelt } from './misspelt.ts'
 
 it('a member that is nearly a known one is told with its path', () => {
-  const found = [...misspeltMembers({ claim: [], purpose: 'a', id: 'b' }, ['id', 'claims'], 'dcql_query')]
+  const found = [...findMisspeltMembers({ claim: [], purpose: 'a', id: 'b' }, ['id', 'claims'], 'dcql_query')]
   expect(found).toEqual(['dcql_query.claim: is unknown; did you mean claims?'])
   expect(() => refuseMisspelt({ locle: 'en' }, ['locale'], 'display')).toThrow('display.locle: is unknown')
 })
 
 it('one that stands beside the right one is left alone, as is what is no object', () => {
-  expect([...misspeltMembers({ claim: [], claims: [] }, ['claims'], 'a')]).toEqual([])
+  expect([...findMisspeltMembers({ claim: [], claims: [] }, ['claims'], 'a')]).toEqual([])
   for (const value of [undefined, null, 'claim', ['claim']])
-    expect([...misspeltMembers(value, ['claims'], 'a')]).toEqual([])
+    expect([...findMisspeltMembers(value, ['claims'], 'a')]).toEqual([])
 })
 
 it('an object of a program costs little, and is left alone where it is large', async () => {
   const letters = 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz'
   const known = Array.from({ length: 50 }, (_, n) => `${letters}${n}`)
   const object = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`z${letters}${n}z`, n]))
-  expect(await leastProcessorMs(() => [...misspeltMembers(object(200), known, 'a')])).toBeLessThan(2000)
-  expect([...misspeltMembers({ ...object(200), locle: 'en' }, ['locale'], 'a')]).toEqual([])
+  expect(await leastProcessorMs(() => [...findMisspeltMembers(object(200), known, 'a')])).toBeLessThan(2000)
+  expect([...findMisspeltMembers({ ...object(200), locle: 'en' }, ['locale'], 'a')]).toEqual([])
 })

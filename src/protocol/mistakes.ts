@@ -1,16 +1,16 @@
-/** What a JSON Schema found wrong, as sentences that begin with the path: `credentials[0].id: must be string`. */
+/** Describes the errors of a JSON Schema as sentences that begin with the path: `credentials[0].id: must be string`. */
 import type { ErrorObject } from 'ajv'
 import { nearestName } from '../codec/misspelling.ts'
 
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
   const single = errors.filter(({ instancePath }) => !choices.has(instancePath)).map(describe)
-  // Where a form was met and something inside it is wrong, that says more than the forms do.
+  // A mistake inside a form that matched says more than the list of forms.
   const unmet = [...choices].filter((path) => !errors.some((error) => error.instancePath.startsWith(`${path}/`)))
   return [...new Set([...single, ...unmet.map((path) => describeChoice(path, errors))])]
 }
 
-/** What a value of several allowed forms may be: `selective_disclosure: must be "all", "none" or array`. */
+/** Describes the allowed forms of a value: `selective_disclosure: must be "all", "none" or array`. */
 function describeChoice(instancePath: string, errors: readonly ErrorObject[]): string {
   const forms = errors
     .filter((error) => error.instancePath === instancePath)
@@ -38,7 +38,7 @@ function hint(name: string, schema: object | undefined): string {
   return nearest === undefined ? '' : `; did you mean ${nearest}?`
 }
 
-/** `/credentials/0/id` (RFC 6901) as people write it. */
+/** Formats a JSON pointer (RFC 6901), such as `/credentials/0/id`, for people. */
 function dotted(pointer: string): string {
   return pointer
     .split('/')

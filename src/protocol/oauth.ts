@@ -1,7 +1,7 @@
-/** Wire objects of OAuth 2.0 that we send and a wallet reads, as schemas and as types. RFC 6749 section 5.1, RFC 8414 section 2. */
+/** Wire objects of OAuth 2.0, as schemas and as types. RFC 6749 section 5.1, RFC 8414 section 2. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { AuthorizationDetail, draft13Nonce } from './oid4vci.ts'
+import { AuthorizationDetail, draft13NonceMembers } from './oid4vci.ts'
 
 export const TokenResponse = Type.Object(
   {
@@ -10,7 +10,7 @@ export const TokenResponse = Type.Object(
     expires_in: Type.Integer({ description: 'Seconds' }),
     refresh_token: Type.Optional(Type.String()),
     authorization_details: Type.Optional(Type.Array(AuthorizationDetail)),
-    ...draft13Nonce,
+    ...draft13NonceMembers,
   },
   { title: 'TokenResponse' },
 )

@@ -3,8 +3,8 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from './grant.ts'
 
-/** A `ClaimPath` of claim-path.ts, as long as we take it. */
-export const ClaimPath = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {
+/** The schema of a `ClaimPath`, with the longest path that is accepted. */
+export const ClaimPathSchema = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {
   minItems: 1,
   maxItems: 32,
 })
@@ -26,11 +26,11 @@ const Display = Type.Object(
 
 const ClaimDescription = Type.Object(
   {
-    path: ClaimPath,
+    path: ClaimPathSchema,
     mandatory: Type.Optional(Type.Boolean()),
     display: Type.Optional(Type.Array(Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) }))),
   },
-  // A misspelt `mandatory` would let a claim be missing.
+  // Unknown members are refused because a misspelt `mandatory` would let a claim be missing.
   { title: 'ClaimDescription', additionalProperties: false },
 )
 
@@ -48,7 +48,7 @@ const CredentialDefinition = Type.Object(
   },
 )
 
-/** What every format declares; what a format adds to it, its own `checkConfiguration` looks at. */
+/** The members of every format; the format's own `checkConfiguration` checks the rest. */
 export const CredentialConfiguration = Type.Object(
   {
     format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc' }),
@@ -65,7 +65,7 @@ export const CredentialConfiguration = Type.Object(
     ),
     scope: Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })),
     selective_disclosure: Type.Optional(
-      Type.Union([Type.Literal('all'), Type.Literal('none'), Type.Array(ClaimPath, { maxItems: 500 })], {
+      Type.Union([Type.Literal('all'), Type.Literal('none'), Type.Array(ClaimPathSchema, { maxItems: 500 })], {
         description: 'Which claims the holder may hide: all (the default), none, or those at the given paths',
       }),
     ),
@@ -178,8 +178,8 @@ const encryption = Type.Optional(
 const text = (description: string) => Type.Unknown({ 'x-described': Type.String({ description }) })
 
 /**
- * A credential request of any draft. `encryption.ts`, `older-drafts.ts`, `credential-request.ts` and `proofs.ts` of the issuer read
- * its members with care, and answer each mistake with the code of the specification.
+ * A credential request of any draft. `encryption.ts`, `older-drafts.ts`, `credential-request.ts` and `proofs.ts` of the
+ * issuer check its members, and answer each mistake with the error code of the specification.
  */
 export const CredentialRequest = Type.Object(
   {
@@ -204,8 +204,8 @@ export const CredentialRequest = Type.Object(
 )
 export type CredentialRequest = Static<typeof CredentialRequest>
 
-/** Draft 13: how wallets came to a nonce before there was an endpoint for it. */
-export const draft13Nonce = {
+/** The members by which draft 13 gives wallets a nonce; later drafts have the nonce endpoint. */
+export const draft13NonceMembers = {
   c_nonce: Type.Optional(Type.String({ description: 'Draft 13 only' })),
   c_nonce_expires_in: Type.Optional(Type.Integer({ description: 'Draft 13 only; seconds' })),
 }
@@ -217,7 +217,7 @@ export const CredentialResponse = Type.Object(
     notification_id: Type.Optional(Type.String({ description: 'For the notification endpoint' })),
     transaction_id: Type.Optional(Type.String({ description: 'For the deferred credential endpoint' })),
     interval: Type.Optional(Type.Integer({ description: 'Seconds to wait before asking there' })),
-    ...draft13Nonce,
+    ...draft13NonceMembers,
   },
   { title: 'CredentialResponse' },
 )
@@ -233,10 +233,10 @@ export const DeferredCredentialRequest = Type.Object(
 )
 export type DeferredCredentialRequest = Static<typeof DeferredCredentialRequest>
 
-/** The characters of texts for wallets. RFC 6749 section 5.2. */
+/** The characters that texts for wallets may have. RFC 6749 section 5.2. */
 export const PLAIN_TEXT = '^[ !#-\\[\\]-~]*$'
 
-/** OpenID4VCI 1.0, Notification Request: what became of credentials. */
+/** The events of a notification. OpenID4VCI 1.0, Notification Request. */
 export const NotificationEvent = Type.Union([
   Type.Literal('credential_accepted'),
   Type.Literal('credential_failure'),

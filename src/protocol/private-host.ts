@@ -1,46 +1,45 @@
-/** Where an address leads: to this machine, to the network it stands in, or into the internet; and what may go there in the clear. */
+/** Classifies addresses: this machine, its network, or the internet. Plain http is accepted only for the first two. */
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Whether nobody on the way can read what goes there: https, or plain http that stays on this machine and its network. */
+/** Tests whether the transport is safe: https, or plain http that stays on this machine and its network. */
 export function isSecure({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))
 }
 
-/** Whether the name or address can only mean this machine or its own network. */
+/** Tests whether the name or address can only mean this machine or its own network. */
 export function isPrivateHost(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname.endsWith('.local')) return true
   const address = withoutBrackets(hostname)
-  // What is no address is in no list.
+  // A host name is in no list.
   return own.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** Whether the name or address means this machine alone. */
+/** Tests whether the name or address means this machine alone. */
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i.test(withoutBrackets(hostname))
 }
 
-/** An IPv6 address as it is outside of a URL; every other host as it is. */
+/** Removes the brackets that an IPv6 address has in a URL; returns any other host unchanged. */
 export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
 /**
- * Whether the IP address is one of the internet: no machine of ours or of our network answers there. What only wraps
- * another address (IPv4-mapped, NAT64, 6to4, Teredo) is not; nor is multicast, nor what no host may have.
- * IANA IPv4 and IPv6 Special-Purpose Address Registries.
+ * Tests whether the IP address is globally routable. An address that only wraps another (IPv4-mapped, NAT64, 6to4,
+ * Teredo) is not, nor are multicast and reserved addresses. IANA IPv4 and IPv6 Special-Purpose Address Registries.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !special.check(address)
   return global.check(address, 'ipv6') && !special.check(address, 'ipv6')
 }
 
-/** Loopback, RFC 1918, RFC 4193 and link-local. */
+/** The private networks: loopback, RFC 1918, RFC 4193 and link-local. */
 const own = listOf(
   'ipv4',
   ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'],
   listOf('ipv6', ['::1/128', 'fc00::/7', 'fe80::/10']),
 )
-/** What has been given out at all: RFC 4291 section 2.4. */
+/** The IPv6 addresses that have been allocated. RFC 4291 section 2.4. */
 const global = listOf('ipv6', ['2000::/3'])
 const special = listOf(
   'ipv4',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { approvalHashes, approvalOf, isApproval, readContent } from './transaction-data.ts'
+import { approvalHashes, approvalOf, isApproval, parseTransactionContent } from './transaction-data.ts'
 
 const transaction = (members: object = {}) =>
   toBase64url(JSON.stringify({ type: 'payment', credential_ids: ['card'], amount: '12.00', ...members }))
@@ -87,13 +87,13 @@ describe('a transaction', () => {
   const content = { type: 'payment', credential_ids: ['card'] }
 
   it('says its type and who approves it', () => {
-    expect(readContent(content)).toEqual({ type: 'payment', credentialIds: ['card'] })
+    expect(parseTransactionContent(content)).toEqual({ type: 'payment', credentialIds: ['card'] })
   })
 
   it.each([['sha-256'], [[]], [[256]], [['sha-256', 256]], [null], [{}]])(
     'is refused when its hashes are %j',
     (hashes) => {
-      expect(() => readContent({ ...content, transaction_data_hashes_alg: hashes })).toThrow(
+      expect(() => parseTransactionContent({ ...content, transaction_data_hashes_alg: hashes })).toThrow(
         /^transaction_data_hashes_alg: /,
       )
     },

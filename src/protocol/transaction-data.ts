@@ -1,6 +1,6 @@
 /**
- * A transaction that a presentation has to approve, and how the holder of an SD-JWT does: by hashes of their texts in the key
- * binding. OpenID4VP 1.0, `transaction_data` and Transaction Data; A Profile of Transaction Data in SD-JWT VC.
+ * Transactions that a presentation has to approve. The holder of an SD-JWT approves them by hashes in the key binding.
+ * OpenID4VP 1.0, `transaction_data` and Transaction Data; A Profile of Transaction Data in SD-JWT VC.
  */
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -8,48 +8,56 @@ import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 
-/** The check that asks for it: a format that cannot carry an approval lists it among its `unasked`, with the reason. */
+/** The id of the check of an approval; a format that cannot carry an approval lists it in `unasked` with the reason. */
 export const TRANSACTION_CHECK = 'holder.transaction_data'
 
 export const MAX_TRANSACTIONS = 10
 
-/** The names of hashes in IANA's registry (Named Information Hash Algorithm), and Node's; the one we like best first. */
+/**
+ * The names of hash algorithms in IANA's registry (Named Information Hash Algorithm) and in Node; the preferred one
+ * comes first.
+ */
 const HASHES: Readonly<Record<string, string>> = { 'sha-256': 'sha256', 'sha-384': 'sha384', 'sha-512': 'sha512' }
 const DEFAULT = 'sha-256'
 
-export interface Transaction {
-  /** As it stands in the request: what is hashed. */
+export interface RequestedTransaction {
+  /** The encoded text of the request, which is hashed. */
   readonly text: string
   readonly type: string
-  /** The credential queries, one of which is to approve it. */
+  /** The ids of the credential queries, one of which has to approve the transaction. */
   readonly credentialIds: readonly string[]
-  /** All of it. */
+  /** The decoded object. */
   readonly content: JsonObject
 }
 
-/** Reads one string of `transaction_data`. Throws a MalformedError that says what is wrong with it. */
-export function readTransaction(text: string): Transaction {
+/** Parses one string of `transaction_data`. Throws a MalformedError that says what is wrong with it. */
+export function parseTransaction(text: string): RequestedTransaction {
   const content = parseJsonObject(fromBase64url(text))
-  return { text, ...readContent(content), content }
+  return { text, ...parseTransactionContent(content), content }
 }
 
-/** What the specification says of every transaction, of whatever type. Throws a MalformedError that begins with the member. */
-export function readContent(content: Json | undefined): Pick<Transaction, 'type' | 'credentialIds'> {
+/** Checks the members of a transaction of any type. Throws a MalformedError that begins with the name of the member. */
+export function parseTransactionContent(
+  content: Json | undefined,
+): Pick<RequestedTransaction, 'type' | 'credentialIds'> {
   if (!isObject(content)) return malformed('must be an object')
   const type = own(content, 'type')
   if (typeof type !== 'string' || type === '') return malformed('type: must be a non-empty string')
   const hashes = own(content, 'transaction_data_hashes_alg')
-  if (hashes !== undefined) wantNames(hashes, 'transaction_data_hashes_alg')
-  return { type, credentialIds: wantNames(own(content, 'credential_ids'), 'credential_ids') }
+  if (hashes !== undefined) requireNames(hashes, 'transaction_data_hashes_alg')
+  return { type, credentialIds: requireNames(own(content, 'credential_ids'), 'credential_ids') }
 }
 
-/** The hashes that all of the transactions may be approved with. Throws a MalformedError when one cannot be read. */
+/**
+ * Returns the hash algorithms that all transactions accept. Throws a MalformedError when a transaction cannot be
+ * parsed.
+ */
 export function approvalHashes(transactionData: readonly string[]): readonly string[] {
-  const wanted = transactionData.map(namedHashes)
-  return Object.keys(HASHES).filter((name) => wanted.every((names) => (names ?? [DEFAULT]).includes(name)))
+  const accepted = transactionData.map(namedHashes)
+  return Object.keys(HASHES).filter((name) => accepted.every((names) => (names ?? [DEFAULT]).includes(name)))
 }
 
-/** The members of a key binding that approves these, each the text of the request; none when there are none. */
+/** Creates the members of a key binding that approve these transactions; none when there are none. */
 export function approvalOf(transactionData: readonly string[]): JsonObject {
   if (transactionData.length === 0) return {}
   const [name] = approvalHashes(transactionData)
@@ -57,19 +65,22 @@ export function approvalOf(transactionData: readonly string[]): JsonObject {
   return approvalWith(name, transactionData)
 }
 
-/** Whether the payload of a key binding approves exactly these, in their order, by a hash that each of them allows. */
+/**
+ * Tests whether the payload of a key binding approves exactly these transactions, in order, by a hash algorithm that
+ * each of them accepts.
+ */
 export function isApproval(payload: JsonObject, transactionData: readonly string[]): boolean {
-  const { transaction_data_hashes: hashes, transaction_data_hashes_alg: named } = payload
+  const { transaction_data_hashes: hashes, transaction_data_hashes_alg: statedName } = payload
   if (transactionData.length === 0) return hashes === undefined
-  const name = named ?? DEFAULT
+  const name = statedName ?? DEFAULT
   if (typeof name !== 'string' || !approvalHashes(transactionData).includes(name)) return false
   const expected = approvalWith(name, transactionData)
-  // Required when the request named hashes.
-  if (named === undefined && Object.hasOwn(expected, 'transaction_data_hashes_alg')) return false
+  // The name is required when the request names hash algorithms.
+  if (statedName === undefined && Object.hasOwn(expected, 'transaction_data_hashes_alg')) return false
   return isDeepStrictEqual(hashes, expected.transaction_data_hashes)
 }
 
-function wantNames(value: Json | undefined, name: string): readonly string[] {
+function requireNames(value: Json | undefined, name: string): readonly string[] {
   const names = Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
   if (!Array.isArray(value) || names.length === 0 || names.length < value.length) {
     return malformed(`${name}: must be a non-empty array of strings`)
@@ -85,7 +96,7 @@ function approvalWith(name: string, transactionData: readonly string[]): JsonObj
   }
 }
 
-/** What the transaction says it may be hashed with; undefined when it says nothing. */
+/** Returns the hash algorithms that the transaction names; undefined when it names none. */
 function namedHashes(text: string): readonly unknown[] | undefined {
   const value = own(parseJsonObject(fromBase64url(text)), 'transaction_data_hashes_alg')
   if (value === undefined) return undefined

@@ -4,7 +4,7 @@
  */
 import { isObject, type Json, own } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
-import { misspeltMembers } from '../protocol/misspelt.ts'
+import { findMisspeltMembers } from '../protocol/misspelt.ts'
 
 const QUERY = ['credentials', 'credential_sets']
 const CREDENTIAL = [
@@ -25,15 +25,15 @@ export function refuseMisspeltQuery(posted: unknown): void {
 }
 
 function* inQuery(query: Json): Generator<string, void> {
-  yield* misspeltMembers(query, QUERY, 'dcql_query')
+  yield* findMisspeltMembers(query, QUERY, 'dcql_query')
   for (const [credential, at] of elements(query, 'credentials', 'dcql_query')) {
-    yield* misspeltMembers(credential, CREDENTIAL, at)
-    for (const [claim, claimAt] of elements(credential, 'claims', at)) yield* misspeltMembers(claim, CLAIM, claimAt)
+    yield* findMisspeltMembers(credential, CREDENTIAL, at)
+    for (const [claim, claimAt] of elements(credential, 'claims', at)) yield* findMisspeltMembers(claim, CLAIM, claimAt)
     for (const [authority, authorityAt] of elements(credential, 'trusted_authorities', at)) {
-      yield* misspeltMembers(authority, AUTHORITY, authorityAt)
+      yield* findMisspeltMembers(authority, AUTHORITY, authorityAt)
     }
   }
-  for (const [set, at] of elements(query, 'credential_sets', 'dcql_query')) yield* misspeltMembers(set, SET, at)
+  for (const [set, at] of elements(query, 'credential_sets', 'dcql_query')) yield* findMisspeltMembers(set, SET, at)
 }
 
 /** The elements of a list that is a member of `object`, each with its path. */

@@ -4,9 +4,9 @@ import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { recorded } from '../event/event.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
-import { uncheckable } from '../protocol/dcql-authorities.ts'
+import { findUncheckable } from '../protocol/dcql-authorities.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
-import { unanswerable } from '../protocol/dcql-unanswerable.ts'
+import { findUnanswerable } from '../protocol/dcql-unanswerable.ts'
 import { refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
 import { refuseMisspeltQuery } from './misspelt-query.ts'
@@ -39,8 +39,8 @@ export function readNewQuery(posted: unknown): DcqlQuery {
 
 function* inOurQuery(credential: JsonObject, at: string): Mistakes {
   yield* inFormat(credential, at)
-  yield* uncheckable(own(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
-  yield* unanswerable(credential, at)
+  yield* findUncheckable(own(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
+  yield* findUnanswerable(credential, at)
 }
 
 function* inFormat(credential: JsonObject, at: string): Mistakes {

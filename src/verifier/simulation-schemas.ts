@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { DcqlQuerySchema } from '../protocol/dcql-schema.ts'
-import { ClaimPath } from '../protocol/oid4vci.ts'
+import { ClaimPathSchema } from '../protocol/oid4vci.ts'
 import { Claims } from './report-schemas.ts'
 
 /** A DCQL query, which `dcql.ts` looks at. */
@@ -49,7 +49,7 @@ export const SimulationResultSchema = Type.Object(
         matches: Type.Array(
           Type.Object({
             credential: Type.Integer(),
-            discloses: Type.Array(Type.Unknown({ description: 'A path of the query', 'x-described': ClaimPath })),
+            discloses: Type.Array(Type.Unknown({ description: 'A path of the query', 'x-described': ClaimPathSchema })),
           }),
         ),
         others: Type.Array(Type.Object({ credential: Type.Integer(), reason: Type.String() })),

@@ -8,7 +8,12 @@ import { MalformedError } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
-import { approvalHashes, readContent, readTransaction, TRANSACTION_CHECK } from '../protocol/transaction-data.ts'
+import {
+  approvalHashes,
+  parseTransaction,
+  parseTransactionContent,
+  TRANSACTION_CHECK,
+} from '../protocol/transaction-data.ts'
 
 /** Of all transactions of a session together, as JSON. */
 const MAX_CHARACTERS = 65_536
@@ -17,7 +22,7 @@ const MAX_CHARACTERS = 65_536
 export function writeTransactionData(posted: readonly JsonObject[], query: DcqlQuery): readonly string[] {
   const texts = posted.map((content, index) => {
     const at = `transaction_data[${index}]`
-    const { credentialIds } = orRefuse(at, () => readContent(content))
+    const { credentialIds } = orRefuse(at, () => parseTransactionContent(content))
     const problem = credentialProblem(credentialIds, query)
     if (problem !== undefined) refuse('invalid_request', `${at}.credential_ids: ${problem}`)
     return toBase64url(JSON.stringify(content))
@@ -35,7 +40,7 @@ export function writeTransactionData(posted: readonly JsonObject[], query: DcqlQ
 
 /** Those that a presentation for this credential query has to approve. */
 export function transactionsFor(texts: readonly string[], id: string): readonly string[] {
-  return texts.filter((text) => readTransaction(text).credentialIds.includes(id))
+  return texts.filter((text) => parseTransaction(text).credentialIds.includes(id))
 }
 
 function credentialProblem(ids: readonly string[], { credentials }: DcqlQuery): string | undefined {

@@ -13,7 +13,7 @@ import { signedBy } from '../keys/signature.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { STATIC_AUDIENCE, X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
-import type { Transaction } from '../protocol/transaction-data.ts'
+import type { RequestedTransaction } from '../protocol/transaction-data.ts'
 import { readAddress } from './address.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import type { WalletContext } from './context.ts'
@@ -36,7 +36,7 @@ export interface AuthorizationRequest {
   /** How the answer is encrypted; undefined when it goes in the clear. */
   readonly encryption: JweParameters | undefined
   /** What presenting approves. */
-  readonly transactions: readonly Transaction[]
+  readonly transactions: readonly RequestedTransaction[]
 }
 
 const MEDIA_TYPE = 'application/oauth-authz-req+jwt'

@@ -9,9 +9,9 @@ import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import {
   approvalHashes,
   MAX_TRANSACTIONS,
-  readTransaction,
+  parseTransaction,
+  type RequestedTransaction,
   TRANSACTION_CHECK,
-  type Transaction,
 } from '../protocol/transaction-data.ts'
 import { refuse } from './error.ts'
 
@@ -19,13 +19,13 @@ import { refuse } from './error.ts'
 const MAX_VALUES = 1000
 
 /** A transaction, and the credential query whose presentation would approve it. */
-export type Approval = Transaction & { readonly by: string }
+export type Approval = RequestedTransaction & { readonly by: string }
 
 /**
  * The transactions of a request. Refuses with `invalid_request_object` what cannot be read or names a credential that is not
  * asked for, and with `unsupported` what no presentation of this wallet could approve.
  */
-export function readTransactions(payload: JsonObject, query: DcqlQuery): readonly Transaction[] {
+export function readTransactions(payload: JsonObject, query: DcqlQuery): readonly RequestedTransaction[] {
   const value = own(payload, 'transaction_data')
   if (value === undefined) return []
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TRANSACTIONS) {
@@ -39,7 +39,7 @@ export function readTransactions(payload: JsonObject, query: DcqlQuery): readonl
  * presented too where they have to approve something. Gives the reason when a transaction cannot be approved.
  */
 export function approvalsOf(
-  transactions: readonly Transaction[],
+  transactions: readonly RequestedTransaction[],
   required: readonly string[],
   available: ReadonlySet<string>,
 ): { readonly approvals: readonly Approval[]; readonly chosen: readonly string[] } | { readonly problem: string } {
@@ -59,9 +59,9 @@ export function approvalsOf(
   return { approvals, chosen: [...chosen] }
 }
 
-function readOne(text: unknown, at: string, query: DcqlQuery): Transaction {
+function readOne(text: unknown, at: string, query: DcqlQuery): RequestedTransaction {
   if (typeof text !== 'string') return invalid(`${at} is not a string`)
-  const transaction = orInvalid(at, () => readTransaction(text))
+  const transaction = orInvalid(at, () => parseTransaction(text))
   orInvalid(at, () => refuseMany(transaction.content, MAX_VALUES))
   for (const id of transaction.credentialIds) {
     const credential = query.credentials.find((each) => each.id === id)

@@ -141,7 +141,7 @@ function inOrder<T extends { readonly position: ClaimPosition }>(
   claims: readonly T[],
 ): readonly T[] {
   const rank = ({ position }: T): number => {
-    const index = stored.claimNames.findIndex(({ path }) => path.every((step, at) => fits(step, position[at])))
+    const index = stored.claimNames.findIndex(({ path }) => path.every((step, at) => stepMatches(step, position[at])))
     return index === -1 ? stored.claimNames.length : index
   }
   return [...claims].sort((a, b) => rank(a) - rank(b) || compare(label(stored, a.position), label(stored, b.position)))
@@ -158,7 +158,7 @@ function isEnvelope({ envelope }: StoredCredential, [member]: ClaimPosition): bo
 /** What the issuer calls the claim, as far as it says; its path otherwise. */
 function label(stored: StoredCredential, position: ClaimPosition): string {
   const [named] = stored.claimNames
-    .filter(({ path }) => path.length <= position.length && path.every((step, at) => fits(step, position[at])))
+    .filter(({ path }) => path.length <= position.length && path.every((step, at) => stepMatches(step, position[at])))
     .sort((a, b) => b.path.length - a.path.length)
   if (named === undefined) return plain(unnamed(stored, position))
   const rest = position.slice(named.path.length)
@@ -176,7 +176,7 @@ function unnamed({ format, claims }: StoredCredential, position: ClaimPosition):
   return holders.length > 1 ? `${pathText(rest)} (${String(first)})` : pathText(rest)
 }
 
-function fits(step: string | number | null, at: string | number | undefined): boolean {
+function stepMatches(step: string | number | null, at: string | number | undefined): boolean {
   return step === null ? typeof at === 'number' : step === at
 }
 

@@ -5,7 +5,7 @@
 import { countValues, isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path.ts'
-import { inBoolean, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { checkBoolean, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
 import type { Evidence } from '../format.ts'
 import { inForeignMeta, MAX_DEPTH, refuseBitstring, refuseForeignTypes } from '../schema.ts'
@@ -51,7 +51,7 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   if (isObject(meta)) {
     yield* inForeignMeta(meta, `${at}.meta`, 'doctype_value')
     const type = own(meta, 'doctype_value')
-    if (type !== undefined) yield* inText(type, `${at}.meta.doctype_value`)
+    if (type !== undefined) yield* checkText(type, `${at}.meta.doctype_value`)
   }
   const claims = own(query, 'claims')
   if (!Array.isArray(claims)) return
@@ -123,5 +123,5 @@ function* inClaim(claim: JsonObject, at: string): Mistakes {
   if (!Array.isArray(path) || path.length !== 2 || path.some((step) => typeof step !== 'string')) {
     yield `${at}.path: must be two strings, a namespace and an element`
   }
-  yield* inBoolean(claim, 'intent_to_retain', at)
+  yield* checkBoolean(claim, 'intent_to_retain', at)
 }

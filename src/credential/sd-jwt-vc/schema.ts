@@ -5,7 +5,7 @@
 import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
-import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import { inForeignMeta, refuseBitstring, refuseForeignTypes, refuseReserved } from '../schema.ts'
 import { ENVELOPE } from './members.ts'
@@ -65,7 +65,7 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   if (!isObject(meta)) return
   yield* inForeignMeta(meta, `${at}.meta`, 'vct_values')
   const types = own(meta, 'vct_values')
-  if (types !== undefined) yield* inList(types, `${at}.meta.vct_values`, inText)
+  if (types !== undefined) yield* checkList(types, `${at}.meta.vct_values`, checkText)
   for (const [index, claim] of readableClaims(own(query, 'claims')).entries()) {
     if (claim !== undefined) yield* inRegistered(claim, `${at}.claims[${index}]`)
   }

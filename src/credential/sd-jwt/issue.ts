@@ -3,7 +3,7 @@ import { type JsonObject, own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { type ClaimPosition, concealClaims } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { type ClaimPath, fits } from '../../protocol/claim-path.ts'
+import { type ClaimPath, stepMatches } from '../../protocol/claim-path.ts'
 import { inSeconds } from '../evidence.ts'
 import type { Order } from '../format.ts'
 import { statusMember } from '../ordered-status.ts'
@@ -49,5 +49,5 @@ function concealer(
   if (!Array.isArray(disclosure)) return concealable
   const paths = disclosure as readonly ClaimPath[]
   return (position) =>
-    paths.some((path) => path.length === position.length && path.every((step, at) => fits(step, position[at])))
+    paths.some((path) => path.length === position.length && path.every((step, at) => stepMatches(step, position[at])))
 }

@@ -3,7 +3,7 @@
  * OpenID4VCI 1.0, appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
-import { inList, inText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import { inForeignMeta, refuseForeignTypes, refuseReserved, refuseUnlessStrings } from '../schema.ts'
 import { w3cClaimMistakes } from './claims.ts'
@@ -52,5 +52,6 @@ function* inTypes(meta: Json | undefined, at: string): Mistakes {
   if (!isObject(meta)) return
   yield* inForeignMeta(meta, at, 'type_values')
   const types = own(meta, 'type_values')
-  if (types !== undefined) yield* inList(types, `${at}.type_values`, (set, setAt) => inList(set, setAt, inText))
+  if (types !== undefined)
+    yield* checkList(types, `${at}.type_values`, (set, setAt) => checkList(set, setAt, checkText))
 }

@@ -3,7 +3,7 @@
 import type { Binding } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
 import { answerCredentials } from '../../protocol/dcql-match.ts'
-import { readTransaction } from '../../protocol/transaction-data.ts'
+import { parseTransaction } from '../../protocol/transaction-data.ts'
 import { type Check, fail, pass } from './check.ts'
 
 export interface ResponseContext {
@@ -64,6 +64,6 @@ export const response: readonly Check<ResponseEvidence, ResponseContext>[] = [
 
 /** A credential that was to approve a transaction is wanted, also where the query leaves it to the wallet. */
 function missingApproval(counts: ResponseEvidence['counts'], { transactionData }: ResponseContext['binding']) {
-  const missing = transactionData.flatMap((text) => readTransaction(text).credentialIds).find((id) => !counts.has(id))
+  const missing = transactionData.flatMap((text) => parseTransaction(text).credentialIds).find((id) => !counts.has(id))
   return missing === undefined ? undefined : `${missing} was to approve a transaction, and is not there`
 }
