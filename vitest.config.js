@@ -41,7 +41,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'sqlite',
-          globalSetup: ['test/support/component-setup.js'],
+          globalSetup: ['test/support/command-setup.ts', 'test/support/component-setup.js'],
           include: ['{src,sdk,components,test}/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...OTHERS, ...POSTGRESQL],
         },
@@ -51,7 +51,7 @@ export default defineConfig({
           ...shared,
           name: 'postgresql',
           include: [...POSTGRESQL, ...BOTH],
-          globalSetup: ['test/support/postgres-setup.ts'],
+          globalSetup: ['test/support/command-setup.ts', 'test/support/postgres-setup.ts'],
           setupFiles: ['test/support/on-postgresql.ts'],
         },
       },

@@ -8,7 +8,7 @@ export default defineConfig({
     name: 'others',
     maxWorkers: 2,
     reporters: [['default', { summary: false }]],
-    globalSetup: ['test/support/others-setup.js', 'test/support/component-setup.js'],
+    globalSetup: ['test/support/others-setup.js', 'test/support/command-setup.ts', 'test/support/component-setup.js'],
     // What else runs on chains runs on the local one by `npm test`, and on a Hardhat node here.
     env: { VOUCHSAFE_TEST_CHAIN: 'hardhat' },
     include: [

@@ -5,9 +5,9 @@ import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { transformSync } from 'esbuild'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { adviceOn, lacking } from '../build/install.js'
-import { buildCommand, COMMAND, temporaryDirectory } from './support/command.ts'
+import { COMMAND, temporaryDirectory } from './support/command.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const BUILD = join(ROOT, 'build')
@@ -34,8 +34,6 @@ describe('the lock file', () => {
 })
 
 describe('an older Node', () => {
-  beforeAll(buildCommand)
-
   function gate(version: string): { readonly said: string; readonly status: number | undefined } {
     const ended = { said: '', status: undefined as number | undefined }
     const stderr = {

@@ -3,14 +3,12 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand } from './support/command.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
 describe('the package', () => {
   let files: readonly string[] = []
   beforeAll(() => {
-    buildCommand()
     const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: ROOT,
       encoding: 'utf8',

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { buildCommand } from '../../test/support/command.ts'
 import { builtDirectory } from '../toolchain/places.ts'
 import { loadDriver } from './sqlite.ts'
 import { openSqliteInThreads } from './sqlite-threads.ts'
@@ -20,7 +19,6 @@ const open = <C>(file: string, migrations: readonly Migration[]) =>
   openSqliteInThreads<C>(file, migrations, join(builtDirectory(), 'sqlite-writer.cjs'))
 
 beforeAll(() => {
-  buildCommand()
   return () => {
     for (const directory of directories) rmSync(directory, { recursive: true, force: true })
   }

@@ -5,7 +5,7 @@ import { createPublicKey } from 'node:crypto'
 import { openSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import { digestOf } from '../../src/codec/digest.ts'
 import { readJws } from '../../src/codec/jws.ts'
@@ -15,7 +15,7 @@ import { parseCertificate } from '../../src/keys/certificate.ts'
 import { verifyCertificateSignature } from '../../src/keys/certificate-signature.ts'
 import { verify } from '../../src/verifier/verification.ts'
 import { silentLog } from '../support/check-log.ts'
-import { buildCommand, COMMAND, startCommand } from '../support/command.ts'
+import { COMMAND, startCommand } from '../support/command.ts'
 import { processorMs } from '../support/processor-time.ts'
 import { serviceDirectory } from '../support/service-process.ts'
 import { noStatus } from './attack.ts'
@@ -88,7 +88,6 @@ describe('what is sent costs little to refuse', () => {
 describe('a running service', () => {
   const children: ChildProcess[] = []
   const sockets: Socket[] = []
-  beforeAll(buildCommand)
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy()
     for (const child of children.splice(0)) child.kill('SIGKILL')

@@ -5,15 +5,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { artifacts } from '../../components/artifacts/index.ts'
 import { runChain } from '../../src/bin/chain/chain.ts'
-import { buildCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { temporaryDirectory, vouchsafe } from '../support/command.ts'
 
 const SLOW_MS = 120_000
 const ENGINE = `0x${'21'.repeat(20)}`
-
-beforeAll(buildCommand)
 
 describe('vouchsafe chain', () => {
   it(

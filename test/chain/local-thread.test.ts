@@ -2,13 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
 import { builtDirectory } from '../../src/toolchain/places.ts'
-import { buildCommand } from '../support/command.ts'
-
-beforeAll(buildCommand)
 
 const worker = (): string => join(builtDirectory(), 'local-chain-worker.cjs')
 

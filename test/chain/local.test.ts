@@ -8,7 +8,6 @@ import { describeChain } from '../../src/chain/chain.contract.ts'
 import { chainIdOf } from '../../src/chain/evm/evm.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { builtDirectory } from '../../src/toolchain/places.ts'
-import { buildCommand } from '../support/command.ts'
 
 describeChain('a local chain', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
@@ -17,7 +16,6 @@ describeChain('a local chain', async () => {
 })
 
 describeChain('a local chain in a thread of its own', async () => {
-  buildCommand()
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   const rpc = await openLocalChain(directory, join(builtDirectory(), 'local-chain-worker.cjs'))
   return { rpc, id: await chainIdOf(rpc), key: Buffer.from('31'.repeat(32), 'hex') }

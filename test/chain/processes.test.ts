@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { blockFiles, readComponent, storeComponent } from '../../src/bin/chain/block-files.ts'
 import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
@@ -12,7 +12,7 @@ import { evmNode } from '../../src/chain/evm/node.ts'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { buildCommand, startCommand } from '../support/command.ts'
+import { startCommand } from '../support/command.ts'
 
 const KEYS = ['41', '42', '43'].map((byte) => Buffer.from(byte.repeat(32), 'hex'))
 const [FIRST = Buffer.alloc(0)] = KEYS
@@ -46,8 +46,6 @@ async function serve(place: string): Promise<{ rpc: JsonRpc; kill: () => Promise
   })
   return { rpc: httpJsonRpc(url, createOutbound(), { pausesMs: [] }), kill }
 }
-
-beforeAll(buildCommand)
 
 /** Posts until it has so many, or the process is gone; whatever was acknowledged goes into `hashes`. */
 async function post(under: ChainUnderTest, contract: Address, key: Uint8Array, most: number, hashes: string[]) {

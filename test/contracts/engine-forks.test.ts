@@ -9,7 +9,6 @@ import { readArtifact } from '../../src/bin/chain/artifact.ts'
 import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
-import { buildCommand } from '../support/command.ts'
 import {
   deployed,
   keepComponent,
@@ -33,7 +32,6 @@ let engines: readonly EngineProcess[] = []
 let contracts: { readonly sharing: Address; readonly keys: Address }
 
 beforeAll(async () => {
-  buildCommand()
   node = await startHardhat()
   owner = await place({ rpc: node.url, money: HARDHAT_KEY })
   stranger = await place({ rpc: node.url, money: randomBytes(32).fill(1, 0, 1) })

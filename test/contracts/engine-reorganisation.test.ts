@@ -1,7 +1,6 @@
 /** Tests an engine whose Hardhat node is reorganised, ends, falls behind, and comes back with another history. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, keepComponent, nextContracts, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeEngine, served } from '../support/engine-process.ts'
@@ -11,7 +10,6 @@ const STARTS_MS = 120_000
 let file: string
 const engines: EngineProcess[] = []
 beforeAll(async () => {
-  buildCommand()
   ;({ file } = await componentFile(FAULTY))
 }, STARTS_MS)
 afterAll(() => Promise.all(engines.map((engine) => engine.remove())))

@@ -15,9 +15,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
-import { buildCommand, COMMAND, startCommand } from '../support/command.ts'
+import { COMMAND, startCommand } from '../support/command.ts'
 import { componentFile, deployed, place } from '../support/engine-contracts.ts'
 import { type EngineProcess, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
@@ -30,7 +30,6 @@ const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'applicati
 const NOBODY = 65_534
 
 const running: Running[] = []
-beforeAll(() => buildCommand(), 60_000)
 afterEach(async () => {
   for (const { child, ended } of running.splice(0)) {
     child.kill('SIGKILL')

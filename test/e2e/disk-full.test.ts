@@ -1,6 +1,5 @@
 /** A disk that is full, as `ulimit -f` makes one: what was answered is there, what cannot be kept is refused. */
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand } from '../support/command.ts'
+import { afterEach, describe, expect, it } from 'vitest'
 import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY, ISSUER_URL, type Services } from '../support/services.ts'
 import { act, issued } from '../support/status.ts'
@@ -11,7 +10,6 @@ const BLOCKS = 4096
 const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
 const running: Running[] = []
 
-beforeAll(() => buildCommand(), 60_000)
 afterEach(async () => {
   for (const { child, ended } of running.splice(0)) {
     child.kill('SIGKILL')

@@ -11,7 +11,7 @@ import { prepareUpload, upload } from '../../sdk/client/upload.ts'
 import { readArtifact } from '../../src/bin/chain/artifact.ts'
 import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
-import { buildCommand, vouchsafe } from '../support/command.ts'
+import { vouchsafe } from '../support/command.ts'
 import {
   deployed,
   keepComponent,
@@ -82,8 +82,6 @@ async function started(settings: Record<string, unknown>): Promise<readonly Engi
   await Promise.all(engines.map((engine) => engine.start()))
   return engines
 }
-
-beforeAll(() => buildCommand(), STARTS_MS)
 
 /** The chain of this run: a Hardhat node by `npm run test:others`, which installs one, and a local chain otherwise. */
 const begin = process.env.VOUCHSAFE_TEST_CHAIN === 'hardhat' ? onHardhat : onLocalChain

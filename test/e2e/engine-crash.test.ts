@@ -7,7 +7,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
-import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, keepComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
@@ -16,7 +15,6 @@ const STARTS_MS = 120_000
 let file: string
 const engines: EngineProcess[] = []
 beforeAll(async () => {
-  buildCommand()
   ;({ file } = await componentFile(FAULTY))
 }, STARTS_MS)
 afterAll(() => Promise.all(engines.map((engine) => engine.remove())))

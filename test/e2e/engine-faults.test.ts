@@ -4,7 +4,6 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Address } from '../../src/offchain/address.ts'
-import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
@@ -20,7 +19,6 @@ let inside: Server
 let asked = 0
 
 beforeAll(async () => {
-  buildCommand()
   inside = createServer((_request, response) => {
     asked++
     response.end('secret')

@@ -2,10 +2,8 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand, COMMAND, temporaryDirectory } from '../support/command.ts'
-
-beforeAll(() => buildCommand(), 60_000)
+import { describe, expect, it } from 'vitest'
+import { COMMAND, temporaryDirectory } from '../support/command.ts'
 
 const DIST = dirname(COMMAND)
 

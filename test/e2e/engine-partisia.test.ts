@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { accountOfKey } from '../../src/offchain/authentication/recover.ts'
-import { buildCommand } from '../support/command.ts'
 import { componentFile, keepComponent } from '../support/engine-contracts.ts'
 import { contractOf, type EngineProcess, eventually, makeEngine } from '../support/engine-process.ts'
 
@@ -38,7 +37,6 @@ const reader = createServer((request, response) => {
 })
 
 beforeAll(async () => {
-  buildCommand()
   await new Promise((resolve) => reader.listen(0, '127.0.0.1', () => resolve(undefined)))
   const { sha256, bytes } = await componentFile(COMPONENT)
   const readerUrl = `http://127.0.0.1:${(reader.address() as AddressInfo).port}`

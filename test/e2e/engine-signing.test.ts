@@ -12,7 +12,6 @@ import { keySigner, type RequestSigner } from '../../sdk/client/signers.ts'
 import { readArtifact } from '../../src/bin/chain/artifact.ts'
 import { decodeAnswer, encodeCall } from '../../src/chain/evm/abi.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
-import { buildCommand } from '../support/command.ts'
 import { deployed, type Place, place, send } from '../support/engine-contracts.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 
@@ -28,7 +27,6 @@ let signer: RequestSigner
 const dir = makeDirectory('chain')
 
 beforeAll(async () => {
-  buildCommand()
   at = await place({ dir })
   const settings = { chain: { type: 'local', directory: dir }, pollMilliseconds: 25 }
   engines = [await makeEngine(settings), await makeEngine(settings)]

@@ -1,12 +1,11 @@
 /** An engine that cannot start says which file or address is in the way, and what to do about it. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand, COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { type EngineProcess, makeEngine } from '../support/engine-process.ts'
 
 const engines: EngineProcess[] = []
-beforeAll(() => buildCommand(), 60_000)
 afterAll(() => Promise.all(engines.map((engine) => engine.remove())))
 
 async function made(settings: Record<string, unknown> = {}): Promise<EngineProcess> {

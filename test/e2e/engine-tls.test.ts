@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
 import {
@@ -28,7 +27,6 @@ let file: string
 const engines: EngineProcess[] = []
 
 beforeAll(async () => {
-  buildCommand()
   dir = makeDirectory('chain')
   at = await place({ dir })
   ;({ file } = await componentFile(FAULTY))

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { sharingStatus } from '../../sdk/client/secret-sharing.ts'
 import { prepareUpload, upload } from '../../sdk/client/upload.ts'
-import { buildCommand } from '../support/command.ts'
 import { deployed, ownerOf, place } from '../support/engine-contracts.ts'
 import { eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 
@@ -14,7 +13,6 @@ const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
 it.each([['secret-sharing.js'], ['secret-sharing.wasm']])(
   'keeps what it has said of a share: %s',
   async (component) => {
-    buildCommand()
     const dir = makeDirectory('chain')
     const at = await place({ dir })
     const settings = { chain: { type: 'local', directory: dir }, pollMilliseconds: 50 }

@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
-import { buildCommand } from '../support/command.ts'
 import { componentFile, deployed, keepComponent, type Place, place, send } from '../support/engine-contracts.ts'
 import {
   contractOf,
@@ -31,7 +30,6 @@ const files = createServer((_request, response) => response.end(handed))
 const filesUrl = (): string => `http://127.0.0.1:${(files.address() as AddressInfo).port}/component.js`
 
 beforeAll(async () => {
-  buildCommand()
   await new Promise((resolve) => files.listen(0, '127.0.0.1', () => resolve(undefined)))
   const dir = makeDirectory('chain')
   at = await place({ dir })

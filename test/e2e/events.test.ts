@@ -4,9 +4,9 @@
  */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
-import { buildCommand, type Ended, startCommand, vouchsafe } from '../support/command.ts'
+import { type Ended, startCommand, vouchsafe } from '../support/command.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
@@ -16,7 +16,6 @@ const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'applicati
 const secret = Buffer.alloc(32, 7).toString('base64')
 const running: Running[] = []
 
-beforeAll(() => buildCommand(), 60_000)
 afterEach(async () => {
   for (const { child, ended } of running.splice(0)) {
     child.kill('SIGKILL')

@@ -4,12 +4,11 @@ import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeAll, expect, it } from 'vitest'
-import { buildCommand, COMMAND, temporaryDirectory } from '../support/command.ts'
+import { afterEach, expect, it } from 'vitest'
+import { COMMAND, temporaryDirectory } from '../support/command.ts'
 import { serviceDirectory } from '../support/service-process.ts'
 
 const children: ChildProcess[] = []
-beforeAll(() => buildCommand(), 60_000)
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })

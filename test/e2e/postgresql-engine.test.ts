@@ -8,7 +8,6 @@ import { readSharing, sharingMethods } from '../../sdk/client/sharing-contract.t
 import { keySigner } from '../../sdk/client/signers.ts'
 import { transact } from '../../src/bin/chain/transactions.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
-import { buildCommand } from '../support/command.ts'
 import { deployed, place, send } from '../support/engine-contracts.ts'
 import { type EngineProcess, eventually, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 import { freshUrl, postgresOf } from '../support/store.ts'
@@ -20,7 +19,6 @@ const url = freshUrl()
 let engine: EngineProcess
 
 beforeAll(async () => {
-  buildCommand()
   const chain = { type: 'local', directory: dir }
   engine = await makeEngine({ chain, database: { url }, pollMilliseconds: 25 })
   await engine.start()

@@ -7,7 +7,6 @@ import { readDatabase } from '../../src/config/database.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
 import { postgresState } from '../../src/store/postgres-schema.ts'
-import { buildCommand } from '../support/command.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
@@ -15,7 +14,6 @@ import { configuration, dataset } from '../support/wire.ts'
 
 let server: PostgresServer
 beforeAll(async () => {
-  buildCommand()
   server = await startPostgres()
 })
 afterAll(() => server.stop())

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withConnection } from '../../src/store/postgres-connections.ts'
-import { buildCommand, vouchsafe } from '../support/command.ts'
+import { vouchsafe } from '../support/command.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import { freshUrl, postgresOf, serverUrl } from '../support/store.ts'
@@ -24,7 +24,6 @@ import {
 const directories = { issuer: '', verifier: '' }
 const running: Running[] = []
 beforeAll(async () => {
-  buildCommand()
   directories.issuer = await directoryOn('issuer', freshUrl())
   directories.verifier = await directoryOn('verifier', freshUrl())
 })

@@ -3,14 +3,13 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand, type Ended, vouchsafe } from '../support/command.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Ended, vouchsafe } from '../support/command.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset, dcqlQuery, GRANT } from '../support/wire.ts'
 
 const running: Running[] = []
-beforeAll(() => buildCommand(), 60_000)
 afterEach(async () => {
   for (const { child, ended } of running.splice(0)) {
     child.kill('SIGKILL')

@@ -4,16 +4,15 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { afterEach, beforeAll, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
-import { buildCommand, startCommand } from '../support/command.ts'
+import { startCommand } from '../support/command.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY, makeKey, pemOf, startServices } from '../support/services.ts'
 import { configuration, dcqlQuery, holderSigner, issueCredential, presentationOf } from '../support/wire.ts'
 
 const running: Running[] = []
-beforeAll(() => buildCommand(), 60_000)
 afterEach(async () => {
   for (const { child, ended } of running.splice(0)) {
     child.kill('SIGKILL')

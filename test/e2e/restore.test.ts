@@ -1,11 +1,10 @@
 /** Backups of an embedded database that are put back: no entry of a status list is given out twice, and the old lists stay. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { generationFile } from '../../src/bin/generation-file.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
-import { buildCommand } from '../support/command.ts'
 import { inStatusLists } from '../support/restored.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { ISSUER_URL } from '../support/services.ts'
@@ -14,7 +13,6 @@ import { ISSUER_URL } from '../support/services.ts'
 const SOME = 4
 
 const running: Running[] = []
-beforeAll(() => buildCommand(), 60_000)
 afterEach(async () => {
   for (const { child, ended } of running.splice(0)) {
     child.kill('SIGKILL')

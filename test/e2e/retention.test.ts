@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { sessionThumbprint } from '../../src/audit/record.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
@@ -15,7 +15,7 @@ import { type VerifierCollections, verifierMigrations } from '../../src/verifier
 import type { VerifierConfig } from '../../src/verifier/config.ts'
 import { sweepSessions as sweepVerifications } from '../../src/verifier/retention.ts'
 import { checksOf, type Report } from '../../src/verifier/verification.ts'
-import { buildCommand, vouchsafe } from '../support/command.ts'
+import { vouchsafe } from '../support/command.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
 import { ISSUER_URL, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -481,8 +481,6 @@ describe('the sweep', () => {
 })
 
 describe('the command', () => {
-  beforeAll(() => buildCommand(), 60_000)
-
   it('records the end of a session that came while it was down, keeps it encrypted, and does not start without its key', async () => {
     const database = { url: 'sqlite:data/issuer.db', encryptionKeyFile: 'database.key' }
     const directory = await serviceDirectory('issuer', { database })

@@ -9,7 +9,6 @@ import { type IssuerCollections, issuerMigrations } from '../../src/issuer/colle
 import { readBits } from '../../src/issuer/status-list/chunks.ts'
 import type { CredentialStatus, StatusList } from '../../src/issuer/status-rows.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import { buildCommand } from '../support/command.ts'
 import { serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 
@@ -28,7 +27,6 @@ describe('a disk that is full', () => {
   const sessions = Array.from({ length: COUNT }, (_, index) => ({ id: `session-${index}`, index: index * 3 }))
 
   beforeAll(async () => {
-    buildCommand()
     directory = await serviceDirectory('issuer', { port: 0 })
     mkdirSync(join(directory, 'data'))
     file = join(directory, 'data', 'issuer.db')

@@ -2,15 +2,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { Agent, get } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand } from '../support/command.ts'
+import { afterAll, describe, expect, it } from 'vitest'
 import { place } from '../support/engine-contracts.ts'
 import { type EngineProcess, makeDirectory, makeEngine } from '../support/engine-process.ts'
 import { serviceDirectory, start } from '../support/service-process.ts'
 
 const GRACE = { stopping: { graceSeconds: 4 } }
 const engines: EngineProcess[] = []
-beforeAll(() => buildCommand(), 120_000)
 afterAll(() => Promise.all(engines.map((engine) => engine.remove())))
 
 interface Started {

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-/** The bundle, which `npm test` has built. */
+/** The bundle, which is made before the first test of a run where it is older than its sources. */
 export const COMMAND = join(ROOT, 'dist', 'vouchsafe.cjs')
 
-/** Builds the command unless it is newer than every source. */
+/** Builds the command unless it is newer than every source, and than everything that builds it. */
 export function buildCommand(): void {
-  const sources = ['src', 'sdk', 'components'].flatMap((folder) =>
+  const sources = ['src', 'sdk', 'components', 'build'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.(ts|json)$/.test(name))
+      .filter((name) => /(?<!\.test)\.(ts|js|cjs|json)$/.test(name))
       .map((name) => join(ROOT, folder, name)),
   )
   const newest = Math.max(...sources.map((path) => statSync(path).mtimeMs))
