@@ -737,6 +737,8 @@ describe('a certificate that is to sign credentials', () => {
     expect(problem([keyUsage(['digitalSignature', 'keyCertSign'])])).toBeUndefined()
     expect(problem([keyUsage(['nonRepudiation'])])).toBeUndefined()
     expect(problem([keyUsage(['keyCertSign'])])).toMatch(/key usage .* does not allow digitalSignature/)
+    const ofServer = parseCertificate(make({ extensions: [keyUsage(['nonRepudiation'])] }))
+    expect(leafProblem(ofServer, NOW, 0, 'tls')).toMatch(/key usage .* does not allow digitalSignature/)
   })
 
   test('may be a CA that signed itself', () => {

@@ -1,5 +1,5 @@
 /** Services whose embedded database is taken away, replaced, cut off, damaged, or cannot be written: they say so, and answer for nothing. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -13,14 +13,14 @@ import {
   truncateSync,
   writeSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
-import { COMMAND, startCommand } from '../support/command.ts'
+import { COMMAND, endOf, startCommand } from '../support/command.ts'
 import { componentFile, deployed, place } from '../support/engine-contracts.ts'
 import { type EngineProcess, makeDirectory, makeEngine, served } from '../support/engine-process.ts'
-import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
+import { listening, type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 import { configuration, dataset, dcqlQuery } from '../support/wire.ts'
 
@@ -85,6 +85,13 @@ const changes: readonly (readonly [string, (file: string) => Promise<void> | voi
   ['taken away with all that is beside it', (file) => rmSync(join(file, '..'), { recursive: true })],
   ['moved away', (file) => renameSync(file, `${file}.old`)],
   ['replaced by a copy', async (file) => renameSync(await vacuumed(file), file)],
+  [
+    'replaced by a copy of the file itself',
+    (file) => {
+      copyFileSync(file, `${file}.copy`)
+      renameSync(`${file}.copy`, file)
+    },
+  ],
   ['overwritten by a copy', async (file) => copyFileSync(await vacuumed(file), file)],
   ['cut off', cutOff],
   ['emptied', (file) => truncateSync(file, 0)],
@@ -212,6 +219,29 @@ describe('a service that cannot write', () => {
     await expect.poll(() => ready(service), NOTICED).toBe(503)
   })
 
+  it.each([
+    ['the file', (file: string) => file, 0o444],
+    ['the directory', dirname, 0o555],
+  ] as const)(
+    'is not ready while it may only read %s, and is ready again afterwards',
+    { timeout: 60_000 },
+    async (_, of, mode) => {
+      const directory = await serviceDirectory('issuer')
+      const child = spawn(process.execPath, [COMMAND, 'issuer'], { cwd: directory, ...ownerOf(directory) })
+      const service = await listening(child, endOf(child))
+      running.push(service)
+      const file = join(directory, 'data', 'issuer.db')
+      expect([await ready(service), await write('issuer', service)]).toEqual([200, 201])
+      const before = statSync(of(file)).mode
+      chmodSync(of(file), mode)
+      await expect.poll(() => ready(service), NOTICED).toBe(503)
+      expect((await fetch(`${service.url}/health/live`)).status).toBe(200)
+      chmodSync(of(file), before)
+      await expect.poll(() => ready(service), NOTICED).toBe(200)
+      expect(await write('issuer', service)).toBe(201)
+    },
+  )
+
   it('does not start on a file that this user can only read, and doctor says why', { timeout: 60_000 }, async () => {
     const { service, directory, file } = await started('issuer')
     service.child.kill('SIGTERM')
@@ -225,19 +255,19 @@ describe('a service that cannot write', () => {
   })
 })
 
-/** The command as a user who is not root, to whom everything in the directory belongs. */
+/** Gives everything in the directory to a user who is not root; the ids of that user, for a process. */
+function ownerOf(directory: string): { readonly uid?: number; readonly gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  for (const entry of ['.', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })])
+    chownSync(join(directory, entry), NOBODY, NOBODY)
+  return { uid: NOBODY, gid: NOBODY }
+}
+
+/** The command as the user to whom everything in the directory belongs, who is not root. */
 async function asNobody(directory: string, words: readonly string[]): Promise<{ code: number; text: string }> {
-  const isRoot = process.getuid?.() === 0
-  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
-  if (isRoot) {
-    for (const entry of ['.', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })])
-      chownSync(join(directory, entry), NOBODY, NOBODY)
-  }
+  const options = { cwd: directory, ...ownerOf(directory) }
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [COMMAND, ...words], {
-      cwd: directory,
-      ...user,
-    })
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [COMMAND, ...words], options)
     return { code: 0, text: stdout + stderr }
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }

@@ -10,6 +10,7 @@ import { postgresState } from '../../src/store/postgres-schema.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
+import { postgresOf } from '../support/store.ts'
 import { configuration, dataset } from '../support/wire.ts'
 
 let server: PostgresServer
@@ -89,6 +90,28 @@ describe('a service whose PostgreSQL server is killed', () => {
     expect(end.stdout).not.toContain(new URL(server.url).password)
   })
 })
+
+describe('a service whose PostgreSQL server can only be read', () => {
+  it('is not ready, lives on, and is ready again by itself', async () => {
+    const issuer = await start('issuer', await serviceDirectory('issuer', { database: { url: server.url } }))
+    const create = async () => (await post(issuer, '/credential-configuration/create', configuration)).status
+    expect([await statusAt(issuer, '/health/ready'), await create()]).toEqual([200, 201])
+    await setReadOnly('on')
+    await expect.poll(() => statusAt(issuer, '/health/ready'), { timeout: 10_000 }).toBe(503)
+    expect([await create(), await statusAt(issuer, '/health/live')]).toEqual([500, 200])
+    await setReadOnly('off')
+    await expect.poll(() => statusAt(issuer, '/health/ready'), { timeout: 10_000 }).toBe(200)
+    expect(await create()).toBe(201)
+    issuer.child.kill('SIGTERM')
+    expect((await issuer.ended).status).toBe(0)
+  })
+})
+
+/** Whether the transactions of all connections to the server may only read from now on. */
+async function setReadOnly(value: 'on' | 'off'): Promise<void> {
+  for (const text of [`alter system set default_transaction_read_only = ${value}`, 'select pg_reload_conf()'])
+    await withConnection(postgresOf(server.url), (run) => run({ text, values: [] }))
+}
 
 const headers = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' }
 

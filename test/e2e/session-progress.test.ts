@@ -55,6 +55,13 @@ describe('an issuance session', () => {
     expect(status).not.toHaveProperty('problem')
   })
 
+  it('says when its offer was fetched, also where the token is taken before that is written', async () => {
+    const { sessionId, form } = await startedSession(services)
+    await services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`)
+    expect((await postForm(services, `${TOKEN_ENDPOINT}/${sessionId}`, form)).status).toBe(200)
+    expect(await statusAt(sessionId)).toMatchObject({ offer_fetched_at: seconds() })
+  })
+
   it('says why a wallet was refused, and how often, and that the fifth wrong code ended it', async () => {
     const session = await startedSession(services, { tx_code: { value: '493536' } })
     await guess(session, '000000')

@@ -61,7 +61,8 @@ export function startOnFullDisk(service: 'issuer' | 'verifier', cwd: string, blo
   return listening(child, endOf(child))
 }
 
-async function listening(child: ChildProcess, ended: Promise<Ended>): Promise<Running> {
+/** Waits until the service that a process is listens. */
+export async function listening(child: ChildProcess, ended: Promise<Ended>): Promise<Running> {
   const event = await new Promise<Record<string, unknown>>((resolve, reject) => {
     let text = ''
     child.stdout?.on('data', (chunk: string) => {
