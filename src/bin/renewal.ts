@@ -64,10 +64,25 @@ function readAgain<Config>(read: Renewed<Config>['read']): ReadResult<Config> {
   }
 }
 
-/** Codes, nonces and the key for encrypted requests are derived from it, so that open sessions would end. */
+/** Lists the settings whose key is another than at the start. */
 export function signingKeyMistakes(before: CommonConfig, after: CommonConfig): string[] {
-  const [kidBefore, kidAfter] = [before, after].map(({ keys }) => thumbprint(publicJwkOf(keys.signing.key)))
-  return kidBefore === kidAfter
-    ? []
-    : ['signing.keyFile: the key is another than at the start; a new one is taken with a restart']
+  const kidsAfter = new Map(kidsOf(after))
+  return kidsOf(before)
+    .filter(([path, kid]) => kidsAfter.get(path) !== kid)
+    .map(([path]) => `${path}.keyFile: the key is another than at the start; a new one is taken with a restart`)
+}
+
+/** The thumbprint of each key, by the path of its setting. */
+function kidsOf({ keys: { signing, statusLists, accessTokens, audit } }: CommonConfig): [string, string][] {
+  return Object.entries({
+    signing: [signing, ...signing.previous],
+    'keys.statusLists': statusLists ? [statusLists, ...statusLists.previous] : [],
+    'keys.accessTokens': accessTokens ? [accessTokens, ...accessTokens.previous] : [],
+    'keys.audit': audit ? [audit] : [],
+  }).flatMap(([path, keys]) =>
+    keys.map(({ key }, index): [string, string] => [
+      index === 0 ? path : `${path}.previous[${index - 1}]`,
+      thumbprint(publicJwkOf(key)),
+    ]),
+  )
 }

@@ -9,15 +9,24 @@ const SELF_SIGNED = {
   tls: 'is self-signed; phones and most wallets refuse it',
 }
 
-/** Warnings for the log and the doctor, each beginning with its setting. What is not sent may run out unnoticed. */
-export function certificateWarnings(where: 'signing' | 'tls', chain: readonly Certificate[], now: Date): string[] {
+/** Gives warnings for the log and the doctor, each beginning with `where`. A certificate that is not sent may run out unnoticed. */
+export function certificateWarnings(where: string, chain: readonly Certificate[], now: Date): string[] {
   const [leaf] = chain
   if (leaf === undefined) return []
   const ending = sentCertificates(chain).filter((certificate) => endsSoon(certificate, now))
   return [
-    ...(isSelfSigned(leaf) ? [`${where}: the certificate ${leaf.subjectText} ${SELF_SIGNED[where]}`] : []),
+    ...(isSelfSigned(leaf)
+      ? [`${where}: the certificate ${leaf.subjectText} ${SELF_SIGNED[where === 'tls' ? 'tls' : 'signing']}`]
+      : []),
     ...ending.map((certificate) => `${where}: ${validityText(certificate, now)}`),
   ]
+}
+
+/** Warns of the certificate of a key that was replaced, once it is over: then the key is good for nothing. */
+export function endedWarnings(where: string, [leaf]: readonly Certificate[], now: Date): string[] {
+  if (leaf === undefined || leaf.notAfter >= now) return []
+  const text = `the certificate ${leaf.subjectText} ended on ${leaf.notAfter.toISOString().slice(0, 10)}`
+  return [`${where}: ${text}: the newest key signs in its place; take this one out`]
 }
 
 export function endsSoon({ notAfter }: Certificate, now: Date): boolean {

@@ -19,6 +19,7 @@ import type { Files } from './files.ts'
 import { proxyMistakes, RateLimits } from './rate-limits.ts'
 import { type Retention, RetentionSettings, retentionMistakes, retentionOf } from './retention.ts'
 import { type ServerTls, serverTls } from './server-tls.ts'
+import { type KeySettings, type ReadServiceKeys, readServiceKeys, VerifierKeys } from './service-keys.ts'
 import {
   type SessionCallback,
   SessionCallbackSetting,
@@ -26,7 +27,7 @@ import {
   sessionCallbackOf,
   sessionCallbackWarnings,
 } from './session-callback.ts'
-import { KeyAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
+import { KeyAndCertificates, KeysAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
 import { type Stopping, StoppingSetting, stoppingOf } from './stopping.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
@@ -41,7 +42,8 @@ export const commonSettings = {
   host: Type.Optional(Type.String({ description: 'Address to listen on; all interfaces when absent' })),
   baseUrl: Type.String({ description: 'Address that wallets are told; it must be reachable from them' }),
   database: Type.Optional(Database),
-  signing: KeyAndCertificates,
+  signing: KeysAndCertificates,
+  keys: Type.Optional(VerifierKeys),
   tls: Type.Optional(KeyAndCertificates),
   integrations: Type.Object(
     { authentication: Type.Record(Type.String(), Type.String(), { description: 'API key to label' }) },
@@ -131,8 +133,9 @@ export function readCommon(
   defaults: ServiceDefaults,
   now: Date,
 ): ReadResult<CommonConfig> {
-  const signing = settings.signing && readKeyAndCertificates(defaults.signs, settings.signing, files, now)
-  const tls = settings.tls && readKeyAndCertificates('tls', settings.tls, files, now)
+  const keySettings = keySettingsOf(settings)
+  const signing = keySettings && readServiceKeys(keySettings, { signs: defaults.signs, now }, files)
+  const tls = settings.tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now }, settings.tls, files)
   const database = readDatabase(settings.database, defaults.databaseFile, files)
   const encryption = readEncryptionKeys(settings.database?.encryptionKeyFile, files)
   const mistakes = [
@@ -152,9 +155,14 @@ export function readCommon(
   return complete(settings as Common, defaults, { signing, tls, database, encryptionKeys: encryption.keys }, now)
 }
 
+/** An issuer has more members in `keys` than both services share. */
+function keySettingsOf({ signing, keys }: Partial<Pick<KeySettings, 'signing' | 'keys'>>): KeySettings | undefined {
+  return signing && { signing, ...(keys && { keys }) }
+}
+
 /** What settings name, after it has been read. */
 interface Parts {
-  readonly signing: ReadKey
+  readonly signing: Exclude<ReadServiceKeys, { readonly mistakes: unknown }>
   readonly tls: ReadKey | undefined
   readonly database: Exclude<ReturnType<typeof readDatabase>, { readonly mistakes: unknown }>
   readonly encryptionKeys: readonly Uint8Array[]
@@ -174,7 +182,7 @@ function complete(
       baseUrl: settings.baseUrl,
       database,
       encryptionKeys,
-      keys: { signing: { key: signing.key, chain: signing.chain }, secrets: [SIGNING_KEY] },
+      keys: { ...signing.keys, secrets: [SIGNING_KEY] },
       tls: tls && serverTls(tls),
       apiKeys: settings.integrations.authentication,
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,
@@ -187,7 +195,7 @@ function complete(
       ...addressWarnings(settings.baseUrl),
       ...warnings,
       ...apiKeyWarnings(settings.integrations.authentication),
-      ...certificateWarnings('signing', signing.chain, now),
+      ...signing.warnings,
       ...certificateWarnings('tls', tls?.chain ?? [], now),
       ...(sessionCallback ? sessionCallbackWarnings(sessionCallback) : []),
     ],

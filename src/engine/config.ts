@@ -122,7 +122,7 @@ export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', comp
 export function readEngineConfig(value: unknown, files: Files, now: Date): ReadResult<EngineConfig> {
   const { mistakes: shapeMistakes, settings } = readShape(EngineSettings, value)
   const where = readDatabase(settings.database, engineDefaults.databaseFile, files)
-  const secure = settings.tls && readKeyAndCertificates('tls', settings.tls, files, now)
+  const secure = settings.tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now }, settings.tls, files)
   const identity = settings.identity && readIdentityFile(settings.identity.keyFile, files)
   const chosen = readChosen(settings)
   const mistakes = [

@@ -18,8 +18,11 @@ import {
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
+import { IssuerKeys } from '../config/service-keys.ts'
 import type { Certificate } from '../keys/certificate.ts'
+import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
 import { identifierProblem } from '../keys/identifier.ts'
+import type { ServiceKeys } from '../keys/key-ring.ts'
 
 const ENTRIES = { least: 2 ** 10, most: 2 ** 20, default: 2 ** 17 }
 const TTL_SECONDS = 300
@@ -45,6 +48,7 @@ const StatusListSettings = Type.Object(
 export const IssuerSettings = Type.Object(
   {
     ...commonSettings,
+    keys: Type.Optional(IssuerKeys),
     issuer: Type.Object(
       {
         id: Type.String({ minLength: 1, description: 'Identifier of the issuer: iss and issuer of each credential' }),
@@ -162,6 +166,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     warnings: [
       ...common.warnings,
       ...identifierWarnings(common.config.keys.signing.chain, issuer.id),
+      ...statusListWarnings(common.config.keys, issuer.id),
       ...anchorWarnings(ATTESTERS, anchors.certificates, now),
     ],
   }
@@ -176,4 +181,15 @@ function entriesMistakes(entries: number = ENTRIES.default): string[] {
 function identifierWarnings([leaf]: readonly Certificate[], issuerId: string): string[] {
   const problem = leaf?.hasSubjectAltName ? identifierProblem(leaf, issuerId) : undefined
   return problem === undefined ? [] : [`issuer.id: ${problem}; verifiers that compare the two refuse what it signs`]
+}
+
+/** Verifiers take a list by another key than the credential's only from the same issuer, or from a provider of status lists. */
+function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
+  const [[own], [leaf]] = [signing.chain, statusLists?.chain ?? []]
+  if (own === undefined || leaf === undefined) return []
+  const isSameSubject = leaf.subject.equals(own.subject) && leaf.issuer.equals(own.issuer)
+  const isProvider = leaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) === true
+  if (isSameSubject || isProvider || identifierProblem(leaf, issuerId) === undefined) return []
+  const how = 'the subject and authority of the signing certificate, or issuer.id as an alternative name'
+  return [`keys.statusLists: verifiers refuse lists by ${leaf.subjectText}; get a certificate with ${how}`]
 }

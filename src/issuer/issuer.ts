@@ -64,7 +64,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     namedConfigurations: showing.named,
     signedMetadata: signedMetadata(current, () => keys().accessTokens, effects.now),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
-    allocateEntries: entryAllocator(effects, config.statusList.entries),
+    allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: progressRecorder(effects, config.retention),
     decryptionKeys: keys().decryptionKeys(),
     dpopNonces: dpopNonces(keys().secrets('dpop nonce')),

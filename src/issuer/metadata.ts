@@ -66,8 +66,7 @@ export async function authorizationServerMetadata(
 }
 
 export function accessTokenKeys({ keys }: IssuerContext) {
-  const { accessTokens: signer } = keys
-  return { keys: [{ ...signer.jwk, kid: signer.kid, use: 'sig', alg: signer.alg }] }
+  return { keys: keys.accessTokenSigners.map(({ jwk, kid, alg }) => ({ ...jwk, kid, use: 'sig', alg })) }
 }
 
 async function sessionConfigurations(

@@ -26,6 +26,8 @@ export interface CredentialStatus {
 export interface StatusList {
   readonly entries: number
   readonly bits: typeof STATUS_WIDTH
+  /** The thumbprint of the key that the list was begun with; absent in rows of earlier releases. */
+  readonly kid?: string
 }
 
 /** A part of a list's bits, by list and number; one that is not there is all zero. */
@@ -38,6 +40,8 @@ export interface StatusChunk {
 export interface StatusSpace {
   /** The generation of the database in which the list was begun; absent in rows of earlier releases. */
   readonly generation?: string
+  /** The key that the list is signed with, as in its own row. */
+  readonly kid?: string
   readonly listId: string
   readonly entries: number
   readonly next: number
@@ -51,6 +55,6 @@ export type StatusCollections = {
   status_list: StatusList
   /** By list and number, as `list.0`. */
   status_chunk: StatusChunk
-  /** One row, `current`. */
+  /** `current`, and for lists that are signed with another key than those of `current`, a row by the thumbprint of that key. */
   status_space: StatusSpace
 }

@@ -8,7 +8,7 @@
 import type { CertificateExtensions } from './certificate-extensions.ts'
 
 /** What a certificate is asked to do. */
-export type CertificatePurpose = 'credential' | 'status' | 'request' | 'attestation' | 'tls'
+export type CertificatePurpose = 'credential' | 'status' | 'metadata' | 'request' | 'attestation' | 'audit' | 'tls'
 
 export const EXTENDED_KEY_USAGE = {
   any: '2.5.29.37.0',
@@ -31,15 +31,19 @@ const OURS: Readonly<Record<CertificatePurpose, readonly string[]>> = {
   credential: [mdlDocumentSigner],
   // An issuer may sign its lists by itself.
   status: [mdlDocumentSigner, statusSigning],
+  metadata: [mdlDocumentSigner],
   request: [mdlReaderAuthentication],
   attestation: [],
+  audit: [],
   tls: [tlsServer],
 }
 const ASKED: Readonly<Record<CertificatePurpose, string>> = {
   credential: 'signing credentials',
   status: 'signing status lists',
+  metadata: 'signing issuer metadata',
   request: 'signing presentation requests',
   attestation: 'signing key attestations',
+  audit: 'signing an audit log',
   tls: 'a TLS server',
 }
 

@@ -1,5 +1,5 @@
 /** The verification service, ready to listen: everything it needs comes in, and a server comes out. */
-
+import { hash } from 'node:crypto'
 import { cacheById, cacheDerived } from '../async/cache.ts'
 import { createLru } from '../async/lru.ts'
 import { authenticator } from '../http/api-key.ts'
@@ -7,7 +7,7 @@ import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
-import { type Certificate, cacheCertificates } from '../keys/certificate.ts'
+import { cacheCertificates } from '../keys/certificate.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import type { Signer } from '../keys/signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
@@ -62,7 +62,7 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
   )
 }
 
-/** Who we are, by our certificate: now, and to the sessions that began when it was another. */
+/** Gives the client identifier of our certificate now, and the signers of sessions that began when the certificate was another. */
 function identities(current: () => VerifierConfig): {
   readonly clientId: () => string
   readonly signerOf: (clientId: string) => Signer | undefined
@@ -71,10 +71,10 @@ function identities(current: () => VerifierConfig): {
   const clientId = cacheDerived(
     () => current().keys,
     (keys) => {
-      const [leaf] = keys.signing.chain as readonly [Certificate]
-      const id = `${X509_HASH_PREFIX}${leaf.fingerprint}`
-      signers.set(id, createKeyRing(keys).requestObjects)
-      return id
+      const { requestObjects } = createKeyRing(keys)
+      // The one to use comes last, as what was used last is remembered longest.
+      for (const signer of requestObjects.toReversed()) signers.set(clientIdOf(signer), signer)
+      return clientIdOf(requestObjects[0])
     },
   )
   // At once: a key that cannot sign keeps the service from starting.
@@ -86,4 +86,10 @@ function identities(current: () => VerifierConfig): {
       return signers.get(id)
     },
   }
+}
+
+/** OpenID4VP 1.0, Client Identifier Prefixes: `x509_hash` is over the DER of the leaf. */
+function clientIdOf({ x5c: [leaf = ''] }: Signer): string {
+  if (leaf === '') throw new TypeError('a verifier without a certificate')
+  return `${X509_HASH_PREFIX}${hash('sha256', Buffer.from(leaf, 'base64'), 'base64url')}`
 }

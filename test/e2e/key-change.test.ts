@@ -1,77 +1,83 @@
-/** Changing the key of an issuer in the order of docs/operating.md, and what becomes of older credentials in another order. */
+/** Changing the key of an issuer by the steps of docs/operating.md, and what becomes of older credentials in another order. */
 import { createPublicKey, randomBytes } from 'node:crypto'
-import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readIssuerConfig } from '../../src/issuer/config.ts'
-import { createIssuer } from '../../src/issuer/issuer.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
-import type { Signer } from '../../src/keys/signer.ts'
 import type { Report } from '../../src/verifier/verification.ts'
+import { restartedIssuer } from '../support/restarted-issuer.ts'
 import {
-  fetchFrom,
-  filesOf,
   ISSUER_URL,
   makeKey,
   outboundBy,
   pemOf,
   type Services,
-  settings,
   startServices,
   VERIFIER_URL,
 } from '../support/services.ts'
-import { retryOnConflict } from '../support/store.ts'
-import { call, dcqlQuery, holderSigner, issueCredential, presentationOf } from '../support/wire.ts'
+import { act, type Issued, issued } from '../support/status.ts'
+import {
+  call,
+  codeOf,
+  dcqlQuery,
+  declare,
+  GRANT,
+  postForm,
+  presentationOf,
+  redeem,
+  startIssuance,
+} from '../support/wire.ts'
 
-const YEAR = 365 * 86_400_000
+const DAY = 86_400_000
+const GOOD = { verified: true, failed: [] }
+const SIGNING = { keyFile: 'next.key', certificateFiles: ['next.pem'] }
+const OLD = { keyFile: 'issuer.key', certificateFiles: ['issuer.pem'] }
+
+async function newKey(days = 365): Promise<{ readonly key: string; readonly certificate: string }> {
+  const key = await makeKey()
+  const certificate = selfSignedCertificate({
+    privateKey: key,
+    publicKey: createPublicKey(key),
+    commonName: new URL(ISSUER_URL).hostname,
+    uris: [ISSUER_URL],
+    notBefore: new Date(Date.now() - 365 * DAY),
+    notAfter: new Date(Date.now() + days * DAY),
+    serial: randomBytes(16),
+  })
+  return { key: pemOf(key), certificate: toPem(certificate) }
+}
 
 describe('a new key of the issuer', () => {
   let services: Services
-  let holder: Signer
-  let older: string
+  let older: Issued
   let pems: { readonly old: string; readonly next: string }
+  let files: Record<string, string>
+  /** The key in the place of the old one, which the configuration keeps. */
   let changed: Services
+  /** The same without the old key. */
+  let withoutOld: Services
   const closing: (() => Promise<void>)[] = []
 
   beforeAll(async () => {
     services = await startServices()
-    holder = await holderSigner()
-    older = await issueCredential(services, holder)
-    const key = await makeKey()
-    const next = toPem(
-      selfSignedCertificate({
-        privateKey: key,
-        publicKey: createPublicKey(key),
-        commonName: new URL(ISSUER_URL).hostname,
-        uris: [ISSUER_URL],
-        notBefore: new Date(Date.now() - YEAR),
-        notAfter: new Date(Date.now() + YEAR),
-        serial: randomBytes(16),
-      }),
-    )
-    pems = { old: services.files.get('issuer.pem') ?? '', next }
-    changed = await withKey(pemOf(key), next)
+    older = await issued(services)
+    const { key, certificate } = await newKey()
+    pems = { old: services.files.get('issuer.pem') ?? '', next: certificate }
+    files = { 'next.key': key, 'next.pem': certificate }
+    changed = await restarted({ signing: { ...SIGNING, previous: [OLD] } })
+    withoutOld = await restarted({ signing: SIGNING })
   })
   afterAll(async () => {
     for (const close of closing) await close()
     await services.close()
   })
 
-  /** The issuer restarted with another key and certificate, on its database. */
-  async function withKey(key: string, certificate: string): Promise<Services> {
-    const files = new Map([...services.files, ['issuer.key', key], ['issuer.pem', certificate]])
-    const read = readIssuerConfig(settings('issuer', ISSUER_URL), filesOf(files), services.clock.now)
-    if ('mistakes' in read) throw new Error(read.mistakes.join())
-    const { issuerStore: store, clock } = services
-    const log = pino({ level: 'silent' })
-    const outbound = outboundBy(services.fetch)
-    const effects = { retryOnConflict, now: () => clock.now, random: randomBytes }
-    const issuer = await createIssuer(read.config, { ...effects, store, outbound, log })
-    closing.push(() => issuer.close())
-    return { ...services, issuer, fetch: fetchFrom(new Map([[ISSUER_URL, issuer]])) }
+  async function restarted(issuer: Record<string, unknown>, more: Record<string, string> = {}): Promise<Services> {
+    const after = await restartedIssuer(services, { files: { ...files, ...more }, issuer })
+    closing.push(() => after.issuer.close())
+    return after
   }
 
   /** The report of a verifier with these anchors, which asks this issuer for status lists; and the checks that fail. */
-  async function verified(credential: string, anchors: readonly string[], issuer: Services) {
+  async function verified({ credential, holder }: Issued, anchors: readonly string[], issuer: Services) {
     const verifier = await startServices({ anchors, outbound: outboundBy(issuer.fetch) })
     closing.push(() => verifier.close())
     const binding = { client_id: 'us', nonce: 'nonce', state: '', response_uri: '' }
@@ -85,26 +91,80 @@ describe('a new key of the issuer', () => {
       failed: checks.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id),
     }
   }
-  const GOOD = { verified: true, failed: [] }
 
-  it('changes nothing while verifiers have both certificates and the issuer has the old key', async () => {
-    expect(await verified(older, [pems.old, pems.next], services)).toEqual(GOOD)
+  it('leaves older credentials good at verifiers that know the old certificate alone', async () => {
+    expect(await verified(older, [pems.old], changed)).toEqual(GOOD)
   })
 
-  it('breaks older credentials, and new ones, at verifiers that do not have the new certificate', async () => {
-    const { verified: isGood, failed } = await verified(older, [pems.old], changed)
-    expect([isGood, failed]).toEqual([false, ['status.valid']])
-    const newer = await issueCredential(changed, holder)
-    expect((await verified(newer, [pems.old], changed)).verified).toBe(false)
-  })
-
-  it('leaves older credentials good and makes good ones, at verifiers that had both before', async () => {
-    const newer = await issueCredential(changed, holder)
+  it('makes credentials that are good at verifiers that know the new certificate alone', async () => {
+    const newer = await issued(changed)
+    expect(await verified(newer, [pems.next], changed)).toEqual(GOOD)
     expect(await verified(older, [pems.old, pems.next], changed)).toEqual(GOOD)
-    expect(await verified(newer, [pems.old, pems.next], changed)).toEqual(GOOD)
+    expect((await verified(newer, [pems.old], changed)).failed).toContain('issuer.trusted')
+  })
+
+  it('begins a list of its own, and goes on with that and with the older one after another restart', async () => {
+    const again = await restarted({ signing: { ...SIGNING, previous: [OLD] } })
+    const [before, after] = [await issued(changed), await issued(again)]
+    expect(after.status.uri).toBe(before.status.uri)
+    expect(after.status.uri).not.toBe(older.status.uri)
+    // A process that has the old key still, as in a restart of one after the other.
+    const beside = await issued(services)
+    expect(beside.status.uri).toBe(older.status.uri)
+    expect(await verified(beside, [pems.old], changed)).toEqual(GOOD)
+  })
+
+  it('lets older credentials be revoked, for verifiers that know the old certificate alone', async () => {
+    const [revoked, kept] = [await issued(services), await issued(services)]
+    expect(await verified(revoked, [pems.old], changed)).toEqual(GOOD)
+    expect(await act(changed, 'revoke', revoked.sessionId)).toMatchObject([200, {}])
+    expect((await verified(revoked, [pems.old], changed)).failed).toEqual(['status.valid'])
+    expect(await verified(kept, [pems.old], changed)).toEqual(GOOD)
+  })
+
+  it('breaks older credentials where the old key is taken out before verifiers have the new certificate', async () => {
+    const { verified: isGood, failed } = await verified(older, [pems.old], withoutOld)
+    expect([isGood, failed]).toEqual([false, ['status.valid']])
+    expect(await verified(older, [pems.old, pems.next], withoutOld)).toEqual(GOOD)
   })
 
   it('breaks older credentials at verifiers that give the old certificate up too early', async () => {
     expect((await verified(older, [pems.next], changed)).failed).toContain('issuer.trusted')
+  })
+
+  it('voids no offer and no token, also without a file of secrets', async () => {
+    const id = await declare(services)
+    const [{ sessionId: offered }, { sessionId: redeemed }] = [
+      await startIssuance(services, { credential_configurations: [id] }),
+      await startIssuance(services, { credential_configurations: [id] }),
+    ]
+    const form = { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, offered) }
+    expect((await postForm(changed, `${ISSUER_URL}/auth/token-endpoint/${offered}`, form)).status).toBe(200)
+    const token = await redeem(services, redeemed)
+    const keys = (await (await changed.fetch(`${ISSUER_URL}/auth/.well-known/jwks`)).json()) as {
+      keys: { kid: string }[]
+    }
+    // Others who verify the token by these keys find that of either.
+    const { kid } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }
+    expect(keys.keys).toHaveLength(2)
+    expect(keys.keys[1]).toMatchObject({ kid })
+  })
+
+  it('is signed for by the newest key once the certificate of the old one is over', async () => {
+    const { key, certificate } = await newKey(-1)
+    const other = { keyFile: 'over.key', certificateFiles: ['over.pem'] }
+    const over = await restarted(
+      { signing: { ...SIGNING, previous: [other, OLD] } },
+      { 'over.key': key, 'over.pem': certificate },
+    )
+    expect(await verified(older, [pems.old], over)).toEqual(GOOD)
+    services.clock.now = new Date(Date.now() + 366 * DAY)
+    try {
+      const list = await changed.fetch(older.status.uri)
+      const header = Buffer.from((await list.text()).split('.')[0] ?? '', 'base64url').toString()
+      expect((JSON.parse(header) as { x5c: string[] }).x5c[0]).toBe(pems.next.replace(/-----.*-----|\n/g, ''))
+    } finally {
+      services.clock.now = new Date()
+    }
   })
 })

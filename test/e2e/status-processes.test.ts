@@ -10,6 +10,8 @@ import { act, readList, referenceOf } from '../support/status.ts'
 import { retryOnConflict } from '../support/store.ts'
 import { declare, fetchNonce, requestCredential } from '../support/wire.ts'
 
+const KEYS = { current: { kid: 'a' }, oldest: { kid: 'a' } }
+
 describe('two processes on one database', () => {
   let first: Services
   let second: Services
@@ -26,7 +28,7 @@ describe('two processes on one database', () => {
   it('give out every index of a list once, from the first to the last', async () => {
     const stores = [first.issuerStore, second.issuerStore]
     const allocators = [...stores, ...stores].map((store) =>
-      entryAllocator({ store, retryOnConflict, random: randomBytes }, 1024),
+      entryAllocator({ store, retryOnConflict, random: randomBytes }, 1024, () => KEYS),
     )
     const entries = await Promise.all(
       allocators.flatMap((allocate) => Array.from({ length: 600 }, (_, count) => allocate((count % 3) + 1))),
@@ -46,7 +48,7 @@ describe('two processes on one database', () => {
 
   it('begin one list, and not two, when both begin at once', async () => {
     const allocators = [first, second].map(({ issuerStore: store }) =>
-      entryAllocator({ store, retryOnConflict, random: randomBytes }, 2048),
+      entryAllocator({ store, retryOnConflict, random: randomBytes }, 2048, () => KEYS),
     )
     const entries = await Promise.all(allocators.map((allocate) => allocate(1)))
     expect(new Set(entries.flat().map(({ listId }) => listId)).size).toBe(1)

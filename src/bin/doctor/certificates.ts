@@ -8,13 +8,13 @@ import type { Finding } from './finding.ts'
 type Say = (outcome: Finding['outcome'], text: string) => Finding
 
 /** A key that fits its certificate, and a chain that holds: reading them has found that out. */
-export function signingFindings({ chain }: ReadKey, at: Date): Finding[] {
-  const say: Say = (outcome, text) => ({ subject: 'signing', outcome, text })
+export function signingFindings(subject: string, { chain }: ReadKey, at: Date): Finding[] {
+  const say: Say = (outcome, text) => ({ subject, outcome, text })
   const [leaf, ...others] = chain
   if (leaf === undefined) return []
   return [
     say('ok', `the key fits the certificate ${leaf.subjectText}`),
-    ...certificateFindings('signing', chain, at),
+    ...certificateFindings(subject, chain, at),
     ...(others.length > 0 ? chainFindings(chain, at, say) : loneFindings(leaf, say)),
   ]
 }
@@ -29,7 +29,7 @@ export function tlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at:
 }
 
 /** The warnings of the start-up, and until when the certificate of the key is valid where that is long enough. */
-function certificateFindings(subject: 'signing' | 'tls', chain: readonly Certificate[], at: Date): Finding[] {
+function certificateFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const [leaf] = chain
   const warnings = certificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
   return [

@@ -7,8 +7,8 @@ import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-dir
 import { type ReadResult, readShape, type ServiceDefaults } from '../../config/common.ts'
 import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
-import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
-import type { CertificatePurpose } from '../../keys/certificate-purpose.ts'
+import { type KeySettings, type NamedKey, namedKeys } from '../../config/service-keys.ts'
+import { type KeyAndCertificates, type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
 import { type ServiceName, services } from '../services.ts'
 import { addressFindings } from './address.ts'
 import { anchorFindings, identifierFinding, signingFindings, tlsFindings } from './certificates.ts'
@@ -20,16 +20,15 @@ import { secretsFindings } from './secrets.ts'
 
 const ANCHOR_SETTINGS: readonly AnchorSetting[] = ['issuerTrustAnchors', 'keyAttestationTrustAnchors']
 
-type KeyFiles = Parameters<typeof readKeyAndCertificates>[1]
-
 /** The settings of either service, those left out that have not the shape they should. */
 interface Settings {
   readonly port?: number
   readonly host?: string
   readonly baseUrl?: string
   readonly database?: Parameters<typeof readDatabase>[0]
-  readonly signing?: KeyFiles
-  readonly tls?: KeyFiles
+  readonly signing?: KeySettings['signing']
+  readonly keys?: KeySettings['keys']
+  readonly tls?: KeyAndCertificates
   readonly issuer?: { readonly id: string }
   readonly secretsFile?: string
   readonly issuerTrustAnchors?: string
@@ -80,13 +79,12 @@ function settingsFindings(result: ReadResult<unknown>): Finding[] {
 }
 
 function certificateFindings(patient: Patient): Finding[] {
-  const { signing, tls, issuer, baseUrl } = patient.settings
-  const { at, signs } = patient
-  const signingKey = readKey(signs, signing, patient)
-  const tlsKey = readKey('tls', tls, patient)
+  const { tls, issuer, baseUrl } = patient.settings
+  const { at } = patient
+  const { named, signingKey } = namedKeyFindings(patient)
+  const tlsKey = tls && readKey({ where: 'tls', purpose: 'tls', isPrevious: false, setting: tls }, patient)
   return [
-    ...(signingKey ? signingFindings(signingKey, at) : []),
-    ...(signing ? privateFileFindings('signing', signing.keyFile) : []),
+    ...named,
     ...(signingKey && issuer ? [identifierFinding(signingKey, issuer.id)] : []),
     ...(tlsKey ? tlsFindings(tlsKey, baseUrl, at) : []),
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
@@ -99,13 +97,26 @@ function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Fi
   return 'certificates' in anchors ? anchorFindings(setting, anchors.certificates, at) : []
 }
 
-function readKey(
-  purpose: CertificatePurpose,
-  setting: KeyFiles | undefined,
-  { files, at }: Patient,
-): ReadKey | undefined {
-  const read = setting && readKeyAndCertificates(purpose, setting, files, at)
-  return read && 'key' in read ? read : undefined
+/** Findings on each key of `signing` and `keys`, and the key of `signing` itself. */
+function namedKeyFindings(patient: Patient) {
+  const { settings, at, signs } = patient
+  const { signing, keys } = settings
+  const read = (signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)).map((named) => ({
+    ...named,
+    key: readKey(named, patient),
+  }))
+  return {
+    named: read.flatMap(({ where, isPrevious, setting, key }) => [
+      ...(key === undefined || isPrevious ? [] : signingFindings(where, key, at)),
+      ...privateFileFindings(where, setting.keyFile),
+    ]),
+    signingKey: read[0]?.key,
+  }
+}
+
+function readKey({ setting, ...named }: NamedKey, { files, at }: Patient): ReadKey | undefined {
+  const read = readKeyAndCertificates({ ...named, now: at }, setting, files)
+  return 'key' in read ? read : undefined
 }
 
 /** A mistake begins with its path. */

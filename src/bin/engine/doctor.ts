@@ -39,7 +39,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const read = readEngineConfig(value, files, now())
   const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
   const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
-  const tlsKey = tls && readKeyAndCertificates('tls', tls, files, now())
+  const tlsKey = tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now: now() }, tls, files)
   const installation = installationFindings()
   const said = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
   return [

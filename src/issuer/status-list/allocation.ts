@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import type { Effects } from '../../http/effects.ts'
+import type { Signer } from '../../keys/signer.ts'
 import { currentGeneration, type GenerationCollections } from '../../store/generation.ts'
 import type { Attempt } from '../../store/retry.ts'
 import { partOf, type Row } from '../../store/store.ts'
@@ -14,7 +15,7 @@ import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows
 
 /** Numbers leased at a time: what a crash loses at most. */
 const LEASED = 64
-const SPACE = 'current'
+const FIRST_SPACE = 'current'
 /** Each half has gone through four of them; a balanced Feistel network is called pseudorandom from four in all. */
 const ROUNDS = 8
 
@@ -27,12 +28,18 @@ interface Lease {
 
 export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'random' | 'retryOnConflict'>
 
-/** `entries` is the size of the lists that it begins; one of another size is left as full as it is. */
-export function entryAllocator(effects: AllocationEffects, entries: number): AllocateEntries {
+/** The keys of status lists, as far as it matters for which list a credential is put into. */
+export type ListKeys = Record<'current' | 'oldest', Pick<Signer, 'kid'>>
+
+/**
+ * Makes an allocator that begins lists of `entries`, for the current one of `keys`; a list of another size or key is left as
+ * full as it is.
+ */
+export function entryAllocator(effects: AllocationEffects, entries: number, keys: () => ListKeys): AllocateEntries {
   let lease: Lease | undefined
   let leasing: Promise<void> | undefined
   const renew = async (): Promise<void> => {
-    lease = await leaseNumbers(effects, entries)
+    lease = await leaseNumbers(effects, entries, keys())
   }
   return async (count) => {
     const taken: StatusEntry[] = []
@@ -62,42 +69,63 @@ function nextOf(lease: Lease): StatusEntry | undefined {
  * Moves the row on, again when another process was faster. A list of another generation of the database is left as it is: after a backup was
  * restored, the row knows nothing of what has been leased since.
  */
-function leaseNumbers(effects: AllocationEffects, entries: number): Promise<Lease> {
+function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKeys): Promise<Lease> {
   const { store, retryOnConflict } = effects
   const generationStore = partOf<IssuerCollections, GenerationCollections>(store)
   return retryOnConflict(async () => {
     const generation = await currentGeneration({ ...effects, store: generationStore })
-    const row = await store.get('status_space', SPACE)
-    const isReusable = row !== undefined && isUsable(row.value, { generation, entries })
-    return isReusable ? moveOn(store, row) : beginList(effects, { generation, entries }, row)
+    const space = await spaceOf(store, keys)
+    const wanted = { generation, entries, kid: keys.current.kid }
+    const isReusable = space.row !== undefined && isUsable(space.row.value, wanted)
+    return isReusable ? moveOn(store, { ...space, row: space.row }) : beginList(effects, wanted, space)
   })
 }
 
-type Wanted = Required<Pick<StatusSpace, 'generation' | 'entries'>>
-
-function isUsable(space: StatusSpace, { generation, entries }: Wanted): boolean {
-  return space.generation === generation && space.entries === entries && space.next < entries
+/** The row that says where the entries of a key come from, and its id. */
+interface Space {
+  readonly id: string
+  readonly row: Row<StatusSpace> | undefined
 }
 
-async function moveOn(store: IssuerStore, { value, version }: Row<StatusSpace>): Promise<Attempt<Lease>> {
+/** Each key has a row of its own, so that processes with an older and a newer key beside each other go on with their lists. */
+async function spaceOf(store: IssuerStore, { current, oldest }: ListKeys): Promise<Space> {
+  const own = await store.get('status_space', current.kid)
+  if (own !== undefined) return { id: current.kid, row: own }
+  const first = await store.get('status_space', FIRST_SPACE)
+  const isOurs = first === undefined || (first.value.kid ?? oldest.kid) === current.kid
+  return isOurs ? { id: FIRST_SPACE, row: first } : { id: current.kid, row: undefined }
+}
+
+type Wanted = Required<Pick<StatusSpace, 'generation' | 'entries' | 'kid'>>
+
+/** A row of an earlier release names no key; {@link spaceOf} gives one only where the key is the wanted one. */
+function isUsable(space: StatusSpace, { generation, entries, kid }: Wanted): boolean {
+  const isSameKey = space.kid === undefined || space.kid === kid
+  return isSameKey && space.generation === generation && space.entries === entries && space.next < entries
+}
+
+async function moveOn(
+  store: IssuerStore,
+  { id, row: { value, version } }: Space & { readonly row: Row<StatusSpace> },
+): Promise<Attempt<Lease>> {
   const end = Math.min(value.next + LEASED, value.entries)
   const space = { ...value, next: end }
-  const conflict = await store.commit([{ update: 'status_space', id: SPACE, version, value: space }])
+  const conflict = await store.commit([{ update: 'status_space', id, version, value: space }])
   return conflict === undefined ? { committed: leaseOf(space, value.next) } : { conflict }
 }
 
 async function beginList(
   { store, random }: AllocationEffects,
   wanted: Wanted,
-  before: Row<StatusSpace> | undefined,
+  { id, row: before }: Space,
 ): Promise<Attempt<Lease>> {
   const listId = toBase64url(random(16))
   const space = { ...wanted, listId, next: LEASED, key: toBase64url(random(16)) }
   const conflict = await store.commit([
     before === undefined
-      ? { insert: 'status_space', id: SPACE, value: space }
-      : { update: 'status_space', id: SPACE, version: before.version, value: space },
-    { insert: 'status_list', id: listId, value: { entries: wanted.entries, bits: STATUS_WIDTH } },
+      ? { insert: 'status_space', id, value: space }
+      : { update: 'status_space', id, version: before.version, value: space },
+    { insert: 'status_list', id: listId, value: { entries: wanted.entries, bits: STATUS_WIDTH, kid: wanted.kid } },
   ])
   return conflict === undefined ? { committed: leaseOf(space, 0) } : { conflict }
 }

@@ -1,6 +1,6 @@
 /** Lists, kept in memory as they were last served: as long as nothing changes, a list costs one look-up. */
 import { hash } from 'node:crypto'
-import { derived } from '../../memory/derived.ts'
+import type { Signer } from '../../keys/signer.ts'
 import { lru } from '../../memory/lru.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
@@ -33,21 +33,25 @@ interface Kept {
 export function listServer(context: IssuerContext): ListServer {
   const documents = lru<string, Kept>(KEPT)
   const { ttlSeconds } = context.config.statusList
-  const by = derived(
-    () => context.keys.statusLists,
-    ({ kid, x5c }) => hash('sha256', [kid, ...x5c, ttlSeconds].join(), 'base64url').slice(0, 8),
-  )
+  const signerTags = new WeakMap<Signer, string>()
+  const tagOf = (signer: Signer): string => {
+    const tag = signerTags.get(signer) ?? signerTag(signer, ttlSeconds)
+    signerTags.set(signer, tag)
+    return tag
+  }
   return async (listId, kind) => {
     const row = await context.store.get('status_list', listId)
     if (row === undefined) return refuse('not_found', 'there is no such status list')
+    const now = context.now()
+    const signer = context.keys.statusLists.signerOf(row.value.kid, now)
     // The signature is another in each process, and the bytes in each encoding: a weak one. RFC 9110 section 8.8.1.
-    const etag = `W/"${row.version}.${Math.floor(context.now().getTime() / RENEWAL_MS)}.${kind}.${by()}"`
+    const etag = `W/"${row.version}.${Math.floor(now.getTime() / RENEWAL_MS)}.${kind}.${tagOf(signer)}"`
     const keptDocument = (): Kept => {
       const key = `${listId}/${kind}`
       const known = documents.get(key)
       // Many who ask at once cost no more than one.
       if (known?.etag === etag) return known
-      const made: Kept = { etag, identity: makeDocument(context, listId, kind, row.value) }
+      const made: Kept = { etag, identity: makeDocument(context, { listId, kind, list: row.value, signer }) }
       documents.set(key, made)
       made.identity.catch(() => {
         // A failure is not kept.
@@ -67,12 +71,22 @@ export function listServer(context: IssuerContext): ListServer {
   }
 }
 
+interface ListRequest {
+  readonly listId: string
+  readonly kind: ListKind
+  readonly list: StatusList
+  readonly signer: Signer
+}
+
+/** Names the signer, its certificates and the lifetime in an entity tag: what a list has in it beside its bits. */
+function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
+  return hash('sha256', [kid, ...x5c, ttlSeconds].join(), 'base64url').slice(0, 8)
+}
+
 /** The version was read before the bits are: what is served may be newer than its tag says, never older. */
 async function makeDocument(
-  { store, config, keys, now }: IssuerContext,
-  listId: string,
-  kind: ListKind,
-  list: StatusList,
+  { store, config, now }: IssuerContext,
+  { listId, kind, list, signer }: ListRequest,
 ): Promise<Buffer> {
   const issuedAt = now()
   const isToken = kind === 'jwt' || kind === 'cwt'
@@ -84,5 +98,5 @@ async function makeDocument(
     issuedAt,
     expiresAt: new Date(issuedAt.getTime() + LIFETIME_MS),
   }
-  return listDocument(kind, document, keys.statusLists)
+  return listDocument(kind, document, signer)
 }

@@ -1,0 +1,112 @@
+/** `certificateFiles`: the certificates of a key, each signed by the next, in one file or several. */
+import { MalformedError } from '../codec/malformed.ts'
+import {
+  type Certificate,
+  certificateProblem,
+  isSignedBy,
+  leafProblem,
+  readPemCertificates,
+  sentCertificates,
+} from '../keys/certificate.ts'
+import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
+import type { Files } from './files.ts'
+
+/** What a key and its certificates are to be good for. */
+export interface KeyUse {
+  /** The path of the setting, for messages. */
+  readonly where: string
+  readonly purpose: CertificatePurpose
+  readonly now: Date
+  /** Whether the key was replaced by another: its certificate may have ended. */
+  readonly isPrevious?: boolean
+}
+
+export interface ReadCertificates {
+  /** The certificates of all files that could be read, the key's own first. */
+  readonly chain: readonly Certificate[]
+  /** The texts of all files. */
+  readonly pem: string
+  readonly mistakes: readonly string[]
+  /** Why the certificate of the key is not good for its use, told only where the key itself could be read. */
+  readonly leafMistakes: readonly string[]
+}
+
+/** Reads the files, and lists what is wrong with them, and with the certificates in their order. */
+export function readCertificateFiles(use: KeyUse, paths: readonly string[], files: Files): ReadCertificates {
+  const read = paths.map((path, index) =>
+    attempt(`${use.where}.certificateFiles[${index}]`, path, () => {
+      const text = files.read(path)
+      return { text, certificates: readPemCertificates(text) }
+    }),
+  )
+  const unread = read.flatMap((file) => ('mistake' in file ? [file.mistake] : []))
+  const chain = read.flatMap((file) => ('mistake' in file ? [] : file.value.certificates))
+  const [leaf] = chain
+  const at = momentOf(use, chain)
+  // A first file that could not be read has the certificate of the key.
+  const isLeafRead = leaf !== undefined && read[0] !== undefined && 'value' in read[0]
+  const problem = isLeafRead ? leafProblem(leaf, at, 0, use.purpose) : undefined
+  const placed = read.flatMap((file, index) =>
+    'mistake' in file ? [] : file.value.certificates.map((certificate) => ({ certificate, index })),
+  )
+  // Of a chain with a gap nothing more is told.
+  const chainProblems = use.purpose === 'tls' || unread.length > 0 ? [] : chainMistakes(placed, at)
+  return {
+    chain: isLeafRead ? chain : [],
+    pem: read.map((file) => ('mistake' in file ? '' : file.value.text)).join('\n'),
+    mistakes: [...unread, ...chainProblems.map((mistake) => `${use.where}.${mistake}`)],
+    leafMistakes: problem === undefined ? [] : [`${use.where}.certificateFiles[0]: ${problem}`],
+  }
+}
+
+/** Gives what `read` reads of a file, or the mistake with the path of its setting. */
+export function attempt<T>(where: string, file: string, read: () => T): { value: T } | { mistake: string } {
+  try {
+    return { value: read() }
+  } catch (error) {
+    return { mistake: `${where}: ${reason(error)}: ${file}` }
+  }
+}
+
+/** The moment at which certificates must be valid: now, or while they last were, for those of a key that was replaced. */
+function momentOf({ now, isPrevious = false }: KeyUse, chain: readonly Certificate[]): Date {
+  const ends = isPrevious ? sentCertificates(chain).map(({ notAfter }) => notAfter.getTime()) : []
+  return new Date(Math.min(now.getTime(), ...ends))
+}
+
+interface PlacedCertificate {
+  readonly certificate: Certificate
+  /** The place of its file in the setting. */
+  readonly index: number
+}
+
+/** Whoever receives the certificates looks no further than them: each must be signed by the next. */
+function chainMistakes(placed: readonly PlacedCertificate[], now: Date): string[] {
+  const sent = sentCertificates(placed.map(({ certificate }) => certificate))
+  return placed.slice(1).flatMap(({ certificate, index }, position) => {
+    const below = placed[position]?.certificate as Certificate
+    const problem =
+      issuerProblem(certificate, below) ??
+      (sent.includes(certificate) ? certificateProblem(certificate, now, 0) : undefined)
+    return problem === undefined ? [] : [`certificateFiles[${index}]: ${problem}`]
+  })
+}
+
+function issuerProblem(certificate: Certificate, below: Certificate): string | undefined {
+  const { subjectText, isCa, keyUsage } = certificate
+  if (!isSignedBy(below, certificate)) {
+    return `the certificate '${subjectText}' did not sign '${below.subjectText}' before it; begin with that of the key, then that of its issuer, and so on`
+  }
+  return isCa && keyUsage?.has('keyCertSign') !== false
+    ? undefined
+    : `the certificate '${subjectText}' is no CA and may sign no other`
+}
+
+/** Says why a file cannot be used, for the person who wrote its name. */
+function reason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'EACCES') return 'the file may not be read by this user'
+  if (code === 'EISDIR') return 'this is a directory, and it should be a file'
+  return error instanceof MalformedError ? message : 'the file cannot be read as PEM'
+}

@@ -1,0 +1,106 @@
+/** `signing` and `keys`: the keys of a service by purpose, read from their files. */
+import type { Static } from 'typebox'
+import * as Type from 'typebox'
+import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
+import type { ServiceKeys, SigningKey, SigningKeys } from '../keys/key-ring.ts'
+import { certificateWarnings, endedWarnings } from './certificate-warnings.ts'
+import type { Files } from './files.ts'
+import { KeyAndCertificates, KeysAndCertificates, readKeyAndCertificates } from './signing.ts'
+
+/** `keys` of a verifier. */
+export const VerifierKeys = Type.Object({ audit: Type.Optional(KeyAndCertificates) }, { additionalProperties: false })
+
+/** `keys` of an issuer. */
+export const IssuerKeys = Type.Object(
+  {
+    statusLists: Type.Optional(KeysAndCertificates),
+    accessTokens: Type.Optional(KeysAndCertificates),
+    audit: Type.Optional(KeyAndCertificates),
+  },
+  { additionalProperties: false },
+)
+
+/** The settings that name keys. */
+export interface KeySettings {
+  readonly signing: KeysAndCertificates
+  readonly keys?: Static<typeof IssuerKeys>
+}
+
+/** A key as the settings name it. */
+export interface NamedKey {
+  /** The path of its setting. */
+  readonly where: string
+  readonly purpose: CertificatePurpose
+  readonly isPrevious: boolean
+  readonly setting: KeyAndCertificates
+}
+
+/** The keys of a configuration without its secrets, and warnings that begin with the paths of their settings. */
+export type ReadServiceKeys =
+  | { readonly keys: Omit<ServiceKeys, 'secrets'>; readonly warnings: readonly string[] }
+  | { readonly mistakes: readonly string[] }
+
+/** Lists every key that the settings name; `signs` is what the certificate of `signing` must be good for. */
+export function namedKeys({ signing, keys = {} }: KeySettings, signs: 'credential' | 'request'): readonly NamedKey[] {
+  const { statusLists, accessTokens, audit } = keys
+  return [
+    { where: 'signing', purpose: signs, isPrevious: false, setting: signing },
+    // The keys that an issuer had before go on signing status lists.
+    ...previousKeys('signing', signs === 'credential' ? 'status' : signs, signing),
+    ...ownKeys('keys.statusLists', 'status', statusLists),
+    ...ownKeys('keys.accessTokens', 'metadata', accessTokens),
+    ...ownKeys('keys.audit', 'audit', audit),
+  ]
+}
+
+/** Reads all keys that the settings name, or everything that is wrong with any of them. */
+export function readServiceKeys(
+  settings: KeySettings,
+  { signs, now }: { readonly signs: 'credential' | 'request'; readonly now: Date },
+  files: Files,
+): ReadServiceKeys {
+  const read = namedKeys(settings, signs).map(({ setting, ...named }) => ({
+    ...named,
+    result: readKeyAndCertificates({ ...named, now }, setting, files),
+  }))
+  const mistakes = read.flatMap(({ result }) => ('mistakes' in result ? result.mistakes : []))
+  const good = read.flatMap(({ result, ...named }) => ('mistakes' in result ? [] : [{ ...named, key: result }]))
+  const keysAt = (path: string): SigningKeys | undefined => {
+    const current = good.find(({ where }) => where === path)?.key
+    const previous = good.filter(({ where }) => where.startsWith(`${path}.previous[`)).map(({ key }) => signingKey(key))
+    return current && { ...signingKey(current), previous }
+  }
+  const signing = keysAt('signing')
+  if (signing === undefined || mistakes.length > 0) return { mistakes }
+  return {
+    keys: {
+      signing,
+      statusLists: keysAt('keys.statusLists'),
+      accessTokens: keysAt('keys.accessTokens'),
+      audit: keysAt('keys.audit'),
+    },
+    warnings: good.flatMap(({ where, isPrevious, purpose, key }) => {
+      if (isPrevious) return endedWarnings(where, key.chain, now)
+      // Nobody looks at the certificate of a checkpoint but for its key.
+      return purpose === 'audit' ? [] : certificateWarnings(where, key.chain, now)
+    }),
+  }
+}
+
+function ownKeys(where: string, purpose: CertificatePurpose, setting: KeysAndCertificates | undefined): NamedKey[] {
+  if (setting === undefined) return []
+  return [{ where, purpose, isPrevious: false, setting }, ...previousKeys(where, purpose, setting)]
+}
+
+function previousKeys(where: string, purpose: CertificatePurpose, { previous = [] }: KeysAndCertificates): NamedKey[] {
+  return previous.map((setting, index) => ({
+    where: `${where}.previous[${index}]`,
+    purpose,
+    isPrevious: true,
+    setting,
+  }))
+}
+
+function signingKey({ key, chain }: SigningKey): SigningKey {
+  return { key, chain }
+}

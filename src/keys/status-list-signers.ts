@@ -1,0 +1,35 @@
+/**
+ * Who signs status lists. A list goes on being signed by the key that it was begun with, as long as the configuration has
+ * that key: its verifiers know the certificate of that key, and need not know a newer one.
+ */
+import type { Signer } from './signer.ts'
+
+/** A signer, and until when its certificate is valid; a key without one is never over. */
+export interface CertifiedSigner {
+  readonly signer: Signer
+  readonly notAfter: Date | undefined
+}
+
+export interface StatusListSigners {
+  /** Signs the lists that are begun now. */
+  readonly current: Signer
+  /** Signs the lists that do not say which key they were begun with, as those of earlier releases. */
+  readonly oldest: Signer
+  /** The signer of a list that was begun with the key `kid`; the current one where that key is gone, or its certificate is over. */
+  readonly signerOf: (kid: string | undefined, now: Date) => Signer
+}
+
+/** Makes the signers of status lists from all keys that the configuration has, the current one first and the oldest last. */
+export function statusListSigners(all: readonly CertifiedSigner[]): StatusListSigners {
+  const [current, oldest] = [all[0], all.at(-1)]
+  if (current === undefined || oldest === undefined) throw new TypeError('status lists without a signer')
+  return {
+    current: current.signer,
+    oldest: oldest.signer,
+    signerOf: (kid = oldest.signer.kid, now) => {
+      const own = all.find(({ signer }) => signer.kid === kid)
+      const isOver = own?.notAfter !== undefined && own.notAfter < now
+      return own === undefined || isOver ? current.signer : own.signer
+    },
+  }
+}
