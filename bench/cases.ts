@@ -1,8 +1,10 @@
 /** What is issued and presented, once for each format: one credential, of which one claim is asked for. */
+
 import { type JsonObject, own } from '../src/codec/json.ts'
 import type { CredentialFormat, Order } from '../src/credential/format.ts'
 import { formatOf } from '../src/credential/formats.ts'
 import type { PublicJwk } from '../src/keys/jwk.ts'
+import { configurationOf } from '../test/support/configuration.ts'
 import { profiles, queryFor, usualProfile } from '../test/support/profiles.ts'
 import { dataset } from '../test/support/wire.ts'
 import { BASE_URL } from './workplace.ts'
@@ -79,7 +81,7 @@ export function orderOf({ configuration, dataset: ordered }: Case, holderKey: Pu
   const hour = 3_600_000
   const now = Math.floor(Date.now() / hour) * hour
   return {
-    configuration,
+    configuration: configurationOf(configuration),
     dataset: ordered,
     issuer: BASE_URL.issuer,
     holderKey,

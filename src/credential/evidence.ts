@@ -2,11 +2,14 @@
  * What formats put into their evidence in the same way: the bound key, times, who issued it, and for all that are made of
  * JWTs the members that say so.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
+import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { strangerText } from '../keys/certificate-name.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
-import type { Evidence, Instant, Validity } from './format.ts'
+import { pathText } from '../protocol/claim-path.ts'
+import type { Evidence, Instant, Order, Validity } from './format.ts'
 
 /** The certificates of a header. What is no certificate fails when it is parsed. RFC 7515 section 4.1.6. */
 export function chainOf(header: JsonObject): readonly Uint8Array[] {
@@ -110,4 +113,19 @@ export function inSeconds(time: Date): number {
 /** No such time, or one beyond all calendars, is none. */
 function instant(member: string, at: Date | undefined): Instant {
   return { member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }
+}
+
+/** The member `status`, when there is one to name. Token Status List, Referenced Token. */
+export function statusMember({ status }: Order): { readonly status?: JsonObject } {
+  return status === undefined ? {} : { status: { status_list: { idx: status.index, uri: status.uri } } }
+}
+
+/** Whether the credential names the entry that was ordered for it, or none when none was. */
+export function hasOrderedStatus(order: Order, { status }: Pick<Evidence, 'status'>): boolean {
+  return isDeepStrictEqual(status, statusMember(order).status)
+}
+
+/** The path of a claim, without the member around the claims of the subject. */
+export function subjectPositionText(position: ClaimPosition): string {
+  return pathText(position[0] === 'credentialSubject' ? position.slice(1) : position)
 }

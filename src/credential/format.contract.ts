@@ -1,8 +1,10 @@
 /** What a credential format is held to: every format passes this suite, and nothing else is relied upon. */
+
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { configurationOf } from '../../test/support/configuration.ts'
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
@@ -63,7 +65,7 @@ export function formatContract(fixture: FormatFixture): void {
   })
 
   const orderOf = (claims: JsonObject, status?: OrderedStatus): Order => ({
-    configuration,
+    configuration: configurationOf(configuration),
     dataset: dataset(claims),
     issuer: ISSUER,
     holderKey: holder.jwk,
@@ -71,7 +73,11 @@ export function formatContract(fixture: FormatFixture): void {
     ...(status && { status }),
   })
   const issue = (claims: JsonObject, more: JsonObject = {}) =>
-    format.issue({ ...orderOf(claims), configuration: { ...configuration, ...more } }, issuer, randomBytes)
+    format.issue(
+      { ...orderOf(claims), configuration: configurationOf({ ...configuration, ...more }) },
+      issuer,
+      randomBytes,
+    )
   const below = (...place: ClaimPosition): ClaimPosition => [...root, ...place]
   /** Without any claim, where they would be may be missing as well. */
   const claimsOf = ({ claims, envelope }: Evidence): Json =>
@@ -293,7 +299,7 @@ function problemsOf({ unasked }: CredentialFormat, evidence: Evidence, issuerKey
 
 function isTaken({ format, dataset, configuration }: FormatFixture, claims: JsonObject): boolean {
   try {
-    format.checkDataset(dataset(claims), configuration)
+    format.checkDataset(dataset(claims), configurationOf(configuration))
     return true
   } catch (error) {
     if (error instanceof ProtocolError) return false

@@ -8,12 +8,44 @@ import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import type { Algorithm } from '../keys/algorithm.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
+import type { ClaimPath } from '../protocol/claim-path.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
+import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
+
+/**
+ * A credential configuration that was parsed once, when it was posted or read from the database: the members that every format
+ * has, and those of its own format. OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
+ */
+export type Configuration<OwnMembers extends object = object> = OwnMembers & {
+  readonly format: CredentialFormat
+  /** The identifier of the format by which the configuration names it. */
+  readonly formatId: string
+  /** Which claims the holder may hide. */
+  readonly selectiveDisclosure: 'all' | 'none' | readonly ClaimPath[]
+  readonly validitySeconds: number
+  /** The most credentials that one request gets, each for a key of its own. */
+  readonly batchSize: number
+  readonly isRevocable: boolean
+  /** Whether credentials name entries of the lists of the W3C beside that of their status list token. */
+  readonly hasBitstringStatus: boolean
+  readonly claims: readonly ClaimDescription[]
+  /** The levels of which the keys must be attested, one in each list that is there; undefined where no attestation is required. */
+  readonly keyAttestation: KeyAttestationRequirement | undefined
+  /** The configuration as it was posted. */
+  readonly posted: CredentialConfiguration
+}
+
+export type KeyAttestationRequirement = NonNullable<CredentialConfiguration['key_attestations_required']>
+export type ClaimDescription = NonNullable<
+  NonNullable<CredentialConfiguration['credential_metadata']>['claims']
+>[number]
+
+/** The member of a configuration that names the type of its credentials. OpenID4VCI 1.0, Credential Format Profiles. */
+export type TypeMember = 'credential_definition' | 'vct' | 'doctype'
 
 /** What the issuer has decided, before the format writes it down. */
-export interface Order {
-  /** The credential configuration as it was posted. */
-  readonly configuration: JsonObject
+export interface Order<OwnMembers extends object = object> {
+  readonly configuration: Configuration<OwnMembers>
   /** The members of the session's dataset that are for this format, as they were posted. */
   readonly dataset: JsonObject
   /** `issuer.id` of the configuration. */
@@ -127,9 +159,23 @@ export type DatasetMembers = 'credentialSubject' | 'namespaces' | 'claims'
 /** How key proofs name the keys that credentials of every format can be bound to. */
 export const bindingMethods: readonly string[] = ['jwk', 'did:jwk', 'did:key']
 
-export interface CredentialFormat {
+/** `OwnMembers` are those of a configuration that only this format has. */
+export interface CredentialFormat<OwnMembers extends object = object> {
   /** Every identifier this format answers to. */
   readonly ids: readonly string[]
+  /** The identifier of the format in drafts of OpenID4VCI up to 14, where it was another. */
+  readonly olderId?: string
+  readonly typeMember: TypeMember
+  /** The claim that says the type of a credential; undefined where no claim does. */
+  readonly typeClaim: 'type' | 'vct' | undefined
+  /** The member of `meta` that names types. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
+  readonly metaMember: 'type_values' | 'vct_values' | 'doctype_value'
+  /** Names that no claim of a credential has. */
+  readonly reservedNames: readonly string[]
+  /** Whether a response with such a presentation is always encrypted. OpenID4VP 1.0, Handover and SessionTranscript. */
+  readonly wantsEncryptedResponse: boolean
+  /** The kind of status list token that readers of the format take. Token Status List, Status List Token in JWT and in CWT Format. */
+  readonly statusListType: 'jwt' | 'cwt'
   /** What `vp_formats_supported` says of it. OpenID4VP 1.0, Additional Parameters to the Authorization Request. */
   readonly presentationAlgorithms: JsonObject
   /** Checks (by id) that have nothing to ask of this format, and why, for the report. */
@@ -138,22 +184,30 @@ export interface CredentialFormat {
   signingAlgorithm(alg: Algorithm): string | number
   /** `cryptographic_binding_methods_supported`. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
   readonly bindingMethods: readonly string[]
-  /** Refuses with `invalid_request`, naming the path, a configuration that this format could not issue. */
-  checkConfiguration(configuration: JsonObject): void
+  /**
+   * The members of a configuration that only this format has. Refuses with `invalid_request`, naming the path, a configuration
+   * that this format could not issue. `parseConfiguration` of configuration.ts has refused the type members of other formats.
+   */
+  parseMembers(posted: CredentialConfiguration): OwnMembers
   readonly datasetMembers: DatasetMembers
+  /** The members of a dataset that the format takes, in words: `mso_mdoc objects with a dot in their name`. */
+  readonly datasetRule: string
   /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */
-  checkDataset(dataset: JsonObject, configuration: JsonObject): void
+  checkDataset(dataset: JsonObject, configuration: Configuration<OwnMembers>): void
   /** The claims of a dataset that was checked, rooted as they will be in the credential. */
   claimsOf(dataset: JsonObject): JsonObject
-  /** What is wrong with a credential query for this format (its `meta`, its paths), in sentences that begin with the path. */
+  /**
+   * The mistakes in a credential query for this format (its `meta`, its paths), in sentences that begin with the path.
+   * `queryMistakes` of formats.ts has those that are the same in every format.
+   */
   queryMistakes(query: JsonObject, path: string): Mistakes
-  /** The `meta` with which a query asks for exactly what this configuration, ours or an issuer's, issues. */
-  metaOf(configuration: JsonObject): JsonObject
+  /** The `meta` with which a query asks for exactly the credentials that an issuer's metadata describes so. */
+  metaOf(described: JsonObject): JsonObject
   /** Whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each format. */
   matchesMeta(credential: Pick<Evidence, 'types' | 'claims'>, meta: JsonObject): boolean
-  issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
+  issue(order: Order<OwnMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
   /** Whether the credential reads, as a wallet reads it, as what was ordered. Throws like `hold`. */
-  fulfils(order: Order, credential: string): boolean
+  fulfils(order: Order<OwnMembers>, credential: string): boolean
   /** Throws a MalformedError when the credential is not of this format, or its disclosures do not fit. */
   hold(credential: string): HeldCredential
   /** The credential with only what is needed to show `places`, bound to the request by the holder's key. */
@@ -163,6 +217,8 @@ export interface CredentialFormat {
     binding: Binding & { readonly at: Date },
     holder: Signer,
   ): Promise<string>
+  /** The position of a claim as text for people, without the member around all claims; `claims` are those of the credential. */
+  positionText(position: ClaimPosition, claims: JsonObject): string
   /** Throws a MalformedError when it cannot be taken apart at all. Decides nothing else. */
   read(presentation: string): Evidence
 }

@@ -1,5 +1,7 @@
 /** Every format there is. Adding one is a folder, a line here, and a fixture for the contract. */
-import type { CredentialFormat } from './format.ts'
+import { isObject, type JsonObject, own } from '../codec/json.ts'
+import type { Mistakes } from '../protocol/dcql-parts.ts'
+import type { CredentialFormat, TypeMember } from './format.ts'
 import { msoMdoc } from './mso-mdoc/index.ts'
 import { sdJwtVc } from './sd-jwt-vc/index.ts'
 import { w3cJwt } from './w3c-jwt/index.ts'
@@ -12,6 +14,34 @@ export const supportedFormats: readonly string[] = formats.flatMap((format) => f
 
 export function formatOf(id: string): CredentialFormat | undefined {
   return formats.find((format) => format.ids.includes(id))
+}
+
+/** The members of a dataset that each format takes, in words. */
+export const datasetRules: readonly string[] = [...new Set(formats.map(({ datasetRule }) => datasetRule))]
+
+/** Every member that names the type in configurations of some format. */
+export const typeMembers: readonly TypeMember[] = [...new Set(formats.map(({ typeMember }) => typeMember))]
+
+const metaMembers: ReadonlySet<string> = new Set(formats.map(({ metaMember }) => metaMember))
+
+/** The mistakes in a credential query for the format, in sentences that begin with the path. */
+export function* queryMistakes(format: CredentialFormat, query: JsonObject, path: string): Mistakes {
+  const meta = own(query, 'meta')
+  if (isObject(meta)) yield* inForeignMeta(meta, `${path}.meta`, format.metaMember)
+  yield* format.queryMistakes(query, path)
+}
+
+/**
+ * Members of other formats, and members that are all unknown, as a misspelt one is: ignoring them would accept any type without
+ * a word. Unknown members beside that of the format are ignored, and an empty object is any type on purpose.
+ */
+function* inForeignMeta(meta: JsonObject, path: string, metaMember: string): Mistakes {
+  const names = Object.keys(meta)
+  const foreign = names.filter((name) => name !== metaMember && metaMembers.has(name))
+  for (const name of foreign) yield `${path}.${name}: does not go with this format; use ${metaMember}`
+  if (names.length > 0 && foreign.length === 0 && !names.includes(metaMember)) {
+    yield `${path}: has nothing that says the type; use ${metaMember}, or an empty object for any type`
+  }
 }
 
 /** `vp_formats_supported`: what each format says of itself, under each of its identifiers. */

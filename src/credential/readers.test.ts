@@ -1,9 +1,11 @@
 /** Whatever comes in, a reader takes it apart or says what is malformed; and its evidence can be asked everything. */
+
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { mutateJson, mutateStructured, seededRandom } from '../../test/fuzz/mutate.ts'
+import { configurationOf } from '../../test/support/configuration.ts'
 import { profiles } from '../../test/support/profiles.ts'
 import { seeds } from '../../test/support/seeds.ts'
 import { bindingTo, dataset } from '../../test/support/wire.ts'
@@ -30,7 +32,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
     key = createPublicKey(privateKey)
     signer = createSigner(privateKey, [])
     const order = {
-      configuration: profile.configuration,
+      configuration: configurationOf(profile.configuration),
       dataset,
       issuer: 'https://issuer.example',
       holderKey: signer.jwk,

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { configurationOf } from '../../test/support/configuration.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { ProtocolError } from '../protocol/error.ts'
-import { inForeignMeta, refuseBitstring, refuseForeignTypes, refuseReserved, refuseUnlessStrings } from './schema.ts'
+import { queryMistakes } from './formats.ts'
+import { refuseBitstring, refuseReserved, refuseUnlessStrings } from './schema.ts'
+import { sdJwtVc } from './sd-jwt-vc/index.ts'
 
 function refusal(check: () => unknown): string {
   try {
@@ -39,19 +42,39 @@ describe('a dataset', () => {
 })
 
 describe('a configuration', () => {
-  it.each<[JsonObject, string, string]>([
-    [{ vct: 'x' }, 'vct', 'taken'],
-    [{}, 'vct', 'taken'],
-    [{ vct: 'x', doctype: 'y' }, 'vct', 'doctype: does not go with this format; use vct'],
-    [{ credential_definition: null }, 'doctype', 'credential_definition: does not go with this format; use doctype'],
-    [{ vct: 'x' }, 'credential_definition', 'vct: does not go with this format; use credential_definition'],
-  ])('%j of a format that knows %s', (configuration, known, expected) => {
-    expect(refusal(() => refuseForeignTypes(configuration, known))).toBe(expected)
+  const card = { type: ['VerifiableCredential'], '@context': ['https://www.w3.org/ns/credentials/v2'] }
+  it.each<[JsonObject, string]>([
+    [{ format: 'dc+sd-jwt', vct: 'x' }, 'taken'],
+    [{ format: 'vc+sd-jwt', credential_definition: card }, 'taken'],
+    [{ format: 'mso_mdoc', doctype: 'x' }, 'taken'],
+    [{ format: 'dc+sd-jwt', vct: 'x', doctype: 'y' }, 'doctype: does not go with this format; use vct'],
+    [{ format: 'dc+sd-jwt', doctype: 'y' }, 'doctype: does not go with this format; use vct'],
+    [
+      { format: 'mso_mdoc', credential_definition: card },
+      'credential_definition: does not go with this format; use doctype',
+    ],
+    [
+      { format: 'vc+sd-jwt', credential_definition: card, vct: 'x' },
+      'vct: does not go with this format; use credential_definition',
+    ],
+  ])('%j, which may name one type', (posted, expected) => {
+    expect(refusal(() => configurationOf(posted))).toBe(expected)
+  })
+
+  it('has the members that it leaves out', () => {
+    const defaults = {
+      selectiveDisclosure: 'all',
+      validitySeconds: 31_536_000,
+      batchSize: 1,
+      isRevocable: true,
+      claims: [],
+    }
+    expect(configurationOf({ format: 'dc+sd-jwt', vct: 'x' })).toMatchObject({ ...defaults, vct: 'x', format: sdJwtVc })
   })
 
   it('of a format without lists of the W3C names none', () => {
-    expect(refusal(() => refuseBitstring({ status: 'bitstring' }))).toMatch(/^status: /)
-    expect(refusal(() => refuseBitstring({}))).toBe('taken')
+    expect(refusal(() => refuseBitstring({ format: 'mso_mdoc', status: 'bitstring' }))).toMatch(/^status: /)
+    expect(refusal(() => refuseBitstring({ format: 'mso_mdoc' }))).toBe('taken')
   })
 
   it.each<[Json | undefined, boolean]>([
@@ -73,23 +96,14 @@ describe('a configuration', () => {
 
 it.each<[JsonObject, readonly string[]]>([
   [{}, []],
-  [{ vct_values: [] }, []],
-  [{ vct_values: [], more: 1 }, []],
-  [{ type_values: [] }, ['at.type_values: does not go with this format; use vct_values']],
+  [{ vct_values: ['x'] }, []],
+  [{ vct_values: ['x'], more: 1 }, []],
+  [{ type_values: [] }, ['q.meta.type_values: does not go with this format; use vct_values']],
   [
-    { type_values: [], doctype_value: '', vct_values: [] },
-    ['type_values', 'doctype_value'].map((name) => `at.${name}: does not go with this format; use vct_values`),
+    { type_values: [], doctype_value: '', vct_values: ['x'] },
+    ['type_values', 'doctype_value'].map((name) => `q.meta.${name}: does not go with this format; use vct_values`),
   ],
-  [{ vct_value: [] }, ['at: has nothing that says the type; use vct_values, or an empty object for any type']],
+  [{ vct_value: [] }, ['q.meta: has nothing that says the type; use vct_values, or an empty object for any type']],
 ])('the meta %j of a query for vct_values', (meta, expected) => {
-  expect([...inForeignMeta(meta, 'at', 'vct_values')]).toEqual(expected)
-})
-
-it('each name of a type is foreign to the formats of the others', () => {
-  const foreign = [...inForeignMeta({ vct_values: 1, type_values: 1, doctype_value: 1 }, 'at', 'x')]
-  expect(foreign.map((sentence) => sentence.split(':')[0])).toEqual([
-    'at.vct_values',
-    'at.type_values',
-    'at.doctype_value',
-  ])
+  expect([...queryMistakes(sdJwtVc, { meta }, 'q')]).toEqual(expected)
 })

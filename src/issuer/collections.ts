@@ -5,6 +5,7 @@ import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { JweParameters } from '../keys/jwe.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { refuse } from '../protocol/error.ts'
+import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { type GenerationCollections, generationCollection } from '../store/generation.ts'
 import { createCollection, createExpiringCollection, type Migration, renameExpiry, type Store } from '../store/store.ts'
@@ -13,8 +14,8 @@ import type { SessionProgress } from './session-progress.ts'
 import type { StatusCollections } from './status-rows.ts'
 
 export interface StoredConfiguration {
-  /** As it was posted. */
-  readonly configuration: JsonObject
+  /** The configuration as it was posted. */
+  readonly configuration: CredentialConfiguration
   /** No new session may name it; those that do keep working. */
   readonly removed: boolean
 }

@@ -21,9 +21,9 @@ export async function completeSession(
 ): Promise<JsonObject> {
   const { store } = context
   const now = context.now()
-  const known = await findSession(store, sessionId)
-  refuseDecided(known, now)
-  const dataset = await datasetOf(context, known, completion)
+  const found = await findSession(store, sessionId)
+  refuseDecided(found, now)
+  const dataset = await datasetOf(context, found, completion)
   const denied = dataset === undefined ? { denied: completion.reason ? { reason: completion.reason } : {} } : {}
   const decision: Decision = { at: now.getTime(), ...denied }
   const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'
@@ -49,8 +49,8 @@ async function datasetOf(
   }
   if (dataset === undefined) return undefined
   if (reason !== undefined) refuse('invalid_request', 'reason: goes with denied: true only')
-  const known = await Promise.all(configurationIds.map((id) => context.configuration(id)))
-  const configurations = known.filter((configuration) => configuration !== undefined)
+  const loaded = await Promise.all(configurationIds.map((id) => context.loadConfiguration(id)))
+  const configurations = loaded.filter((configuration) => configuration !== undefined)
   refuseUnfitting(dataset, configurations)
   return dataset
 }

@@ -1,8 +1,8 @@
 /** What the issuance service works with: everything it does not decide itself comes in here. */
-import type { JsonObject } from '../codec/json.ts'
+import type { CachedValue } from '../async/cache.ts'
+import type { Configuration } from '../credential/format.ts'
 import type { DecryptionKey } from '../keys/decryption-key.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
-import type { Kept } from '../memory/kept.ts'
 import type { AccessContext } from './access/context.ts'
 import type { ProgressRecorder } from './progress-recorder.ts'
 import type { SignedMetadata } from './signed-metadata.ts'
@@ -16,7 +16,7 @@ export interface ShownConfigurations {
   readonly json: Uint8Array
   /** SHA-256 of the text. */
   readonly digest: string
-  /** The largest among them. */
+  /** The largest batch size among them; 1 of none. */
   readonly batchSize: number
 }
 
@@ -25,12 +25,12 @@ export type AllocateEntries = (count: number) => Promise<readonly StatusEntry[]>
 
 export interface IssuerContext extends AccessContext {
   readonly keys: KeyRing
-  /** A configuration as it was posted, removed or not. It never changes, so the ones used last are kept in memory. */
-  readonly configuration: (id: string) => Promise<JsonObject | undefined>
+  /** Loads a configuration, removed or not. */
+  readonly loadConfiguration: (id: string) => Promise<Configuration | undefined>
   /** Every configuration that new sessions may name, as wallets see them. Another process may be a second ahead. */
-  readonly offeredConfigurations: Kept<ShownConfigurations>
-  /** The configurations of a session, as wallets see them. */
-  readonly namedConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
+  readonly offeredConfigurations: CachedValue<ShownConfigurations>
+  /** Loads some configurations, removed or not, as wallets see them. */
+  readonly showConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
   /** Signed issuer metadata, kept while it may be served again. */
   readonly signedMetadata: SignedMetadata
   /** The keys that wallets encrypt their requests to; the first is published. */

@@ -1,23 +1,22 @@
 /** The dataset of a session: which of its members each format takes, and whether they fit the configurations. */
-import { countValues, isObject, type Json, type JsonObject, memberOf, ownString } from '../codec/json.ts'
+import { countValues, isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { MAX_DISCLOSURES } from '../codec/sd-jwt.ts'
-import type { CredentialFormat, DatasetMembers } from '../credential/format.ts'
+import type { Configuration, CredentialFormat, DatasetMembers } from '../credential/format.ts'
+import { datasetRules } from '../credential/formats.ts'
 import { pathText, selectClaims } from '../protocol/claim-path.ts'
 import { refuse } from '../protocol/error.ts'
 import { refuseMisspelt } from '../protocol/misspelt.ts'
-import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
-import { formatOfConfiguration } from './configurations.ts'
 
 /**
  * Refuses with `invalid_request`, naming the path, a dataset that one of the configurations cannot be filled with, and a member
  * that the formats of none of them take.
  */
-export function refuseUnfitting(dataset: JsonObject, configurations: readonly JsonObject[]): void {
+export function refuseUnfitting(dataset: JsonObject, configurations: readonly Configuration[]): void {
   refuseTooMany(dataset)
-  const formats = configurations.map(formatOfConfiguration)
+  const formats = configurations.map(({ format }) => format)
   refuseUntaken(dataset, formats)
-  for (const [index, configuration] of configurations.entries()) {
-    const format = formats[index] ?? formatOfConfiguration(configuration)
+  for (const configuration of configurations) {
+    const { format } = configuration
     const part = datasetPart(dataset, format, formats)
     format.checkDataset(part, configuration)
     if (Object.keys(part).length === 0 && Object.keys(dataset).length > 0) refuseEmpty(configuration)
@@ -56,16 +55,14 @@ function refuseUntaken(dataset: JsonObject, formats: readonly CredentialFormat[]
   const taken = new Set(formats.flatMap((format) => Object.keys(datasetPart(dataset, format, formats))))
   const untaken = Object.keys(dataset).find((name) => !taken.has(name))
   if (untaken === undefined) return
-  const rule =
-    'W3C formats take credentialSubject, mso_mdoc objects with a dot in their name, dc+sd-jwt the other members'
+  const rule = datasetRules.join(', ')
   refuse('invalid_request', `${pathText(['credential_dataset', untaken])}: no format of this session takes it; ${rule}`)
 }
 
-function refuseEmpty(configuration: JsonObject): never {
-  const format = ownString(configuration, 'format') ?? ''
+function refuseEmpty({ formatId }: Configuration): never {
   return refuse(
     'invalid_request',
-    `credential_dataset: it has no claims for the format ${format}; add some beside the members of other formats`,
+    `credential_dataset: it has no claims for the format ${formatId}; add some beside the members of other formats`,
   )
 }
 
@@ -78,10 +75,8 @@ function refuseTooMany(dataset: JsonObject): void {
   }
 }
 
-function refuseUnlessComplete(claims: JsonObject, configuration: JsonObject): void {
-  // It had this shape when it was posted.
-  const { credential_metadata: metadata } = configuration as CredentialConfiguration
-  for (const { path, mandatory } of metadata?.claims ?? []) {
+function refuseUnlessComplete(claims: JsonObject, configuration: Configuration): void {
+  for (const { path, mandatory } of configuration.claims) {
     if (mandatory === true && 'problem' in selectClaims(claims, path)) {
       refuse(
         'invalid_request',
@@ -92,10 +87,9 @@ function refuseUnlessComplete(claims: JsonObject, configuration: JsonObject): vo
 }
 
 /** A claim that nothing declares, nearly named like a declared one that is missing: it would be issued under the wrong name. */
-function refuseMisspeltClaims(claims: JsonObject, configuration: JsonObject): void {
-  const { credential_metadata: metadata } = configuration as CredentialConfiguration
+function refuseMisspeltClaims(claims: JsonObject, configuration: Configuration): void {
   const declared = new Map<string, { readonly parent: readonly string[]; readonly names: string[] }>()
-  for (const { path } of metadata?.claims ?? []) {
+  for (const { path } of configuration.claims) {
     for (const [index, name] of path.entries()) {
       const parent = path.slice(0, index)
       if (typeof name !== 'string' || !parent.every((step) => typeof step === 'string')) break

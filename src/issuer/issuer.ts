@@ -1,21 +1,20 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
+import { cacheDerived, cacheValue } from '../async/cache.ts'
 import { authenticator } from '../http/api-key.ts'
 import { createApp } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
-import { derived } from '../memory/derived.ts'
-import { kept } from '../memory/kept.ts'
-import { remembered } from '../memory/remembered.ts'
 import { authorizationServer } from './access/authorization-server.ts'
 import { dpopNonces } from './access/dpop-nonce.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
+import { configurationLoader } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { progressRecorder } from './progress-recorder.ts'
 import { issuerRoutes } from './routes.ts'
-import { showConfigurations } from './shown-configurations.ts'
+import { createShowing } from './shown-configurations.ts'
 import { signedMetadata } from './signed-metadata.ts'
 import { entryAllocator } from './status-list/allocation.ts'
 
@@ -24,7 +23,8 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
   readonly current?: () => IssuerConfig
 }
 
-const REMEMBERED_CONFIGURATIONS = 1000
+/** Another process may have declared a configuration so long ago that this one does not show yet. */
+const OFFERED_MS = 1000
 
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
   const context = contextOf(config, effects)
@@ -46,11 +46,9 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
 
 function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
   const { store, current = () => config } = effects
-  const keys = derived(() => current().keys, createKeyRing)
-  const configuration = remembered(REMEMBERED_CONFIGURATIONS, async (id) => {
-    return (await store.get('credential_configuration', id))?.value.configuration
-  })
-  const showing = showConfigurations({ store, signer: () => keys().credentials, configuration, config })
+  const keys = cacheDerived(() => current().keys, createKeyRing)
+  const loadConfiguration = configurationLoader(effects)
+  const showing = createShowing({ store, signer: () => keys().credentials, loadConfiguration, config })
   return {
     ...effects,
     get config() {
@@ -59,9 +57,9 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
     get keys() {
       return keys()
     },
-    configuration,
-    offeredConfigurations: kept(1000, effects.now, showing.offered),
-    namedConfigurations: showing.named,
+    loadConfiguration,
+    offeredConfigurations: cacheValue(showing.showOffered, { ttlMs: OFFERED_MS, now: effects.now }),
+    showConfigurations: showing.showConfigurations,
     signedMetadata: signedMetadata(current, () => keys().accessTokens, effects.now),
     authorizationServer: config.authorizationServer && authorizationServer(config.authorizationServer, effects),
     allocateEntries: entryAllocator(effects, config.statusList.entries, () => keys().statusLists),

@@ -75,7 +75,7 @@ async function sessionConfigurations(
   shape: Shape,
 ): Promise<ShownConfigurations> {
   const { configurationIds } = await findSession(context.store, sessionId)
-  return context.namedConfigurations(configurationIds, shape)
+  return context.showConfigurations(configurationIds, shape)
 }
 
 function endpoint(baseUrl: string, path: string, sessionId: string | undefined): string {

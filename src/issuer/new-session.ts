@@ -1,13 +1,14 @@
 /** Starting an issuance session: the dataset is held against every configuration before anything is stored. */
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
+import type { Configuration } from '../credential/format.ts'
 import { recorded } from '../event/event.ts'
 import type { Remember } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { Attempt } from '../store/retry.ts'
 import { keepSuppliedCode, refuseUsedCode } from './access/pre-authorized-code.ts'
-import { offeredConfiguration } from './configurations.ts'
+import { loadOffered } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { NewSession } from './schemas.ts'
@@ -92,9 +93,9 @@ function laterMembers({ deferred, refresh_seconds: seconds }: NewSession) {
   return { ...(deferred && { deferral: { waiting: [] } }), ...(refreshSeconds && { refreshSeconds }) }
 }
 
-async function configurationAt(context: IssuerContext, id: string, index: number): Promise<JsonObject> {
+async function configurationAt(context: IssuerContext, id: string, index: number): Promise<Configuration> {
   const problem = `credential_configurations[${index}]: there is no credential configuration ${id}`
-  return (await offeredConfiguration(context, id)) ?? refuse('invalid_request', problem)
+  return (await loadOffered(context, id)) ?? refuse('invalid_request', problem)
 }
 
 function datasetOf({ credential_dataset: dataset, deferred }: NewSession): JsonObject | undefined {

@@ -1,21 +1,20 @@
 /** What the metadata of a configuration says of keys and their proofs. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
-import { type JsonObject, own } from '../codec/json.ts'
-import type { CredentialFormat } from '../credential/format.ts'
+import type { JsonObject } from '../codec/json.ts'
+import type { Configuration } from '../credential/format.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import { refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import type { IssuerConfig } from './config.ts'
 
 /** `cryptographic_binding_methods_supported` and `proof_types_supported`: both, as one goes with the other. */
-export function proofTypes(configuration: JsonObject, { bindingMethods }: CredentialFormat): JsonObject {
-  const required = own(configuration, 'key_attestations_required')
+export function proofTypes({ format, keyAttestation }: Configuration): JsonObject {
   const proof = {
     proof_signing_alg_values_supported: [...joseAlgorithms],
-    ...(required === undefined ? {} : { key_attestations_required: required }),
+    ...(keyAttestation && { key_attestations_required: keyAttestation }),
   }
   return {
-    cryptographic_binding_methods_supported: [...bindingMethods],
-    proof_types_supported: required === undefined ? { jwt: proof } : { jwt: proof, attestation: proof },
+    cryptographic_binding_methods_supported: [...format.bindingMethods],
+    proof_types_supported: keyAttestation === undefined ? { jwt: proof } : { jwt: proof, attestation: proof },
   }
 }
 

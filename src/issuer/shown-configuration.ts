@@ -3,9 +3,9 @@
  * OpenID4VCI 1.0, Credential Issuer Metadata Parameters; its drafts 13 to 15, which have some of it elsewhere.
  */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
+import type { Configuration } from '../credential/format.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
-import { formatOfConfiguration } from './configurations.ts'
 import { proofTypes } from './proof-types.ts'
 
 /** Members that tell us how to issue and wallets nothing. */
@@ -18,15 +18,16 @@ const INTERNAL_MEMBERS = [
   'key_attestations_required',
 ]
 
-/** As the final specification has it, `mandatory` spelled out. */
-export function shownConfiguration(configuration: JsonObject, signer: Signer): JsonObject {
-  const posted = Object.entries(configuration).filter(([name]) => !INTERNAL_MEMBERS.includes(name))
-  const metadata = own(configuration, 'credential_metadata')
-  const format = formatOfConfiguration(configuration)
+/** The configuration as the final specification has it, `mandatory` spelled out. */
+export function shownConfiguration(configuration: Configuration, signer: Signer): JsonObject {
+  const { format, posted } = configuration
+  const members = Object.entries(posted).filter(([name]) => !INTERNAL_MEMBERS.includes(name))
+  const { credential_metadata: metadata } = posted
+  const claims = metadata?.claims?.map((claim) => ({ mandatory: false, ...claim }))
   return {
-    ...Object.fromEntries(posted),
-    ...(isObject(metadata) ? { credential_metadata: { ...metadata, ...shownClaims(metadata) } } : {}),
-    ...proofTypes(configuration, format),
+    ...(Object.fromEntries(members) as JsonObject),
+    ...(metadata && { credential_metadata: { ...metadata, ...(claims && { claims }) } }),
+    ...proofTypes(configuration),
     credential_signing_alg_values_supported: [format.signingAlgorithm(signer.alg)],
   }
 }
@@ -35,7 +36,8 @@ export function shownConfiguration(configuration: JsonObject, signer: Signer): J
  * For wallets of drafts up to 15: display and claims stand in the configuration itself, and algorithms have names. Whom
  * draft 13 has to serve sees claims as trees, and an SD-JWT VC under the name it had then.
  */
-export function olderConfiguration(configuration: JsonObject, signer: Signer, draft13: boolean): JsonObject {
+export function olderConfiguration(configuration: Configuration, signer: Signer, draft13: boolean): JsonObject {
+  const { olderId } = configuration.format
   // Strict readers of these drafts refuse a configuration that also has the member of the final specification.
   const { credential_metadata: metadata, ...shown } = shownConfiguration(configuration, signer)
   const [display, claims] = isObject(metadata) ? [own(metadata, 'display'), own(metadata, 'claims')] : []
@@ -44,14 +46,8 @@ export function olderConfiguration(configuration: JsonObject, signer: Signer, dr
     credential_signing_alg_values_supported: [signer.alg],
     ...(display === undefined ? {} : { display }),
     ...(claims === undefined ? {} : draft13 ? draft13Claims(shown, claims as JsonObject[]) : { claims }),
-    ...(draft13 && own(configuration, 'format') === 'dc+sd-jwt' ? { format: 'vc+sd-jwt' } : {}),
+    ...(draft13 && olderId !== undefined ? { format: olderId } : {}),
   }
-}
-
-function shownClaims(metadata: JsonObject): JsonObject {
-  const claims = own(metadata, 'claims')
-  if (!Array.isArray(claims)) return {}
-  return { claims: claims.map((claim) => ({ mandatory: false, ...(claim as JsonObject) })) }
 }
 
 /** W3C formats had them in the definition, all others beside it. */

@@ -3,40 +3,36 @@
  * OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
  */
 import { hash } from 'node:crypto'
-import type { JsonObject } from '../codec/json.ts'
+import { cacheById } from '../async/cache.ts'
+import type { Configuration } from '../credential/format.ts'
 import type { Signer } from '../keys/signer.ts'
-import { remembered } from '../memory/remembered.ts'
-import type { IssuerStore } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
-import { largestBatch } from './configurations.ts'
-import type { Shape, ShownConfigurations } from './context.ts'
+import type { IssuerContext, Shape, ShownConfigurations } from './context.ts'
 import { olderConfiguration, shownConfiguration } from './shown-configuration.ts'
 
 export interface Showing {
-  /** Every configuration that is not removed, for the final specification; the same object where nothing has changed. */
-  readonly offered: () => Promise<ShownConfigurations>
-  /** The configurations with these ids, removed or not. */
-  readonly named: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
+  /** Shows every configuration that is not removed, for the final specification; the same object where nothing has changed. */
+  readonly showOffered: () => Promise<ShownConfigurations>
+  /** Shows the configurations with these ids, removed or not. */
+  readonly showConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>
 }
 
-const REMEMBERED = { texts: 1000, sets: 64 }
+const CACHED = { texts: 1000, sets: 64 }
 
-export interface ShowingEffects {
-  readonly store: IssuerStore
+export interface ShowingEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration'> {
   readonly signer: () => Signer
-  readonly configuration: (id: string) => Promise<JsonObject | undefined>
   readonly config: Pick<IssuerConfig, 'draft13'>
 }
 
-export function showConfigurations({ store, signer, configuration, config }: ShowingEffects): Showing {
-  const textOf = remembered(REMEMBERED.texts, async (key: string) => {
+export function createShowing({ store, signer, loadConfiguration, config }: ShowingEffects): Showing {
+  const textOf = cacheById(CACHED.texts, async (key) => {
     const [shape, id = ''] = key.split('/')
-    const posted = await configuration(id)
-    if (posted === undefined) return undefined
+    const configuration = await loadConfiguration(id)
+    if (configuration === undefined) return undefined
     const show = shape === 'final' ? shownConfiguration : olderConfiguration
-    return JSON.stringify(show(posted, signer(), config.draft13))
+    return JSON.stringify(show(configuration, signer(), config.draft13))
   })
-  const joined = async (ids: readonly string[], shape: Shape, batchSize: number): Promise<ShownConfigurations> => {
+  const joined = async (ids: readonly string[], shape: Shape): Promise<ShownConfigurations> => {
     const members = await Promise.all(
       ids.map(async (id) => {
         const text = await textOf(`${shape}/${id}`)
@@ -44,25 +40,27 @@ export function showConfigurations({ store, signer, configuration, config }: Sho
       }),
     )
     const json = Buffer.from(`{${members.flat().join()}}`)
+    const batchSize = largestBatch(await Promise.all(ids.map(loadConfiguration)))
     return { json, digest: hash('sha256', json, 'base64url'), batchSize }
   }
-  const setOf = remembered(REMEMBERED.sets, async (key: string) => {
+  const setOf = cacheById(CACHED.sets, async (key) => {
     const [shape, ...ids] = key.split('/')
-    return joined(ids, shape as Shape, largestBatch(await Promise.all(ids.map(configuration))))
+    return joined(ids, shape as Shape)
   })
-  let last: ShownConfigurations | undefined
+  let latest: ShownConfigurations | undefined
   return {
-    offered: async () => {
-      const rows = (await store.list('credential_configuration')).filter(({ value }) => !value.removed)
-      const batchSize = largestBatch(rows.map(({ value }) => value.configuration))
-      const made = await joined(
-        rows.map(({ id }) => id),
-        'final',
-        batchSize,
-      )
-      if (last?.digest !== made.digest) last = made
-      return last
+    showOffered: async () => {
+      const rows = await store.list('credential_configuration')
+      const ids = rows.filter(({ value }) => !value.removed).map(({ id }) => id)
+      const shown = await joined(ids, 'final')
+      if (latest?.digest !== shown.digest) latest = shown
+      return latest
     },
-    named: async (ids, shape) => (await setOf([shape, ...ids].join('/'))) as ShownConfigurations,
+    showConfigurations: async (ids, shape) => (await setOf([shape, ...ids].join('/'))) as ShownConfigurations,
   }
+}
+
+/** The largest batch size among the configurations; 1 of none. */
+export function largestBatch(configurations: readonly (Configuration | undefined)[]): number {
+  return Math.max(1, ...configurations.map((configuration) => configuration?.batchSize ?? 1))
 }

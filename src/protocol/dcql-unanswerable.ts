@@ -1,33 +1,31 @@
 /**
  * Finds what a credential query may ask by the specification and no credential can answer. The author of a query is
  * told; a wallet answers such a query like any other that it cannot answer. A format adds its own rules in
- * `queryMistakes`.
+ * `queryMistakes` of its folder.
  */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
-import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import type { ClaimPath } from './claim-path.ts'
 import { type ClaimQuery, claimPairs, readableClaims } from './dcql.ts'
 import type { Mistakes } from './dcql-parts.ts'
 
 type Claims = readonly (ClaimQuery | undefined)[]
 
-export function* findUnanswerable(credential: JsonObject, at: string): Mistakes {
+/** `reservedNames` are those that no claim of a credential of the format has. */
+export function* findUnanswerable(credential: JsonObject, at: string, reservedNames: readonly unknown[]): Mistakes {
   const claims = readableClaims(own(credential, 'claims'))
-  // The elements of an mdoc may have any name, as an mdoc has no digests among them.
-  const digests: readonly unknown[] = own(credential, 'format') === 'mso_mdoc' ? [] : DIGEST_MEMBERS
   for (const [i, claim] of claims.entries()) {
-    if (claim !== undefined) yield* checkPath(claim.path, `${at}.claims[${i}].path`, digests)
+    if (claim !== undefined) yield* checkPath(claim.path, `${at}.claims[${i}].path`, reservedNames)
   }
   const sets = own(credential, 'claim_sets')
   if (sets === undefined) yield* checkTogether(claims, at)
   else if (Array.isArray(sets)) yield* checkSets(sets, claims, at)
 }
 
-function* checkPath(path: ClaimPath, at: string, digests: readonly unknown[]): Mistakes {
+function* checkPath(path: ClaimPath, at: string, reservedNames: readonly unknown[]): Mistakes {
   if (path[0] === null || typeof path[0] === 'number')
     yield `${at}[0]: must be a string, since a credential is an object`
   for (const [i, step] of path.entries()) {
-    if (digests.includes(step)) yield `${at}[${i}]: is a member of SD-JWT itself, never a claim`
+    if (reservedNames.includes(step)) yield `${at}[${i}]: is a member of SD-JWT itself, never a claim`
   }
 }
 

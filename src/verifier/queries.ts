@@ -1,7 +1,8 @@
 /** Verification queries: stored once, used by any number of sessions. */
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
-import { formatOf, supportedFormats } from '../credential/formats.ts'
+import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
+import { formatOf, queryMistakes, supportedFormats } from '../credential/formats.ts'
 import { recorded } from '../event/event.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { findUncheckable } from '../protocol/dcql-authorities.ts'
@@ -40,7 +41,8 @@ export function readNewQuery(posted: unknown): DcqlQuery {
 function* inOurQuery(credential: JsonObject, at: string): Mistakes {
   yield* inFormat(credential, at)
   yield* findUncheckable(own(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
-  yield* findUnanswerable(credential, at)
+  const { reservedNames = DIGEST_MEMBERS } = formatOf(ownString(credential, 'format') ?? '') ?? {}
+  yield* findUnanswerable(credential, at, reservedNames)
 }
 
 function* inFormat(credential: JsonObject, at: string): Mistakes {
@@ -48,6 +50,5 @@ function* inFormat(credential: JsonObject, at: string): Mistakes {
   const format = formatOf(id)
   if (format === undefined) {
     yield `${at}.format: must be a known credential format; supported: ${supportedFormats.join(', ')}`
-  }
-  yield* format?.queryMistakes(credential, at) ?? []
+  } else yield* queryMistakes(format, credential, at)
 }

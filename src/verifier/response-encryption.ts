@@ -3,6 +3,7 @@
  * OpenID4VP 1.0, Encrypted Responses; HAIP 1.0, OpenID for Verifiable Presentations.
  */
 import type { JsonObject } from '../codec/json.ts'
+import { formatOf } from '../credential/formats.ts'
 import { decryptJwe, jweEncryptions, publishedKey } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { type PrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
@@ -12,7 +13,7 @@ import type { ResponseMode } from '../protocol/oid4vp.ts'
 
 /** The rule of the interface; a profile overrides it. A mixed query is encrypted as a whole. */
 export function responseModeFor({ credentials }: DcqlQuery, profile: 'haip' | undefined): ResponseMode {
-  const encrypted = profile === 'haip' || credentials.some(({ format }) => format === 'mso_mdoc')
+  const encrypted = profile === 'haip' || credentials.some(({ format }) => formatOf(format)?.wantsEncryptedResponse)
   return encrypted ? 'direct_post.jwt' : 'direct_post'
 }
 

@@ -63,11 +63,8 @@ const MAX_WORK = 10_000_000
 const MAX_LOOKS = 300_000
 
 const MEMBERS: readonly string[] = ['format', 'credential', 'claims', 'type', 'vct', 'doctype']
-/** The member of a description that has the type; in other formats it is `type`. */
-const TYPE_MEMBERS: ReadonlyMap<string, 'vct' | 'doctype'> = new Map([
-  ['dc+sd-jwt', 'vct'],
-  ['mso_mdoc', 'doctype'],
-])
+/** The members of descriptions that name types. */
+const TYPE_MEMBERS = ['type', 'vct', 'doctype'] as const
 
 /**
  * Refuses with `invalid_request` a query that could not be stored, or a credential that cannot be read, naming the path;
@@ -128,7 +125,8 @@ function readCandidate(posted: PostedCredential, at: string): Candidate {
   if ((credential === undefined) === (claims === undefined)) {
     refuse('invalid_request', `${at}: must have either credential, as issued, or claims, to describe one`)
   }
-  if (claims !== undefined) return { format, formatId, held: undefined, ...described(posted, claims as JsonObject, at) }
+  if (claims !== undefined)
+    return { format, formatId, held: undefined, ...described(format, posted, { claims: claims as JsonObject, at }) }
   const held = hold(format, credential ?? '')
   if ('problem' in held)
     return refuse('invalid_request', `${at}.credential: is none of the format ${formatId}: ${held.problem}`)
@@ -158,20 +156,20 @@ function hold(format: CredentialFormat, credential: string): HeldCredential | { 
 }
 
 function described(
+  { typeClaim, typeMember }: CredentialFormat,
   posted: Exclude<PostedCredential, string>,
-  claims: JsonObject,
-  at: string,
+  { claims, at }: { readonly claims: JsonObject; readonly at: string },
 ): Pick<Candidate, 'types' | 'claims'> {
-  const member = TYPE_MEMBERS.get(posted.format ?? '') ?? 'type'
-  for (const foreign of ['type', 'vct', 'doctype'] as const) {
+  const member = TYPE_MEMBERS.find((name) => name === (typeClaim ?? typeMember)) ?? 'type'
+  for (const foreign of TYPE_MEMBERS) {
     if (foreign !== member && posted[foreign] !== undefined) {
       refuse('invalid_request', `${at}.${foreign}: does not go with this format; use ${member}`)
     }
   }
   const type = posted[member] ?? (Object.hasOwn(claims, member) ? claims[member] : undefined)
   const types = [type].flat().filter((each) => typeof each === 'string')
-  // The types of an mdoc are not among its elements; elsewhere they are claims like others.
-  return { types, claims: member === 'doctype' || type === undefined ? claims : { [member]: type, ...claims } }
+  // The type of an mdoc is not among its elements; elsewhere the type is a claim like others.
+  return { types, claims: typeClaim === undefined || type === undefined ? claims : { [member]: type, ...claims } }
 }
 
 function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): QueryResult {

@@ -1,6 +1,7 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import type { UnderlyingSource } from 'node:stream/web'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { configurationOf } from '../../test/support/configuration.ts'
 import { ISSUER_URL, makeKey, type Services, startServices } from '../../test/support/services.ts'
 import { changing, errorOf, memoryStore, testWallet, withMembers } from '../../test/support/wallet.ts'
 import { configuration, dataset, declare, holderSigner, startIssuance } from '../../test/support/wire.ts'
@@ -417,7 +418,7 @@ describe('a credential with one thing wrong', () => {
       const now = services.clock.now.getTime()
       const { order, signer } = await change({
         order: {
-          configuration: configuration,
+          configuration: configurationOf(configuration),
           dataset,
           issuer: ISSUER_URL,
           holderKey: proofKey(init),
@@ -449,7 +450,10 @@ describe('a credential with one thing wrong', () => {
 
   it('is kept as a plain JWT, of which nothing can be hidden', async () => {
     const open = ({ order, signer }: Made): Made => {
-      return { signer, order: { ...order, configuration: { ...configuration, selective_disclosure: 'none' } } }
+      return {
+        signer,
+        order: { ...order, configuration: configurationOf({ ...configuration, selective_disclosure: 'none' }) },
+      }
     }
     const { wallet } = testWallet(
       issuing(open, (text) => text.slice(0, -1)),
@@ -501,7 +505,7 @@ describe('a credential with one thing wrong', () => {
         const definition = { ...configuration.credential_definition, type: ['VerifiableCredential', 'Ticket'] }
         return {
           signer,
-          order: { ...order, configuration: { ...configuration, credential_definition: definition } },
+          order: { ...order, configuration: configurationOf({ ...configuration, credential_definition: definition }) },
         }
       },
       /not of the type StudentCard/,

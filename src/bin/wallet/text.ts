@@ -1,6 +1,7 @@
 /** What the wallet shows a person: cards, what a request would disclose, what stays hidden. */
-import { isObject, type Json } from '../../codec/json.ts'
+import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
+import { formatOf } from '../../credential/formats.ts'
 import { isWithin, pathText } from '../../protocol/claim-path.ts'
 import { type Answered, chosenAnswers } from '../../wallet/answer.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
@@ -166,14 +167,9 @@ function label(stored: StoredCredential, position: ClaimPosition): string {
   return plain(`${named.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`)
 }
 
-/** The path without what only a format needs: the member around the subject's claims, the namespace of an element. */
+/** The position as its format has it for people. */
 function unnamed({ format, claims }: StoredCredential, position: ClaimPosition): string {
-  const [first, ...rest] = position
-  if (first === 'credentialSubject') return pathText(rest)
-  if (format !== 'mso_mdoc') return pathText(position)
-  const [element = ''] = rest
-  const holders = Object.values(claims).filter((elements) => isObject(elements) && Object.hasOwn(elements, element))
-  return holders.length > 1 ? `${pathText(rest)} (${String(first)})` : pathText(rest)
+  return formatOf(format)?.positionText(position, claims) ?? pathText(position)
 }
 
 function stepMatches(step: string | number | null, at: string | number | undefined): boolean {

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../test/fuzz/mutate.ts'
+import { configurationOf } from '../../../test/support/configuration.ts'
 import { seeds } from '../../../test/support/seeds.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import {
@@ -74,7 +75,7 @@ describe('mobile documents', () => {
   const issue = () =>
     msoMdoc.issue(
       {
-        configuration,
+        configuration: configurationOf(configuration),
         dataset: { [NAMESPACE]: elements },
         issuer: 'https://issuer.example',
         holderKey: signer.jwk,

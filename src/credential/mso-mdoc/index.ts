@@ -1,19 +1,28 @@
 /**
  * Mobile documents: `mso_mdoc`. ISO/IEC 18013-5; OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs.
  */
-import { ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, ownString } from '../../codec/json.ts'
+import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { algorithms, coseAlgorithms } from '../../keys/algorithm.ts'
+import { pathText } from '../../protocol/claim-path.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { issue } from './issue.ts'
 import { fulfils, hold, present } from './present.ts'
 import { IDS, read } from './read.ts'
-import { checkConfiguration, checkDataset, matchesMeta, queryMistakes } from './schema.ts'
+import { checkDataset, type MdocMembers, matchesMeta, parseMembers, queryMistakes } from './schema.ts'
 
 const COVERED =
   'the signature of the device is over the nonce, the client identifier and the response address: see holder.signature'
 
 export const msoMdoc: CredentialFormat = {
   ids: IDS,
+  typeMember: 'doctype',
+  typeClaim: undefined,
+  metaMember: 'doctype_value',
+  // An mdoc has no digests among its elements, so that they may have any name.
+  reservedNames: [],
+  wantsEncryptedResponse: true,
+  statusListType: 'cwt',
   presentationAlgorithms: { issuerauth_alg_values: [...coseAlgorithms], deviceauth_alg_values: [...coseAlgorithms] },
   unasked: {
     'issuer.identifier': 'an mdoc names its issuer by its certificate only',
@@ -26,16 +35,25 @@ export const msoMdoc: CredentialFormat = {
   },
   signingAlgorithm: (alg) => algorithms[alg].cose[0],
   bindingMethods: ['cose_key', ...bindingMethods],
-  checkConfiguration,
+  parseMembers,
   datasetMembers: 'namespaces',
+  datasetRule: 'mso_mdoc objects with a dot in their name',
   checkDataset,
   claimsOf: (dataset) => dataset,
   queryMistakes,
-  metaOf: (configuration) => ({ doctype_value: ownString(configuration, 'doctype') ?? '' }),
+  metaOf: (described) => ({ doctype_value: ownString(described, 'doctype') ?? '' }),
   matchesMeta,
   issue,
   fulfils,
   hold,
   present,
+  positionText,
   read,
+} satisfies CredentialFormat<MdocMembers>
+
+/** The name of the element, with its namespace where several namespaces have an element of that name. */
+function positionText([nameSpace, ...rest]: ClaimPosition, claims: JsonObject): string {
+  const [element = ''] = rest
+  const holders = Object.values(claims).filter((elements) => isObject(elements) && Object.hasOwn(elements, element))
+  return holders.length > 1 ? `${pathText(rest)} (${String(nameSpace)})` : pathText(rest)
 }

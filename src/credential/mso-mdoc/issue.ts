@@ -2,11 +2,12 @@
 import { toBase64url } from '../../codec/base64url.ts'
 import { CBOR_TAG, type Cbor, type CborKey, embedded, encodeCbor, tagged } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
-import { type JsonObject, ownString } from '../../codec/json.ts'
+import type { JsonObject } from '../../codec/json.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { Order } from '../format.ts'
 import { digestItem } from './elements.ts'
+import type { MdocMembers } from './schema.ts'
 import { dateTime, toCbor } from './values.ts'
 
 type Random = (bytes: number) => Uint8Array
@@ -21,7 +22,7 @@ interface SignedNameSpace {
 const RANDOM_BYTES = 16
 const ORDER_BYTES = 4
 
-export async function issue(order: Order, signer: Signer, random: Random): Promise<string> {
+export async function issue(order: Order<MdocMembers>, signer: Signer, random: Random): Promise<string> {
   const nameSpaces = Object.entries(order.dataset).map(([nameSpace, elements]) =>
     signedNameSpace(nameSpace, elements as JsonObject, random),
   )
@@ -81,14 +82,14 @@ function statusOf({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
 }
 
 /** MobileSecurityObject. ISO/IEC 18013-5 section 9.1.2.4. */
-function securityObject(order: Order, nameSpaces: readonly SignedNameSpace[]): Cbor {
+function securityObject(order: Order<MdocMembers>, nameSpaces: readonly SignedNameSpace[]): Cbor {
   const [issuedAt, expiresAt] = [dateTime(order.issuedAt), dateTime(order.expiresAt)]
   return new Map<CborKey, Cbor>([
     ['version', '1.0'],
     ['digestAlgorithm', 'SHA-256'],
     ['valueDigests', new Map(nameSpaces.map(({ nameSpace, digests }) => [nameSpace, digests]))],
     ['deviceKeyInfo', new Map([['deviceKey', writeCoseKey(order.holderKey)]])],
-    ['docType', ownString(order.configuration, 'doctype') ?? ''],
+    ['docType', order.configuration.doctype],
     [
       'validityInfo',
       new Map([

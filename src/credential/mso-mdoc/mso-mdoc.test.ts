@@ -1,6 +1,7 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { configurationOf } from '../../../test/support/configuration.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import {
   asMap,
@@ -17,6 +18,7 @@ import { MalformedError } from '../../codec/malformed.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
+import { queryMistakes } from '../formats.ts'
 import { digestItem } from './elements.ts'
 import { msoMdoc } from './index.ts'
 import { readIssuerSigned } from './issuer-signed.ts'
@@ -57,7 +59,7 @@ describe('mobile documents', () => {
   })
 
   const orderOf = (dataset: JsonObject = { [NAMESPACE]: elements }) => ({
-    configuration,
+    configuration: configurationOf(configuration),
     dataset,
     issuer: 'https://issuer.example',
     holderKey: signer.jwk,
@@ -120,7 +122,7 @@ describe('mobile documents', () => {
       const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`e${at}`, at]))
       const spaces = Array.from({ length: 32 }, (_, at) => [`org.example.${at}`, named(at === 0 ? 969 : 1)] as const)
       const dataset = Object.fromEntries(spaces)
-      expect(() => msoMdoc.checkDataset(dataset, configuration)).not.toThrow()
+      expect(() => msoMdoc.checkDataset(dataset, configurationOf(configuration))).not.toThrow()
       expect(partsOf(await issue(dataset)).items).toHaveLength(1000)
     })
 
@@ -131,7 +133,12 @@ describe('mobile documents', () => {
       expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: { ...elements, portrait } }), credential)).toBe(true)
       expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: { ...elements, height: 168 } }), credential)).toBe(false)
       expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: elements, more: { a: 1 } }), credential)).toBe(false)
-      expect(msoMdoc.fulfils({ ...orderOf(), configuration: { doctype: 'other' } }, credential)).toBe(false)
+      expect(
+        msoMdoc.fulfils(
+          { ...orderOf(), configuration: configurationOf({ ...configuration, doctype: 'other' }) },
+          credential,
+        ),
+      ).toBe(false)
       expect(() => msoMdoc.fulfils(orderOf(), 'AA')).toThrow(MalformedError)
     })
 
@@ -217,8 +224,8 @@ describe('mobile documents', () => {
     ['selective_disclosure', { doctype: DOCTYPE, selective_disclosure: 'none' }],
     ['selective_disclosure', { doctype: DOCTYPE, selective_disclosure: [[NAMESPACE, 'portrait']] }],
   ])('a configuration is refused for its %s', (path, made) => {
-    expect(() => msoMdoc.checkConfiguration({ format: 'mso_mdoc', ...made })).toThrow(ProtocolError)
-    expect(() => msoMdoc.checkConfiguration({ format: 'mso_mdoc', ...made })).toThrow(`${path}: `)
+    expect(() => configurationOf({ format: 'mso_mdoc', ...made })).toThrow(ProtocolError)
+    expect(() => configurationOf({ format: 'mso_mdoc', ...made })).toThrow(`${path}: `)
   })
 
   it('a configuration of which an issuer says no type asks for a type that nobody has', () => {
@@ -227,7 +234,7 @@ describe('mobile documents', () => {
 
   it('a dataset has its limits', () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, { a: at }]))
-    const check = (dataset: JsonObject) => () => msoMdoc.checkDataset(dataset, configuration)
+    const check = (dataset: JsonObject) => () => msoMdoc.checkDataset(dataset, configurationOf(configuration))
     check({ a: Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`e${at}`, at])) })()
     expect(check(many(33))).toThrow(/32 namespaces/)
     expect(check({ a: Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`e${at}`, at])) })).toThrow(/1000 el/)
@@ -246,7 +253,7 @@ describe('mobile documents', () => {
     ['q.claims[1].path', { claims: [{ path: ['a', 'b'] }, { path: ['a', 0] }] }],
     ['q.claims[0].intent_to_retain', { claims: [{ path: ['a', 'b'], intent_to_retain: 'yes' }] }],
   ])('a query is told what is wrong at %s', (path, query) => {
-    const [mistake, ...more] = msoMdoc.queryMistakes({ meta: {}, ...query }, 'q')
+    const [mistake, ...more] = queryMistakes(msoMdoc, { meta: {}, ...query }, 'q')
     expect([mistake?.split(':')[0], more]).toEqual([path, []])
   })
 })

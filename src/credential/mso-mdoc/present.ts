@@ -9,13 +9,13 @@ import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { algorithms } from '../../keys/algorithm.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
-import { firstEnd } from '../evidence.ts'
+import { firstEnd, hasOrderedStatus } from '../evidence.ts'
 import type { Binding, HeldCredential, Order } from '../format.ts'
-import { hasOrderedStatus } from '../ordered-status.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { identifierOf } from './elements.ts'
 import { type IssuerSigned, readIssuerSigned, VERSION } from './issuer-signed.ts'
 import { evidenceOf } from './read.ts'
+import type { MdocMembers } from './schema.ts'
 import { toCbor, toJson } from './values.ts'
 
 export function hold(credential: string): HeldCredential {
@@ -33,7 +33,7 @@ export function hold(credential: string): HeldCredential {
 }
 
 /** Dates and bytes have several texts in a dataset and one in a credential: as they would be read, they are compared. */
-export function fulfils(order: Order, credential: string): boolean {
+export function fulfils(order: Order<MdocMembers>, credential: string): boolean {
   const { dataset, configuration } = order
   const held = hold(credential)
   const { claims, types } = held

@@ -2,30 +2,35 @@
  * What an mdoc configuration may declare, what its dataset may hold, and what a query may say of its type and elements.
  * OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
-import { countValues, isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path.ts'
 import { checkBoolean, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
-import type { Evidence } from '../format.ts'
-import { inForeignMeta, MAX_DEPTH, refuseBitstring, refuseForeignTypes } from '../schema.ts'
+import type { CredentialConfiguration } from '../../protocol/oid4vci.ts'
+import type { ClaimDescription, Evidence } from '../format.ts'
+import { MAX_DEPTH, refuseBitstring } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
 import { toCbor, unicode } from './values.ts'
 
 /** Members and elements: whoever reads an mdoc takes no more than its CBOR then has. */
 const MAX_VALUES = 3000
 
-/** Refuses with `invalid_request` a configuration without `doctype`, with members of other formats, or that hides less than all. */
-export function checkConfiguration(configuration: JsonObject): void {
-  refuseForeignTypes(configuration, 'doctype')
-  refuseBitstring(configuration)
-  if (!ownString(configuration, 'doctype')) {
-    refuse('invalid_request', 'doctype: this format needs it, a text such as org.iso.18013.5.1.mDL')
-  }
-  if ((own(configuration, 'selective_disclosure') ?? 'all') !== 'all') {
+/** The members of a configuration that only this format has. */
+export interface MdocMembers {
+  readonly doctype: string
+}
+
+/** Refuses with `invalid_request` a configuration without `doctype`, with a bitstring status, or that hides less than all. */
+export function parseMembers(posted: CredentialConfiguration): MdocMembers {
+  const { doctype, selective_disclosure: disclosure = 'all', credential_metadata: metadata } = posted
+  refuseBitstring(posted)
+  if (!doctype) return refuse('invalid_request', 'doctype: this format needs it, a text such as org.iso.18013.5.1.mDL')
+  if (disclosure !== 'all') {
     refuse('invalid_request', 'selective_disclosure: must be "all": every element of an mdoc can be left out')
   }
-  checkDescriptions(own(configuration, 'credential_metadata'))
+  checkDescriptions(metadata?.claims ?? [])
+  return { doctype }
 }
 
 /** Refuses with `invalid_request` a dataset that is not namespaces of elements, or holds what an mdoc cannot. */
@@ -49,7 +54,6 @@ export function checkDataset(dataset: JsonObject): void {
 export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) {
-    yield* inForeignMeta(meta, `${at}.meta`, 'doctype_value')
     const type = own(meta, 'doctype_value')
     if (type !== undefined) yield* checkText(type, `${at}.meta.doctype_value`)
   }
@@ -67,11 +71,9 @@ export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject
 }
 
 /** OpenID4VCI 1.0, Claims Path Pointer, Semantics for ISO mdoc-based credentials. */
-function checkDescriptions(metadata: Json | undefined): void {
-  const claims = isObject(metadata) ? own(metadata, 'claims') : undefined
-  for (const [index, claim] of (Array.isArray(claims) ? claims : []).entries()) {
-    const path = isObject(claim) ? own(claim, 'path') : undefined
-    if (!Array.isArray(path) || path.length < 2 || path.slice(0, 2).some((step) => typeof step !== 'string')) {
+function checkDescriptions(claims: readonly ClaimDescription[]): void {
+  for (const [index, { path }] of claims.entries()) {
+    if (path.length < 2 || path.slice(0, 2).some((step) => typeof step !== 'string')) {
       const wanted = 'must begin with two strings, a namespace and an element'
       refuse('invalid_request', `credential_metadata.claims[${index}].path: ${wanted}`)
     }

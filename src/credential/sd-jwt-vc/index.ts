@@ -1,20 +1,29 @@
 /** SD-JWT VC: `dc+sd-jwt`. SD-JWT VC; OpenID4VCI 1.0 and OpenID4VP 1.0, IETF SD-JWT VC. */
 import { type JsonObject, ownString } from '../../codec/json.ts'
+import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
+import { subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type CredentialFormat, type Order } from '../format.ts'
-import { issueSdJwt } from '../sd-jwt/issue.ts'
-import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt/present.ts'
+import { issueSdJwt, presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { fulfils, hold, IDS, matchesMeta, read } from './read.ts'
-import { checkConfiguration, checkDataset, claimsOf, queryMistakes } from './schema.ts'
+import { checkDataset, claimsOf, parseMembers, queryMistakes, type SdJwtVcMembers } from './schema.ts'
 
 export const sdJwtVc: CredentialFormat = {
   ids: IDS,
+  olderId: 'vc+sd-jwt',
+  typeMember: 'vct',
+  typeClaim: 'vct',
+  metaMember: 'vct_values',
+  reservedNames: DIGEST_MEMBERS,
+  wantsEncryptedResponse: false,
+  statusListType: 'jwt',
   presentationAlgorithms: sdJwtAlgorithms,
   unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
   signingAlgorithm: (alg) => alg,
   bindingMethods,
-  checkConfiguration,
+  parseMembers,
   datasetMembers: 'claims',
+  datasetRule: 'dc+sd-jwt the other members',
   checkDataset,
   claimsOf,
   queryMistakes,
@@ -24,17 +33,18 @@ export const sdJwtVc: CredentialFormat = {
   fulfils,
   hold,
   present: presentSdJwt,
+  positionText: subjectPositionText,
   read,
-}
+} satisfies CredentialFormat<SdJwtVcMembers>
 
-function metaOf(configuration: JsonObject): JsonObject {
-  const vct = ownString(configuration, 'vct')
+function metaOf(described: JsonObject): JsonObject {
+  const vct = ownString(described, 'vct')
   return vct ? { vct_values: [vct] } : {}
 }
 
 /** The claims of the dataset at the root of the payload, beside `vct`. SD-JWT VC, JWT Claims Set. */
-function issue(order: Order, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
-  const vct = ownString(order.configuration, 'vct') ?? ''
+function issue(order: Order<SdJwtVcMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
+  const { vct } = order.configuration
   const content = { typ: 'dc+sd-jwt', claims: claimsOf(order.dataset), shown: { vct }, concealable: () => true }
   return issueSdJwt(content, order, signer, random)
 }

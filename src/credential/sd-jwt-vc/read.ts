@@ -3,11 +3,18 @@ import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
-import { chainOf, confirmedKey, namesOf, numericDate, statedType, statusOf, stringsOf } from '../evidence.ts'
+import {
+  chainOf,
+  confirmedKey,
+  hasOrderedStatus,
+  namesOf,
+  numericDate,
+  statedType,
+  statusOf,
+  stringsOf,
+} from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
-import { hasOrderedStatus } from '../ordered-status.ts'
-import { holdSdJwt } from '../sd-jwt/present.ts'
-import { keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt/read.ts'
+import { holdSdJwt, keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt.ts'
 import { ALWAYS_SHOWN, ENVELOPE } from './members.ts'
 import { claimsOf } from './schema.ts'
 

@@ -7,7 +7,8 @@ import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
-import { inForeignMeta, refuseBitstring, refuseForeignTypes, refuseReserved } from '../schema.ts'
+import type { CredentialConfiguration } from '../../protocol/oid4vci.ts'
+import { refuseBitstring, refuseReserved } from '../schema.ts'
 import { ENVELOPE } from './members.ts'
 
 const KINDS: ReadonlyMap<string, 'string' | 'number'> = new Map([
@@ -18,18 +19,22 @@ const KINDS: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['exp', 'number'],
 ])
 
+/** The members of a configuration that only this format has. */
+export interface SdJwtVcMembers {
+  readonly vct: string
+}
+
 /** Refuses with `invalid_request` a configuration without `vct`, and paths that may not be disclosed selectively. */
-export function checkConfiguration(configuration: JsonObject): void {
-  const vct = own(configuration, 'vct')
-  if (typeof vct !== 'string' || vct === '') {
-    refuse('invalid_request', 'vct: this format needs it, a non-empty string that names the type of the credential')
+export function parseMembers(posted: CredentialConfiguration): SdJwtVcMembers {
+  const { vct, selective_disclosure: disclosure } = posted
+  if (!vct) {
+    return refuse(
+      'invalid_request',
+      'vct: this format needs it, a non-empty string that names the type of the credential',
+    )
   }
-  refuseForeignTypes(configuration, 'vct')
-  refuseBitstring(configuration)
-  const disclosure = own(configuration, 'selective_disclosure')
-  if (!Array.isArray(disclosure)) return
-  for (const [index, path] of disclosure.entries()) {
-    const [first] = Array.isArray(path) ? path : []
+  refuseBitstring(posted)
+  for (const [index, [first]] of (Array.isArray(disclosure) ? disclosure : []).entries()) {
     if (typeof first !== 'string' || ENVELOPE.includes(first)) {
       refuse(
         'invalid_request',
@@ -37,6 +42,7 @@ export function checkConfiguration(configuration: JsonObject): void {
       )
     }
   }
+  return { vct }
 }
 
 /** Refuses with `invalid_request` reserved names, and at the root those that are ours to write. */
@@ -63,7 +69,6 @@ export function claimsOf(dataset: JsonObject): JsonObject {
 export function* queryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
   if (!isObject(meta)) return
-  yield* inForeignMeta(meta, `${at}.meta`, 'vct_values')
   const types = own(meta, 'vct_values')
   if (types !== undefined) yield* checkList(types, `${at}.meta.vct_values`, checkText)
   for (const [index, claim] of readableClaims(own(query, 'claims')).entries()) {

@@ -1,6 +1,7 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { configurationOf } from '../../../test/support/configuration.ts'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
@@ -9,6 +10,7 @@ import { readSdJwt } from '../../codec/sd-jwt.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
+import { queryMistakes } from '../formats.ts'
 import { sdJwtVc } from './index.ts'
 
 const VCT = 'urn:example:student-card'
@@ -32,7 +34,7 @@ describe('SD-JWT VC', () => {
   })
 
   const orderOf = (more: JsonObject = {}, dataset: JsonObject = claims) => ({
-    configuration: { ...configuration, ...more },
+    configuration: configurationOf({ ...configuration, ...more }),
     dataset,
     issuer: 'https://issuer.example',
     holderKey: signer.jwk,
@@ -197,12 +199,10 @@ describe('SD-JWT VC', () => {
     it.each<[string, JsonObject]>([
       ['vct', { vct: undefined as unknown as Json }],
       ['vct', { vct: '' }],
-      ['vct', { vct: ['urn:a'] }],
       ['credential_definition', { credential_definition: {} }],
       ['doctype', { doctype: 'org.iso.18013.5.1.mDL' }],
       ['status', { status: 'bitstring' }],
       ['selective_disclosure[0]', { selective_disclosure: [[]] }],
-      ['selective_disclosure[0]', { selective_disclosure: ['name'] }],
       ['selective_disclosure[0]', { selective_disclosure: [[0]] }],
       ['selective_disclosure[1]', { selective_disclosure: [['name'], ['status', 'status_list']] }],
       ...REGISTERED.map((name): [string, JsonObject] => [
@@ -210,14 +210,14 @@ describe('SD-JWT VC', () => {
         { selective_disclosure: [[name]] },
       ]),
     ])('is refused for its %s', (path, change) => {
-      const refused = () => sdJwtVc.checkConfiguration({ ...configuration, ...change })
+      const refused = () => configurationOf({ ...configuration, ...change })
       expect(refused).toThrow(ProtocolError)
       expect(refused).toThrow(`${path}: `)
     })
 
     it('is taken when it can be issued', () => {
       for (const disclosure of ['all', 'none', [['degrees', null, 'title'], ['address'], ['sub']]]) {
-        sdJwtVc.checkConfiguration({ ...configuration, selective_disclosure: disclosure })
+        configurationOf({ ...configuration, selective_disclosure: disclosure })
       }
     })
 
@@ -239,19 +239,20 @@ describe('SD-JWT VC', () => {
         Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`c${i}`, i])),
       ],
     ])('is refused for %s', (path, dataset) => {
-      const refused = () => sdJwtVc.checkDataset(dataset, configuration)
+      const refused = () => sdJwtVc.checkDataset(dataset, configurationOf(configuration))
       expect(refused).toThrow(ProtocolError)
       expect(refused).toThrow(path)
     })
 
     it('may have as many claims as there can be disclosures', () => {
       const most = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`c${i}`, i]))
-      sdJwtVc.checkDataset(most, configuration)
+      sdJwtVc.checkDataset(most, configurationOf(configuration))
     })
 
     it('may have claims below the root that are named like those of a JWT, and may say who the subject is', () => {
-      sdJwtVc.checkDataset({ sub: 'user-1', enrolment: { status: 'active', iss: 'x', exp: 1 } }, configuration)
-      sdJwtVc.checkDataset({ credentialSubject: {}, role: { vct: 'x' } }, configuration)
+      const parsed = configurationOf(configuration)
+      sdJwtVc.checkDataset({ sub: 'user-1', enrolment: { status: 'active', iss: 'x', exp: 1 } }, parsed)
+      sdJwtVc.checkDataset({ credentialSubject: {}, role: { vct: 'x' } }, parsed)
     })
   })
 
@@ -276,12 +277,12 @@ describe('SD-JWT VC', () => {
       ['path: iss is a string, with nothing inside it'],
     ],
   ])('a query for %s', (_, claim, expected) => {
-    const mistakes = [...sdJwtVc.queryMistakes({ meta: {}, claims: [{ path: ['name'] }, claim] }, 'query')]
+    const mistakes = [...queryMistakes(sdJwtVc, { meta: {}, claims: [{ path: ['name'] }, claim] }, 'query')]
     expect(mistakes).toEqual(expected.map((each) => expect.stringContaining(`query.claims[1].${each}`) as string))
   })
 
   it('a query without meta is judged elsewhere', () => {
-    expect([...sdJwtVc.queryMistakes({ claims: [{ path: ['iss', 'x'] }] }, 'query')]).toEqual([])
+    expect([...queryMistakes(sdJwtVc, { claims: [{ path: ['iss', 'x'] }] }, 'query')]).toEqual([])
   })
 
   it.each<[string, JsonObject]>([
@@ -291,6 +292,6 @@ describe('SD-JWT VC', () => {
     ['query.meta.vct_values: ', { vct_values: 'urn:a' }],
     ['query.meta.vct_values[1]: ', { vct_values: ['urn:a', ''] }],
   ])('a query is refused for %s', (mistake, meta) => {
-    expect([...sdJwtVc.queryMistakes({ meta }, 'query')]).toEqual([expect.stringContaining(mistake)])
+    expect([...queryMistakes(sdJwtVc, { meta }, 'query')]).toEqual([expect.stringContaining(mistake)])
   })
 })

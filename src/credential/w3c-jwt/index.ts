@@ -2,15 +2,24 @@
  * W3C Verifiable Credentials (VCDM 1.1) as plain JWTs, presented in a VP-JWT: `jwt_vc_json`. Nothing in them can be hidden.
  * OpenID4VCI 1.0 and OpenID4VP 1.0, VC Signed as a JWT, Not Using JSON-LD.
  */
+
+import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { joseAlgorithms } from '../../keys/algorithm.ts'
+import { subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
-import { checkW3cDataset, w3cQueryMistakes } from '../w3c/schema.ts'
+import { checkW3cDataset, type W3cMembers, w3cQueryMistakes } from '../w3c/schema.ts'
 import { matchesTypeValues, typeValuesOf } from '../w3c/types.ts'
 import { fulfils, hold, IDS, read } from './read.ts'
-import { checkConfiguration, issue, present } from './write.ts'
+import { issue, parseMembers, present } from './write.ts'
 
 export const w3cJwt: CredentialFormat = {
   ids: IDS,
+  typeMember: 'credential_definition',
+  typeClaim: 'type',
+  metaMember: 'type_values',
+  reservedNames: DIGEST_MEMBERS,
+  wantsEncryptedResponse: false,
+  statusListType: 'jwt',
   presentationAlgorithms: { alg_values: [...joseAlgorithms] },
   unasked: {
     'credential.doc_type': 'only an mdoc states its type twice',
@@ -20,8 +29,9 @@ export const w3cJwt: CredentialFormat = {
   },
   signingAlgorithm: (alg) => alg,
   bindingMethods,
-  checkConfiguration,
+  parseMembers,
   datasetMembers: 'credentialSubject',
+  datasetRule: 'W3C formats take credentialSubject',
   checkDataset: checkW3cDataset,
   claimsOf: (dataset) => dataset,
   queryMistakes: w3cQueryMistakes,
@@ -31,5 +41,6 @@ export const w3cJwt: CredentialFormat = {
   fulfils,
   hold,
   present,
+  positionText: subjectPositionText,
   read,
-}
+} satisfies CredentialFormat<W3cMembers>

@@ -1,6 +1,7 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { configurationOf } from '../../../test/support/configuration.ts'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
@@ -37,7 +38,7 @@ describe('W3C credentials as JWT', () => {
   })
 
   const orderOf = (more: JsonObject = {}, credentialSubject: JsonObject = claims) => ({
-    configuration: { ...configuration, ...more },
+    configuration: configurationOf({ ...configuration, ...more }),
     dataset: { credentialSubject },
     issuer: 'https://issuer.example',
     holderKey: signer.jwk,
@@ -285,20 +286,20 @@ describe('W3C credentials as JWT', () => {
       ['selective_disclosure', { selective_disclosure: 'all' }],
       ['selective_disclosure', { selective_disclosure: [['credentialSubject', 'name']] }],
     ])('is refused for its %s', (path, change) => {
-      const refused = () => w3cJwt.checkConfiguration({ ...configuration, ...change })
+      const refused = () => configurationOf({ ...configuration, ...change })
       expect(refused).toThrow(ProtocolError)
       expect(refused).toThrow(`${path}: `)
     })
 
     it('is taken when it can be issued', () => {
-      w3cJwt.checkConfiguration(configuration)
-      w3cJwt.checkConfiguration({ ...configuration, selective_disclosure: 'none' })
+      configurationOf(configuration)
+      configurationOf({ ...configuration, selective_disclosure: 'none' })
       const contexts = [V1, 'https://example.org/student']
-      w3cJwt.checkConfiguration({ ...configuration, credential_definition: { ...definition, '@context': contexts } })
+      configurationOf({ ...configuration, credential_definition: { ...definition, '@context': contexts } })
     })
 
     it('is told what it needs', () => {
-      expect(() => w3cJwt.checkConfiguration({ format: 'jwt_vc_json' })).toThrow('needs it, with type')
+      expect(() => configurationOf({ format: 'jwt_vc_json' })).toThrow('needs it, with type')
     })
   })
 })

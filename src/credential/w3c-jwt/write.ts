@@ -1,42 +1,37 @@
 /** Writes W3C credentials as plain JWTs, and presentations of them. VCDM 1.1, JWT Encoding. */
-import { type Json, type JsonObject, own } from '../../codec/json.ts'
+import { type JsonObject, own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { toDidJwk } from '../../keys/did.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { refuse } from '../../protocol/error.ts'
-import { inSeconds } from '../evidence.ts'
+import type { CredentialConfiguration } from '../../protocol/oid4vci.ts'
+import { inSeconds, statusMember } from '../evidence.ts'
 import type { Binding, Order } from '../format.ts'
-import { statusMember } from '../ordered-status.ts'
-import { refuseUnlessStrings } from '../schema.ts'
 import { credentialStatusMember, isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
-import { checkDefinition } from '../w3c/schema.ts'
+import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 
 /**
  * Refuses with `invalid_request` a `credential_definition` without `VerifiableCredential` or for another data model,
  * and a `selective_disclosure` that is not `"none"`.
  */
-export function checkConfiguration(configuration: JsonObject): void {
-  const definition = checkDefinition(configuration, 'type')
-  const contexts = own(definition, '@context')
-  if (contexts !== undefined) {
-    const [first] = refuseUnlessStrings(contexts, 'credential_definition.@context')
-    if (first !== VCDM_1_CONTEXT) {
-      refuse('invalid_request', `credential_definition.@context: in this format it begins with ${VCDM_1_CONTEXT}`)
-    }
+export function parseMembers(posted: CredentialConfiguration): W3cMembers {
+  const { types, contexts = [VCDM_1_CONTEXT] } = parseDefinition(posted, 'type')
+  if (contexts[0] !== VCDM_1_CONTEXT) {
+    refuse('invalid_request', `credential_definition.@context: in this format it begins with ${VCDM_1_CONTEXT}`)
   }
-  const disclosure = own(configuration, 'selective_disclosure')
+  const { selective_disclosure: disclosure } = posted
   if (disclosure !== undefined && disclosure !== 'none') {
     refuse(
       'invalid_request',
       'selective_disclosure: nothing can be hidden in this format; leave it out, or use jwt_vc_json-ld',
     )
   }
+  return { types, contexts }
 }
 
-export function issue(order: Order, signer: Signer): Promise<string> {
+export function issue(order: Order<W3cMembers>, signer: Signer): Promise<string> {
   const { configuration, dataset, issuer, issuedAt, expiresAt } = order
-  const definition = own(configuration, 'credential_definition') as JsonObject
   const subject = own(dataset, 'credentialSubject') as JsonObject
   const id = own(subject, 'id')
   const payload: JsonObject = {
@@ -46,8 +41,8 @@ export function issue(order: Order, signer: Signer): Promise<string> {
     iat: inSeconds(issuedAt),
     exp: inSeconds(expiresAt),
     vc: {
-      '@context': own(definition, '@context') ?? [VCDM_1_CONTEXT],
-      type: own(definition, 'type') as Json,
+      '@context': [...configuration.contexts],
+      type: [...configuration.types],
       issuer,
       issuanceDate: isoSeconds(issuedAt),
       expirationDate: isoSeconds(expiresAt),

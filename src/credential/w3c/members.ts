@@ -1,9 +1,8 @@
 /** What every W3C credential says in the same members, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
-import { isoDate, namesOf, numericDate, statusEntriesOf, statusOf, stringsOf } from '../evidence.ts'
+import { hasOrderedStatus, isoDate, namesOf, numericDate, statusEntriesOf, statusOf, stringsOf } from '../evidence.ts'
 import type { Evidence, Order, Validity } from '../format.ts'
-import { hasOrderedStatus } from '../ordered-status.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { configurationOf } from '../../../test/support/configuration.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { checkDefinition, checkW3cDataset, w3cQueryMistakes } from './schema.ts'
+import { queryMistakes } from '../formats.ts'
+import { w3cJwt } from '../w3c-jwt/index.ts'
+import { checkW3cDataset, parseDefinition } from './schema.ts'
 
 function refusal(check: () => unknown): string {
   try {
@@ -34,14 +37,10 @@ describe('the definition of a configuration', () => {
       { credential_definition: { type: ['Card'] } },
       'credential_definition.type: it must contain VerifiableCredential',
     ],
-    [
-      'beside a type of another format',
-      { credential_definition: { type }, vct: 'x' },
-      'vct: does not go with this format; use credential_definition',
-    ],
   ])('%s', (_, configuration, expected) => {
-    expect(refusal(() => checkDefinition(configuration, 'a type'))).toBe(expected)
-    if (expected === 'taken') expect(checkDefinition(configuration, 'a type')).toEqual({ type })
+    const parse = () => parseDefinition({ format: 'jwt_vc_json', ...configuration }, 'a type')
+    expect(refusal(parse)).toBe(expected)
+    if (expected === 'taken') expect(parse()).toEqual({ types: type, contexts: undefined })
   })
 })
 
@@ -59,7 +58,9 @@ describe('a dataset', () => {
     ],
     [{ credentialSubject: { a: { _sd: 1 } } }, 'credential_dataset.credentialSubject.a._sd: this name is reserved'],
   ])('%j', (dataset, expected) => {
-    expect(refusal(() => checkW3cDataset(dataset as JsonObject, { format: 'jwt_vc_json' }))).toBe(expected)
+    const definition = { type: ['VerifiableCredential'] }
+    const configuration = configurationOf({ format: 'jwt_vc_json', credential_definition: definition })
+    expect(refusal(() => checkW3cDataset(dataset as JsonObject, configuration))).toBe(expected)
   })
 })
 
@@ -74,7 +75,7 @@ describe('a query', () => {
     ['for a type of another format', { meta: { vct_values: ['A'] } }, ['q.meta.vct_values: does not go with this']],
     ['for claims that there are not', { meta: {}, claims: [{ path: ['iss'] }] }, ['q.claims[0].path[0]: is no member']],
   ])('%s', (_, query, expected) => {
-    const found = [...w3cQueryMistakes(query, 'q')]
+    const found = [...queryMistakes(w3cJwt, query, 'q')]
     expect(found).toEqual(expected.map((each) => expect.stringContaining(each) as string))
   })
 })

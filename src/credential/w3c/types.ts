@@ -13,8 +13,8 @@ const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
 )
 
 /** The `meta` that asks for a credential of all the types of a configuration; for any where it names none. */
-export function typeValuesOf(configuration: JsonObject): JsonObject {
-  const definition = own(configuration, 'credential_definition')
+export function typeValuesOf(described: JsonObject): JsonObject {
+  const definition = own(described, 'credential_definition')
   const names = stringsIn(memberOf(definition, 'type'))
   return names.length > 0 ? { type_values: [[...names]] } : {}
 }

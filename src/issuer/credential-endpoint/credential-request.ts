@@ -4,7 +4,7 @@
  * OpenID4VCI 1.0, Credential Endpoint.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import type { JsonObject } from '../../codec/json.ts'
+import type { Configuration } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse } from '../../protocol/oid4vci.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
@@ -25,7 +25,7 @@ export interface FinalRequest {
 
 export interface RequestedConfiguration {
   readonly configurationId: string
-  readonly configuration: JsonObject
+  readonly configuration: Configuration
 }
 
 /**
@@ -96,7 +96,7 @@ export async function findConfiguration(
   context: IssuerContext,
   configurationId: string,
 ): Promise<RequestedConfiguration> {
-  const configuration = await context.configuration(configurationId)
+  const configuration = await context.loadConfiguration(configurationId)
   return configuration === undefined
     ? refuse('unknown_credential_configuration', 'there is no such credential configuration')
     : { configurationId, configuration }

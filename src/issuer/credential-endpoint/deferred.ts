@@ -41,7 +41,7 @@ export async function fetchDeferred(
     await changeSession(context, open, () => undefined)
     return { response: waitingResponse(id), form: {} }
   }
-  const configuration = await context.configuration(configurationId)
+  const configuration = await context.loadConfiguration(configurationId)
   if (configuration === undefined) return refuse('credential_request_denied', 'this credential is not there any more')
   const grant = { configurationId, configuration, holderKeys, now: context.now() }
   const spend = { delete: 'deferred_transaction', id, version: row.version } as const

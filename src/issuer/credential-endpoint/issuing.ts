@@ -5,14 +5,13 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import { runInTurn } from '../../async/in-turn.ts'
 import { toBase64url } from '../../codec/base64url.ts'
-import { type JsonObject, own } from '../../codec/json.ts'
-import type { Order } from '../../credential/format.ts'
+import type { JsonObject } from '../../codec/json.ts'
+import type { Configuration, Order } from '../../credential/format.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
 import { ProtocolError, refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
 import type { Spending } from '../access/nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import { formatOfConfiguration } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
@@ -22,7 +21,7 @@ import { entriesFor, keptEntries, statusOfEntry, validStatus } from '../status-l
 /** What a request is granted: a credential of the configuration for each of the keys. */
 export interface CredentialGrant {
   readonly configurationId: string
-  readonly configuration: JsonObject
+  readonly configuration: Configuration
   readonly holderKeys: readonly PublicJwk[]
   readonly now: Date
 }
@@ -38,7 +37,6 @@ const INTERVAL_SECONDS = 5
 /** The bytes of a notification_id. */
 const POSITION_BYTES = 2
 const MAC_BYTES = 16
-const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
  * The response with the credentials, in the order of their keys, once they are recorded. Refuses with
@@ -110,16 +108,16 @@ export function positionIn(bytes: Buffer | undefined): number | undefined {
 
 /** The part of the session's dataset that is for the format of the configuration. */
 async function datasetOf(
-  { store, configuration: configurationOf }: IssuerContext,
+  { store, loadConfiguration }: IssuerContext,
   { sessionId, row: { value: session } }: OpenSession,
-  configuration: JsonObject,
+  { format }: Configuration,
 ): Promise<JsonObject> {
   const row = await store.get('issuance_dataset', sessionId)
   const dataset = row?.value ?? refuse('credential_request_denied', 'the data of this session is gone; start a new one')
   if (session.configurationIds.length === 1) return dataset
-  const all = await Promise.all(session.configurationIds.map(configurationOf))
-  const formats = all.filter((each) => each !== undefined).map(formatOfConfiguration)
-  const part = datasetPart(dataset, formatOfConfiguration(configuration), formats)
+  const configurations = await Promise.all(session.configurationIds.map(loadConfiguration))
+  const formats = configurations.flatMap((each) => each?.format ?? [])
+  const part = datasetPart(dataset, format, formats)
   // A session of an earlier release shared the whole dataset, and may have no part for each format.
   return Object.keys(part).length === 0 ? dataset : part
 }
@@ -134,7 +132,7 @@ function orderOf(
   { configuration, now }: CredentialGrant,
   filled: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
 ): Order {
-  const validity = (own(configuration, 'validity_seconds') as number | undefined) ?? YEAR_SECONDS
+  const { validitySeconds: validity } = configuration
   const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 600 ? 60 : 1)
   const certified = Math.min(config.keys.signing.chain[0]?.notBefore.getTime() ?? 0, now.getTime())
   return {
@@ -148,7 +146,7 @@ function orderOf(
 
 /** Nothing leaves that does not read back, by the wallet's own rules, as what was ordered. */
 async function issueChecked({ keys, random }: IssuerContext, order: Order): Promise<string> {
-  const format = formatOfConfiguration(order.configuration)
+  const { format } = order.configuration
   const credential = await format.issue(order, keys.credentials, random)
   if (!format.fulfils(order, credential)) throw new Error('the credential does not read back as it was ordered')
   return credential

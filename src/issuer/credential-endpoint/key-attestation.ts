@@ -2,8 +2,9 @@
  * Key attestations: how the maker of a wallet vouches for where keys are kept and who can use them.
  * OpenID4VCI 1.0, Key Attestation in JWT format, and attestation Proof Type.
  */
-import { isObject, type JsonObject, own } from '../../codec/json.ts'
+import { type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
+import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { signedBy } from '../../keys/signature.ts'
@@ -11,12 +12,6 @@ import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
 import { orInvalidProof, type ProofClock, type ProvedKey, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
-
-/** What a configuration asks of the keys: one of the levels in each list that it has. */
-export interface KeyAttestationRequirement {
-  readonly key_storage?: readonly string[]
-  readonly user_authentication?: readonly string[]
-}
 
 export interface KeyAttestationPolicy extends ProofClock {
   /** Undefined: an attestation that is sent must hold, and who signed it does not matter. */
@@ -35,12 +30,6 @@ export interface KeyAttestation {
 const KIND = 'key attestation'
 const MAX_KEYS = 100
 const LEVELS = ['key_storage', 'user_authentication'] as const
-
-/** What a configuration requires; undefined when it requires nothing. It was checked when it was posted. */
-export function attestationRequirement(configuration: JsonObject): KeyAttestationRequirement | undefined {
-  const required = own(configuration, 'key_attestations_required')
-  return isObject(required) ? required : undefined
-}
 
 /** What the attestation says, once all of it holds that `policy` asks for. Refuses with `invalid_proof`. */
 export function verifyKeyAttestation(

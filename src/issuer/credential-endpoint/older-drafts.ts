@@ -3,7 +3,8 @@
  * answers into theirs, so that nothing behind this file knows of drafts. Draft 13 is served only where the configuration says so.
  */
 import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
-import { TYPE_MEMBERS } from '../../credential/schema.ts'
+import type { Configuration } from '../../credential/format.ts'
+import { typeMembers } from '../../credential/formats.ts'
 import { jweAlgorithms, jweEncryptions } from '../../keys/jwe.ts'
 import { type ErrorCode, ProtocolError, refuse } from '../../protocol/error.ts'
 import type {
@@ -148,9 +149,8 @@ async function configurationOfFormat(
   session: IssuanceSession,
   request: CredentialRequest,
 ): Promise<string> {
-  if (!TYPE_MEMBERS.some((name) => request[name] !== undefined)) {
-    const types = 'credential_definition, vct or doctype'
-    const why = `a format, as drafts up to 14 have it, needs ${types}`
+  if (!typeMembers.some((name) => request[name] !== undefined)) {
+    const why = `a format, as drafts up to 14 have it, needs ${typeMembers.slice(0, -1).join(', ')} or ${typeMembers.at(-1)}`
     refuse('invalid_credential_request', `send credential_configuration_id; ${why}`)
   }
   const ids = session.token?.authorized ?? session.configurationIds
@@ -164,17 +164,14 @@ async function configurationOfFormat(
   return refuse('unknown_credential_configuration', 'no offered credential is of that format and kind')
 }
 
-function isOfType(configuration: JsonObject, request: CredentialRequest): boolean {
-  const format = own(configuration, 'format')
+function isOfType({ format, formatId, posted }: Configuration, request: CredentialRequest): boolean {
   // SD-JWT VC had another name until draft 14; the format that it shares the name with has no vct.
-  const isSameFormat = request.format === format || (request.format === 'vc+sd-jwt' && format === 'dc+sd-jwt')
-  return (
-    isSameFormat &&
-    TYPE_MEMBERS.every((name) => isSameType(own(configuration, name), request[name] as Json | undefined))
-  )
+  const isSameFormat =
+    request.format === formatId || (format.olderId !== undefined && request.format === format.olderId)
+  return isSameFormat && typeMembers.every((name) => isSameType(posted[name], request[name]))
 }
 
-function isSameType(declared: Json | undefined, requested: Json | undefined): boolean {
+function isSameType(declared: unknown, requested: unknown): boolean {
   if (!isObject(declared) || !isObject(requested)) return declared === requested
   const context = own(requested, '@context')
   return (

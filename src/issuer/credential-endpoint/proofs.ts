@@ -1,15 +1,15 @@
 /** The proofs of a credential request: picked out of it, and verified by their type. OpenID4VCI 1.0, Credential Request. */
 import { runInTurn } from '../../async/in-turn.ts'
-import { isObject, type JsonObject, own } from '../../codec/json.ts'
+import { isObject, own } from '../../codec/json.ts'
+import type { Configuration } from '../../credential/format.ts'
 import { isEd25519Point, type PublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
 import type { OpenSession } from '../access/open-session.ts'
-import { batchSizeOf, largestBatch } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { type IssuanceSession, issuerIdentifier } from '../session.ts'
+import { largestBatch } from '../shown-configurations.ts'
 import {
-  attestationRequirement,
   attestedBeside,
   type KeyAttestation,
   type KeyAttestationPolicy,
@@ -34,14 +34,13 @@ export interface ProvedKeys {
 export async function proveKeys(
   context: IssuerContext,
   request: CredentialRequest,
-  { sessionId, row, configuration, now }: OpenSession & { readonly configuration: JsonObject; readonly now: Date },
+  { sessionId, row, configuration, now }: OpenSession & { readonly configuration: Configuration; readonly now: Date },
 ): Promise<ProvedKeys> {
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
   const clock = { now, clockSkewSeconds }
-  const required = attestationRequirement(configuration)
+  const { keyAttestation: required, batchSize: most } = configuration
   const keyAttestations = { ...clock, anchors, required, verified: new Map<string, KeyAttestation>() }
   const { type, jwts } = proofsOf(request)
-  const most = batchSizeOf(configuration)
   if (type === 'attestation') {
     const attested = attestedKeys(jwts, keyAttestations)
     await refuseNoPoints(attested.holderKeys)
@@ -78,7 +77,7 @@ async function refuseNoPoints(keys: readonly PublicJwk[]): Promise<void> {
  * that a wallet cannot know that of the one it asks for. OpenID4VCI 1.0, Credential Issuer Metadata Parameters: `batch_size`.
  */
 async function refuseTooMany(context: IssuerContext, session: IssuanceSession, sent: number): Promise<void> {
-  const ofSession = largestBatch(await Promise.all(session.configurationIds.map((id) => context.configuration(id))))
+  const ofSession = largestBatch(await Promise.all(session.configurationIds.map((id) => context.loadConfiguration(id))))
   const isOfSession = context.config.issuer.identifier === 'session'
   const ofIssuer = isOfSession ? 1 : (await context.offeredConfigurations.get()).batchSize
   const most = Math.max(ofSession, ofIssuer)

@@ -1,6 +1,5 @@
 /** The entries that a session's credentials get, and how they are kept: in the batch that issues them. */
-import { type JsonObject, own } from '../../codec/json.ts'
-import type { OrderedStatus } from '../../credential/format.ts'
+import type { Configuration, OrderedStatus } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
@@ -14,23 +13,23 @@ export type StatusPurpose = (typeof PURPOSES)[number]
 /** One entry for each of `count` credentials; none where they are declared with `revocable: false`. */
 export async function entriesFor(
   { allocateEntries }: IssuerContext,
-  configuration: JsonObject,
+  { isRevocable }: Configuration,
   count: number,
 ): Promise<readonly StatusEntry[]> {
-  return own(configuration, 'revocable') === false ? [] : allocateEntries(count)
+  return isRevocable ? allocateEntries(count) : []
 }
 
 /** What a credential says of its entry; without one, nothing. */
 export function statusOfEntry(
   { config }: IssuerContext,
-  configuration: JsonObject,
+  { hasBitstringStatus }: Configuration,
   entry: StatusEntry | undefined,
 ): { readonly status?: OrderedStatus } {
   if (entry === undefined) return {}
   const uri = listUri(config.baseUrl, entry.listId)
   const bitstrings = PURPOSES.map((purpose) => ({ purpose, uri: purposeUri(config.baseUrl, entry.listId, purpose) }))
   return {
-    status: { index: entry.index, uri, ...(own(configuration, 'status') === 'bitstring' ? { bitstrings } : {}) },
+    status: { index: entry.index, uri, ...(hasBitstringStatus && { bitstrings }) },
   }
 }
 

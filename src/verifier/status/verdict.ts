@@ -2,6 +2,7 @@
 import { MalformedError } from '../../codec/malformed.ts'
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
+import { formatOf } from '../../credential/formats.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
 import { fail, pass, tolerate, type Verdict } from '../checks/check.ts'
 import type { PresentationContext } from '../checks/presentation.ts'
@@ -11,7 +12,6 @@ import type { StatusList } from './status-list.ts'
 
 /** Token Status List, Status Types Values; all others are an application's own. */
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
-const MDOC = 'mso_mdoc'
 
 /** Looks at every list that the credential names: one that says no is enough. */
 export async function statusVerdict(evidence: Evidence, context: PresentationContext): Promise<Verdict> {
@@ -34,6 +34,11 @@ export async function statusVerdict(evidence: Evidence, context: PresentationCon
   return verdicts.some(({ passed }) => passed === 'tolerated') ? tolerate(said) : pass(said)
 }
 
+/** Whether readers of the credential's format take status lists as CWTs. */
+function prefersCwt({ formats }: Evidence): boolean {
+  return formats.some((id) => formatOf(id)?.statusListType === 'cwt')
+}
+
 async function verdictOf(
   reference: StatusReference,
   evidence: Evidence,
@@ -41,7 +46,7 @@ async function verdictOf(
 ): Promise<Verdict> {
   const { lists, onUnreachable } = context.status
   const at = `status list ${strangerText(reference.uri)}`
-  const found = await lists(reference, evidence.formats.includes(MDOC))
+  const found = await lists(reference, prefersCwt(evidence))
   if ('unreachable' in found) {
     const why = `the ${at} could not be looked at: ${found.unreachable}`
     return onUnreachable === 'accept' ? tolerate(why) : fail(why)

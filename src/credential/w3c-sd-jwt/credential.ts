@@ -1,15 +1,16 @@
 /**
- * Takes a presentation of a W3C SD-JWT credential apart into evidence, without judging it.
- * RFC 9901 sections 7.1 and 7.3; VC-JOSE-COSE for the members.
+ * A W3C credential as SD-JWT, its members at the root of the payload: how it is written, and how a presentation of it is taken
+ * apart into evidence, without judging it. VC-JOSE-COSE, Securing with SD-JWT; RFC 9901 sections 7.1 and 7.3.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { signedBy } from '../../keys/signature.ts'
+import type { Signer } from '../../keys/signer.ts'
 import { chainOf, confirmedKey, statedType } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
-import { holdSdJwt } from '../sd-jwt/present.ts'
-import { keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt/read.ts'
-import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
+import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type TakenApart } from '../sd-jwt.ts'
+import { credentialStatusMember, hasOrderedMembers, isoSeconds, VCDM_1_CONTEXT, w3cEvidence } from '../w3c/members.ts'
+import type { W3cMembers } from '../w3c/schema.ts'
 
 export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
 
@@ -29,6 +30,36 @@ const ALWAYS_SHOWN = new Set([
   'credentialSchema',
   'relatedResource',
 ])
+
+export function issue(
+  order: Order<W3cMembers>,
+  signer: Signer,
+  random: (bytes: number) => Uint8Array,
+): Promise<string> {
+  const content = {
+    typ: 'vc+sd-jwt',
+    claims: claimsOf(order),
+    shown: credentialStatusMember(order),
+    // Every claim of the subject on its own.
+    concealable: (position: ClaimPosition) => position.length > 1 && position[0] === 'credentialSubject',
+  }
+  return issueSdJwt(content, order, signer, random)
+}
+
+function claimsOf({ configuration, dataset, issuer, issuedAt, expiresAt }: Order<W3cMembers>): JsonObject {
+  const { contexts, types } = configuration
+  const [from, until] = [isoSeconds(issuedAt), isoSeconds(expiresAt)]
+  return {
+    '@context': [...contexts],
+    type: [...types],
+    issuer,
+    // VCDM 1.1 requires issuanceDate; its context knows validFrom and validUntil too.
+    ...(contexts[0] === VCDM_1_CONTEXT ? { issuanceDate: from, expirationDate: until } : {}),
+    validFrom: from,
+    validUntil: until,
+    credentialSubject: own(dataset, 'credentialSubject') as JsonObject,
+  }
+}
 
 /** Throws a MalformedError when the text is no SD-JWT at all. */
 export function read(presentation: string): Evidence {

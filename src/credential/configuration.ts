@@ -1,0 +1,40 @@
+/** Parsing a credential configuration, once: the members that every format has, and by its format the others. */
+import { refuse } from '../protocol/error.ts'
+import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
+import type { Configuration, CredentialFormat } from './format.ts'
+import { formatOf, supportedFormats, typeMembers } from './formats.ts'
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60
+
+/**
+ * The configuration, parsed. Refuses with `invalid_request`, naming the path, an unknown format, the type of another format, which
+ * wallets would believe and nobody would issue, and a configuration that its format could not issue.
+ */
+export function parseConfiguration(posted: CredentialConfiguration): Configuration {
+  const { format: formatId } = posted
+  const format = formatOf(formatId)
+  if (format === undefined) {
+    return refuse('invalid_request', `format: ${formatId} is unknown; use ${supportedFormats.join(' or ')}`)
+  }
+  for (const foreign of typeMembers) {
+    if (foreign !== format.typeMember && posted[foreign] !== undefined) {
+      refuse('invalid_request', `${foreign}: does not go with this format; use ${format.typeMember}`)
+    }
+  }
+  return { ...commonMembers(format, posted), ...format.parseMembers(posted) }
+}
+
+function commonMembers(format: CredentialFormat, posted: CredentialConfiguration): Configuration {
+  return {
+    format,
+    formatId: posted.format,
+    selectiveDisclosure: posted.selective_disclosure ?? 'all',
+    validitySeconds: posted.validity_seconds ?? YEAR_SECONDS,
+    batchSize: posted.batch_size ?? 1,
+    isRevocable: posted.revocable ?? true,
+    hasBitstringStatus: posted.status === 'bitstring',
+    claims: posted.credential_metadata?.claims ?? [],
+    keyAttestation: posted.key_attestations_required,
+    posted,
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * What all formats that are SD-JWTs have in common: how a credential is written, held and presented, and how disclosures and key
+ * binding are taken apart. RFC 9901; RFC 7800 section 3.2; OpenID4VP 1.0, IETF SD-JWT VC, for the key binding.
+ */
+
+import { digestOf } from '../codec/digest.ts'
+import { type JsonObject, own, ownString } from '../codec/json.ts'
+import { writeJws } from '../codec/jws.ts'
+import { MalformedError, malformed } from '../codec/malformed.ts'
+import { asSdJwt, type ClaimPosition, concealClaims, readSdJwt, revealClaims, type SdJwt } from '../codec/sd-jwt.ts'
+import { joseAlgorithms } from '../keys/algorithm.ts'
+import { importPublicKey } from '../keys/jwk.ts'
+import { signedBy } from '../keys/signature.ts'
+import type { Signer } from '../keys/signer.ts'
+import { isWithin, stepMatches } from '../protocol/claim-path.ts'
+import { approvalOf, isApproval } from '../protocol/transaction-data.ts'
+import { firstEnd, inSeconds, numericDate, signedAt, statusMember } from './evidence.ts'
+import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
+
+/** What a format puts into an SD-JWT. */
+export interface SdJwtContent {
+  readonly typ: string
+  readonly claims: JsonObject
+  /** Members that stand in the clear beside the claims, whatever the configuration says. */
+  readonly shown?: JsonObject
+  /** Whether `selective_disclosure: "all"` conceals what stands there. */
+  readonly concealable: (position: ClaimPosition) => boolean
+}
+
+export async function issueSdJwt(
+  { typ, claims, shown, concealable }: SdJwtContent,
+  order: Order,
+  signer: Signer,
+  random: (bytes: number) => Uint8Array,
+): Promise<string> {
+  const concealed = concealClaims(claims, concealer(order.configuration, concealable), random)
+  const payload: JsonObject = {
+    ...concealed.payload,
+    ...shown,
+    iss: order.issuer,
+    iat: inSeconds(order.issuedAt),
+    exp: inSeconds(order.expiresAt),
+    cnf: { jwk: { ...order.holderKey } },
+    ...statusMember(order),
+  }
+  const header = { typ, alg: signer.alg, x5c: [...signer.x5c] }
+  const jwt = await writeJws(header, payload, (data) => signer.sign(data))
+  return [jwt, ...concealed.disclosures, ''].join('~')
+}
+
+/** The claims that the holder can hide: every one that can be ("all"), none, or those at the given paths. */
+function concealer(
+  { selectiveDisclosure }: Configuration,
+  concealable: SdJwtContent['concealable'],
+): (position: ClaimPosition) => boolean {
+  if (selectiveDisclosure === 'none') return () => false
+  if (selectiveDisclosure === 'all') return concealable
+  return (position) =>
+    selectiveDisclosure.some(
+      (path) => path.length === position.length && path.every((step, at) => stepMatches(step, position[at])),
+    )
+}
+
+/** What `vp_formats_supported` says of SD-JWT formats. OpenID4VP 1.0, IETF SD-JWT VC, Verifier Metadata. */
+export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-jwt_alg_values': [...joseAlgorithms] }
+
+/** The credential as its format takes it apart; a MalformedError says `otherwise` when it is of another format. */
+export function holdSdJwt(
+  credential: string,
+  takeApart: (sdJwt: SdJwt) => TakenApart,
+  otherwise: string,
+): HeldCredential {
+  const { evidence, hidable } = takeApart(readSdJwt(asSdJwt(credential)))
+  if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
+  if (evidence.formats.length === 0) malformed(`${otherwise}: ${evidence.statedFormat}`)
+  return { ...evidence, hidable, expiresAt: firstEnd(evidence.validity) }
+}
+
+export async function presentSdJwt(
+  credential: string,
+  positions: readonly ClaimPosition[],
+  binding: Binding & { readonly at: Date },
+  holder: Signer,
+): Promise<string> {
+  const { jws, disclosures } = readSdJwt(asSdJwt(credential))
+  const { disclosed } = revealClaims(jws.payload, disclosures)
+  const [jwt = ''] = credential.split('~', 1)
+  const shown = disclosed.filter(({ position }) =>
+    positions.some((wanted) => isWithin(position, wanted) || isWithin(wanted, position)),
+  )
+  const bound = [jwt, ...shown.map(({ text }) => text), ''].join('~')
+  const keyBinding = await writeJws(
+    { typ: 'kb+jwt', alg: holder.alg },
+    {
+      iat: inSeconds(binding.at),
+      aud: binding.audience,
+      nonce: binding.nonce,
+      sd_hash: digestOf(bound),
+      ...approvalOf(binding.transactionData),
+    },
+    (data) => holder.sign(data),
+  )
+  return bound + keyBinding
+}
+
+/** An SD-JWT as a format takes it apart: for who is shown it, and for its holder. */
+export interface TakenApart {
+  readonly evidence: Evidence
+  /** Where what is disclosed stands: what the holder can leave out. */
+  readonly hidable: readonly ClaimPosition[]
+}
+
+/**
+ * The payload with what the disclosures reveal; with a problem, the payload as the issuer signed it. `mustBeShown` says
+ * where nothing may be disclosed selectively.
+ */
+export function revealSdJwt(
+  { jws, disclosures }: SdJwt,
+  mustBeShown: (position: ClaimPosition) => boolean,
+): Pick<TakenApart, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
+  try {
+    const { claims, disclosed } = revealClaims(jws.payload, disclosures)
+    const concealed = disclosed.find(({ position }) => mustBeShown(position))
+    if (concealed) malformed(`${concealed.position.join('.')} must not be selectively disclosable`)
+    return { payload: claims, hidable: disclosed.map(({ position }) => position), problem: undefined }
+  } catch (error) {
+    if (!(error instanceof MalformedError)) throw error
+    return { payload: jws.payload, hidable: [], problem: error.message }
+  }
+}
+
+/** The key binding; undefined when there is none. */
+export function keyBindingOf({ keyBinding, bound }: SdJwt): HolderEvidence | undefined {
+  if (keyBinding === undefined) return undefined
+  const { header, payload } = keyBinding
+  return {
+    problem: ownString(header, 'typ') === 'kb+jwt' ? undefined : 'the type of the key binding is not kb+jwt',
+    signedBy: (key) => signedBy(keyBinding, importPublicKey(key)),
+    nonce: ownString(payload, 'nonce'),
+    audience: ownString(payload, 'aud'),
+    // It has to be there. RFC 9901, Key Binding JWT
+    issuedAt: signedAt(payload) ?? new Date(Number.NaN),
+    validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
+    coversPresentation: own(payload, 'sd_hash') === digestOf(bound),
+    approves: (transactionData) => isApproval(payload, transactionData),
+  }
+}

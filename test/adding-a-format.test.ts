@@ -1,0 +1,53 @@
+/** docs/adding-a-format.md is held to the code: its names are there, and no member of a format is left out of it. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { formatOf, supportedFormats } from '../src/credential/formats.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const page = readFileSync(join(ROOT, 'docs/adding-a-format.md'), 'utf8')
+const named = [...page.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+const paths = named.filter((name) => name.includes('/'))
+const names = named.filter((name) => /^\w+$/.test(name))
+
+const source = ['src', 'test'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(
+      (path) => path.endsWith('.ts') && !path.includes('node_modules') && !path.endsWith('adding-a-format.test.ts'),
+    )
+    .map((path) => ({ path: `${folder}/${path}`, text: readFileSync(join(ROOT, folder, path), 'utf8') })),
+)
+const format = source.find(({ path }) => path === 'src/credential/format.ts')?.text ?? ''
+/** The members of `CredentialFormat`, as they stand in its file. */
+const members = [
+  ...(format.split('export interface CredentialFormat')[1] ?? '').matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm),
+].map(([, name = '']) => name)
+
+describe('docs/adding-a-format.md', () => {
+  it('names paths that are there', () => {
+    expect(paths).toContain('src/credential/')
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+
+  it('names what the code has', () => {
+    expect(names.length).toBeGreaterThan(30)
+    const missing = names.filter((name) => !source.some(({ text }) => new RegExp(`\\b${name}\\b`).test(text)))
+    expect(missing).toEqual([])
+  })
+
+  it('names every member of a format but one that only older drafts need', () => {
+    expect(members.length).toBeGreaterThan(20)
+    expect(members.filter((member) => !names.includes(member))).toEqual(['olderId'])
+  })
+
+  it('is right that no file outside of a folder asks for the name of a format', () => {
+    const quoted = supportedFormats.map((id) => `(?:[=!]==|case) '${id.replaceAll('+', '\\+')}'`)
+    const asks = new RegExp(quoted.join('|'))
+    const folders = /^src\/credential\/[^/]+\//
+    const found = source.filter(({ path, text }) => {
+      return path.startsWith('src/') && !/\.(test|contract)\.ts$/.test(path) && !folders.test(path) && asks.test(text)
+    })
+    expect(found.map(({ path }) => path)).toEqual([])
+    expect(supportedFormats.every((id) => formatOf(id) !== undefined)).toBe(true)
+  })
+})
