@@ -26,3 +26,16 @@ it('answers what the chain refuses with its code', async () => {
   await expect(rpc('eth_coinbase', [])).rejects.toMatchObject({ name: 'JsonRpcError', code: -32601 })
   await expect(rpc('eth_sendRawTransaction', ['0x00'])).rejects.toMatchObject({ name: 'JsonRpcError', code: -32000 })
 })
+
+it('keeps nobody waiting in the thread that asks, however long a call takes', async () => {
+  const rpc = await openLocalChain(directory(), worker())
+  const events: string[] = []
+  // Jumps to its own beginning.
+  const call = rpc('eth_call', [{ data: '0x5b5f56' }, 'latest']).catch(() => events.push('call'))
+  for (let times = 0; times < 3; times++) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    events.push('timer')
+  }
+  await call
+  expect(events).toEqual(['timer', 'timer', 'timer', 'call'])
+})

@@ -4,20 +4,20 @@ import { malformed } from '../../codec/malformed.ts'
 import { revertReason } from '../evm/revert.ts'
 import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
 import { JsonRpcError, REVERTED } from '../json-rpc.ts'
-import { BLOCK_GAS, type Message, type Result } from './execute.ts'
-import type { Entry, Ledger, Tried } from './ledger.ts'
+import { BLOCK_GAS, type Message, type Result, type Surroundings, TimeLimitError } from './execute.ts'
+import type { Entry, Ledger } from './ledger.ts'
 import { addressText, entryAt } from './params.ts'
 import { viewOf } from './state.ts'
-import { tellsGas } from './tells-gas.ts'
-import { TimeIsUp } from './turns.ts'
 
 const FAILED = -32000
 const NOBODY = `0x${'00'.repeat(20)}`
+/** An innocent call with all the gas of a block takes about one second. */
+const CALL_MS = 2000
 
 /** What the contract returns. Rejects with a JsonRpcError when it refuses, fails, or takes too long. */
 export async function called(ledger: Ledger, call: unknown, tag: unknown): Promise<Uint8Array> {
-  const { result } = await succeeded(ledger, trialOf(ledger, messageOf(call), entryAt(ledger, tag), tag))
-  return result.returned
+  const { returned } = await runOrRefuse(ledger, trialOf(ledger, messageOf(call), entryAt(ledger, tag), tag))
+  return returned
 }
 
 /** What SSTORE must find, whatever it takes (EIP-2200). */
@@ -27,21 +27,20 @@ const TOLERANCE = 32n
 /** Then what is known to be enough will do. */
 const LOOKING_MS = 2000
 
-/** Enough gas, and not much more than enough: a call may pass on 63 of 64 parts only (EIP-150), and is paid back at its end. */
+/**
+ * Enough gas, and not much more than enough. Rejects as {@link called} does. What the message took when it had all the gas of a block is most
+ * often enough with a little more: a call passes on 63 of 64 parts only (EIP-150), and SSTORE wants some to be left.
+ */
 export async function estimated(ledger: Ledger, call: unknown, tag: unknown): Promise<bigint> {
   const message = messageOf(call)
   const entry = entryAt(ledger, tag)
   const trial = (gasLimit: bigint): Trial => trialOf(ledger, { ...message, gasLimit }, entry, tag)
-  const tried = await succeeded(ledger, trial(message.gasLimit))
-  const { gasTaken } = tried.result
+  const { gasTaken } = await runOrRefuse(ledger, trial(message.gasLimit))
   const code = message.to === undefined ? message.input : ledger.state.code.at(message.to, entry.block.number)
   if (code === undefined || code.length === 0) return gasTaken
-  if (!tellsGas(code)) {
-    const enough = least(gasTaken + SSTORE_SENTRY, message.gasLimit)
-    ledger.remember(tried, enough)
-    return enough
-  }
-  return between(gasTaken - 1n, message.gasLimit, (gasLimit) => isEnough(ledger, trial(gasLimit)))
+  const likely = least(((gasTaken + SSTORE_SENTRY) * 64n) / 63n, message.gasLimit)
+  if (await isEnough(ledger, trial(likely))) return likely
+  return between(likely, message.gasLimit, (gasLimit) => isEnough(ledger, trial(gasLimit)))
 }
 
 /** No, also where it would take too long. */
@@ -75,23 +74,28 @@ function least(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
-type Trial = Omit<Tried, 'result'>
+/** A message that is run on the state after a block, and changes nothing. */
+interface Trial {
+  readonly message: Message
+  readonly around: Surroundings
+  readonly block: number
+}
 
 function trialOf(ledger: Ledger, message: Message, { block }: Entry, tag: unknown): Trial {
   const around = tag === 'pending' ? ledger.next(block) : ledger.around(block)
-  return { message, around, view: viewOf(ledger.state, block.number) }
+  return { message, around, block: block.number }
 }
 
-function run({ calls }: Ledger, { view, message, around }: Trial): Promise<Result> {
-  return calls.execute(view, message, around).catch((error: unknown) => {
-    if (error instanceof TimeIsUp) throw new JsonRpcError(FAILED, 'execution aborted: it takes too long')
+function run({ machine, state }: Ledger, { message, around, block }: Trial): Promise<Result> {
+  return machine.execute(viewOf(state, block), message, around, CALL_MS).catch((error: unknown) => {
+    if (error instanceof TimeLimitError) throw new JsonRpcError(FAILED, 'execution aborted: it takes too long')
     throw error
   })
 }
 
-async function succeeded(ledger: Ledger, trial: Trial): Promise<Tried> {
+async function runOrRefuse(ledger: Ledger, trial: Trial): Promise<Result> {
   const result = await run(ledger, trial)
-  if (result.failure === undefined) return { ...trial, result }
+  if (result.failure === undefined) return result
   if (!result.failure.reverted) throw new JsonRpcError(FAILED, `execution failed: ${result.failure.reason}`)
   const reason = revertReason(result.returned)
   const message = reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`

@@ -1,11 +1,9 @@
 /** Runs calls and transactions of a local chain in the virtual machine of Ethereum, with the rules of Cancun. */
-import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
-import { createEVM, type EVM } from '@ethereumjs/evm'
-import { Address } from '@ethereumjs/util'
-import { rememberJumps } from './jumps.ts'
+import { Common, Hardfork, Mainnet } from '@ethereumjs/common'
+import { createEVM, type EVM, getActivePrecompiles } from '@ethereumjs/evm'
+import { Address, createAddressFromString } from '@ethereumjs/util'
 import { oneAtATime } from './one-at-a-time.ts'
-import { emptyState, type View, viewOf } from './state.ts'
-import { createTurns, pausing } from './turns.ts'
+import type { View } from './state.ts'
 
 export const BLOCK_GAS = 30_000_000n
 
@@ -46,117 +44,75 @@ export interface Result {
   readonly logs: readonly Log[]
 }
 
-/** Virtual machines, of which each runs one thing after the other; what takes long lets the others have their turn. */
+/** An execution took all the time that it was given. */
+export class TimeLimitError extends Error {
+  override readonly name = 'TimeLimitError'
+}
+
+/** Runs one message after the other, as an execution gives no other its turn. */
 export interface Machine {
   /**
-   * Changes the view. The sender's nonce goes up, as it does in a block. Rejects with a {@link TimeIsUp} where this machine gives no more
-   * than some time.
+   * Changes the view. The sender's nonce goes up, as it does in a block. Rejects with a {@link TimeLimitError} when the message takes longer
+   * than `mostMs`, which no message in a block may be given: it has to come out the same in every process.
    */
-  execute(view: View, message: Message, around: Surroundings): Promise<Result>
+  execute(view: View, message: Message, around: Surroundings, mostMs?: number): Promise<Result>
 }
 
-/** For what changes the chain: one thing after the other. It takes as long as it takes, as it comes out the same for everybody. */
-export async function createMachine(chainId: bigint, nowMs = millisecondsNow): Promise<Machine> {
-  const machine = await createVirtualMachine(chainId, { mostMs: Number.POSITIVE_INFINITY, nowMs })
-  const inTurn = oneAtATime()
-  return { execute: (...asked) => inTurn(() => machine.execute(...asked)) }
-}
-
-const millisecondsNow = (): number => performance.now()
-
-interface TimeLimit {
-  readonly mostMs: number
-  readonly nowMs: () => number
-}
-
-/** More than an engine asks in one look, so that those that take long leave room for others. Each may use 100 MB of memory. */
-const MOST_AT_ONCE = 48
-
-/** For what only looks at it: what is asked at the same time runs at the same time, each for so many milliseconds at most. */
-export function createMachines(chainId: bigint, mostMs: number, nowMs = millisecondsNow): Machine {
-  const idle: Machine[] = []
-  const waiting: ((machine: Machine) => void)[] = []
-  let made = 0
-  const take = (): Machine | Promise<Machine> => {
-    const machine = idle.pop()
-    if (machine !== undefined) return machine
-    if (made === MOST_AT_ONCE) return new Promise((resolve) => waiting.push(resolve))
-    made += 1
-    return createVirtualMachine(chainId, { mostMs, nowMs })
+/** `nowMs` tells milliseconds that never go back. */
+export function createMachine(chainId: bigint, nowMs = (): number => performance.now()): Machine {
+  const common = new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun })
+  const inOrder = oneAtATime()
+  const run = async (view: View, message: Message, around: Surroundings, mostMs: number): Promise<Result> => {
+    const end = nowMs() + mostMs
+    const checkTime = (): void => {
+      if (nowMs() > end) throw new TimeLimitError()
+    }
+    return runMessage(await createVirtualMachine({ common, view, around, checkTime }), view, message, around)
   }
   return {
-    execute: async (...asked) => {
-      const machine = await take()
-      try {
-        return await machine.execute(...asked)
-      } finally {
-        const next = waiting.shift()
-        if (next === undefined) idle.push(machine)
-        else next(machine)
-      }
-    },
+    execute: (view, message, around, mostMs = Number.POSITIVE_INFINITY) =>
+      inOrder(() => run(view, message, around, mostMs)),
   }
 }
 
-/** It is kept, as to make one takes longer than most calls. It runs one thing at a time, and its caller sees to that. */
-async function createVirtualMachine(chainId: bigint, { mostMs, nowMs }: TimeLimit): Promise<Machine> {
-  const running: { view: View; around?: Surroundings } = { view: viewOf(emptyState(), 0) }
-  const turns = createTurns(nowMs)
-  const common = await rulesOf(chainId)
-  // Stands for that of the view which is run on.
-  const stateManager = new Proxy({} as StateManagerInterface, {
-    get: (_, name) => Reflect.get(running.view.manager, name) as unknown,
-  })
+interface VirtualMachine {
+  readonly common: Common
+  readonly view: View
+  readonly around: Surroundings
+  /** Called again and again; what it throws ends the execution. */
+  readonly checkTime: () => void
+}
+
+const JUMPDEST = 0x5b
+/** No precompiled contract has more gas, as nothing can interrupt it: with all the gas of a block one of them takes ten seconds. */
+const PRECOMPILED_GAS = 2_000_000n
+
+/** A virtual machine for one message. Code that runs for long comes to JUMPDEST, as every loop has it, or calls others. */
+async function createVirtualMachine({ common, view, around, checkTime }: VirtualMachine): Promise<EVM> {
   const evm = await createEVM({
-    ...pausing(common, stateManager, turns),
     common,
+    stateManager: view.manager,
+    customOpcodes: [{ opcode: JUMPDEST, opcodeName: 'JUMPDEST', baseFee: 1, logicFunction: checkTime }],
+    customPrecompiles: [...getActivePrecompiles(common)].map(([address, run]) => ({
+      address: createAddressFromString(`0x${address}`),
+      function: (input) =>
+        run({ ...input, gasLimit: input.gasLimit < PRECOMPILED_GAS ? input.gasLimit : PRECOMPILED_GAS }),
+    })),
     blockchain: {
-      getBlock: (number) => Promise.resolve({ hash: () => bytesOf(running.around?.hashOf(number) ?? NO_HASH) }),
+      getBlock: (number) => Promise.resolve({ hash: () => bytesOf(around.hashOf(number) ?? NO_HASH) }),
       putBlock: () => Promise.resolve(),
       shallowCopy: () => {
         throw new Error('a local chain has no copies')
       },
     },
   })
-  await rememberJumps(evm)
-  return {
-    execute: async (view, message, around) => {
-      await turns.begin(mostMs)
-      Object.assign(running, { view, around })
-      evm.journal.cleanJournal()
-      evm.transientStorage.clear()
-      return run(evm, view, { message, around })
-    },
-  }
-}
-
-/** The machine asks for them with each instruction, and they never change. */
-class Rules extends Common {
-  readonly #asked = new Map<number, boolean>()
-
-  override isActivatedEIP(eip: number): boolean {
-    const known = this.#asked.get(eip)
-    if (known !== undefined) return known
-    const isActivated = super.isActivatedEIP(eip)
-    this.#asked.set(eip, isActivated)
-    return isActivated
-  }
-}
-
-/** They know what instructions cost once a machine was made of them. */
-async function rulesOf(chainId: bigint): Promise<Common> {
-  const common = new Rules({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun })
-  await createEVM({ common })
-  return common
+  evm.events.on('beforeMessage', checkTime)
+  return evm
 }
 
 const NO_HASH = `0x${'00'.repeat(32)}`
 
-async function run(
-  evm: EVM,
-  view: View,
-  { message, around }: { readonly message: Message; readonly around: Surroundings },
-): Promise<Result> {
+async function runMessage(evm: EVM, view: View, message: Message, around: Surroundings): Promise<Result> {
   const base = intrinsicGas(message)
   if (base > message.gasLimit) return outOfGas(message.gasLimit)
   const from = addressOf(message.from)

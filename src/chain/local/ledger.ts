@@ -4,15 +4,7 @@
  * files whenever it is asked.
  */
 import { type HashedBlock, hashed, type StoredBlock, writeBlock } from './block.ts'
-import {
-  createMachine,
-  createMachines,
-  type Log,
-  type Machine,
-  type Message,
-  type Result,
-  type Surroundings,
-} from './execute.ts'
+import { createMachine, type Log, type Machine, type Result, type Surroundings } from './execute.ts'
 import type { BlockFiles } from './files.ts'
 import { type KeptLogs, keepLogs } from './kept-logs.ts'
 import { oneAtATime } from './one-at-a-time.ts'
@@ -33,15 +25,6 @@ export interface Done extends Pick<ReadTransaction, 'hash' | 'type'> {
   readonly logCount: number
 }
 
-/** A message that was run for an estimate. */
-export interface Tried {
-  readonly message: Message
-  readonly around: Surroundings
-  /** With what the message changed, once. */
-  readonly view: View
-  readonly result: Result
-}
-
 export interface Ledger {
   /** As far as this process has come; see {@link Ledger.catchUp}. The first is always there. */
   readonly entries: readonly Entry[]
@@ -52,25 +35,14 @@ export interface Ledger {
   catchUp(): Promise<void>
   /** Makes a block of a transaction, or an empty one. Rejects with a JsonRpcError when the transaction cannot be in a block. */
   append(transaction?: ReadTransaction): Promise<Entry>
-  /**
-   * Of code that does the same with any gas from `enough` up: the transaction that says the same in the next block is not run a second
-   * time. The last one is remembered.
-   */
-  remember(tried: Tried, enough: bigint): void
   readonly logs: KeptLogs<Entry>
   readonly state: State
-  /** Of what changes the chain. */
   readonly machine: Machine
-  /** Of what only looks at it, and does not wait for what changes it. */
-  readonly calls: Machine
   /** Of a block that would stand on this one, now. */
   next(block: HashedBlock): Surroundings
   /** Of the block itself. */
   around(block: HashedBlock): Surroundings
 }
-
-/** An innocent call with all the gas of a block takes about one second. */
-const CALL_MS = 2000
 
 /** Opens a chain, and begins one where there is none. Rejects, in words for an operator, when what is there is none. */
 export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
@@ -80,9 +52,7 @@ export async function openLedger(files: BlockFiles, now: () => Date): Promise<Le
     if (!numbers.has(number)) throw new Error(`${files.name}: block ${number} is missing, and there are later ones`)
   }
   const first = readFirstBlock(files)
-  const chainId = BigInt(first.chainId)
-  const machine = await createMachine(chainId)
-  const ledger = makeLedger({ files, now, machine, calls: createMachines(chainId, CALL_MS) }, first)
+  const ledger = makeLedger({ files, now, machine: createMachine(BigInt(first.chainId)) }, first)
   await ledger.catchUp()
   return ledger
 }
@@ -95,22 +65,15 @@ interface Chained {
   readonly logs: KeptLogs<Entry>
   readonly state: State
   readonly surroundings: (number: number, time: number, parent: string) => Surroundings
-  tried?: Remembered
 }
-
-type Remembered = Tried & { readonly enough: bigint }
 
 interface Effects {
   readonly files: BlockFiles
   readonly now: () => Date
   readonly machine: Machine
-  readonly calls: Machine
 }
 
-function makeLedger(
-  { files, now, machine, calls }: Effects,
-  first: HashedBlock & { readonly chainId: string },
-): Ledger {
+function makeLedger({ files, now, machine }: Effects, first: HashedBlock & { readonly chainId: string }): Ledger {
   const chainId = BigInt(first.chainId)
   const entries: Entry[] = [{ block: first }]
   const hashOf = (number: number): string | undefined => entries[number]?.block.hash
@@ -132,11 +95,7 @@ function makeLedger(
     find: (hash) => chained.byHash.get(hash),
     catchUp: () => inTurn(() => catchUp(files, chained)),
     append: (transaction) => inTurn(() => append({ files, chained, next }, transaction)),
-    remember: (tried, enough) => {
-      chained.tried = { ...tried, enough }
-    },
-    ...{ state, logs },
-    ...{ machine, calls, next },
+    ...{ state, logs, machine, next },
     around: ({ number, time, parent }) => chained.surroundings(number, time, parent),
   }
 }
@@ -203,7 +162,8 @@ async function run(
   if (signed === undefined) return ran(viewOf(state, number - 1))
   const { from, transaction } = signed
   const { hash, type, message } = transaction
-  const { view, result } = await resultOf(chained, { ...message, from }, surroundings(number, time, parent))
+  const view = viewOf(state, number - 1)
+  const result = await chained.machine.execute(view, { ...message, from }, surroundings(number, time, parent))
   const { gasUsed, failure, created, logs } = result
   const done = { hash, type, from, to: message.to, result: { gasUsed, failure, created }, logCount: logs.length }
   return ran(view, done, logs)
@@ -223,25 +183,6 @@ async function runForLogs(
     surroundings(number, time, parent),
   )
   return logs
-}
-
-async function resultOf(
-  { state, machine, tried }: Chained,
-  message: Message,
-  around: Surroundings,
-): Promise<Pick<Tried, 'view' | 'result'>> {
-  if (tried !== undefined && fits(tried, message, around)) return tried
-  const view = viewOf(state, around.number - 1)
-  return { view, result: await machine.execute(view, message, around) }
-}
-
-/** The parent says the number and the whole state, in which the sender's nonce is. */
-function fits(tried: Remembered, message: Message, { parent, time }: Surroundings): boolean {
-  const { from, to, value, input } = tried.message
-  const isSameMessage = message.from === from && message.to === to && message.value === value
-  const isSameBlock = tried.around.parent === parent && tried.around.time === time
-  const isEnough = message.gasLimit >= tried.enough
-  return isEnough && isSameBlock && isSameMessage && Buffer.compare(input, message.input) === 0
 }
 
 interface Appending {
