@@ -2,7 +2,7 @@
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['dist/**', '**/node_modules/**', '.ci/**', 'coverage/**', 'components/**/assembly/**'] },
+  { ignores: ['dist/**', '**/node_modules/**', '.ci/**', 'coverage/**'] },
   {
     files: ['src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'build/**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],

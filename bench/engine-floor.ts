@@ -7,7 +7,7 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hexToBytes } from '@noble/hashes/utils.js'
-import { type Library, libraries } from '../src/offchain/authentication/fast-recovery.ts'
+import { loadRecovery } from '../src/offchain/authentication/key-recovery.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
 import { createCollection } from '../src/store/store.ts'
 import { PATHS } from './engine-place.ts'
@@ -15,8 +15,8 @@ import { PATHS } from './engine-place.ts'
 type Collections = { share: string }
 const MIGRATIONS = [{ id: 'floor-0001', statements: createCollection('share') }]
 
-export async function runEngineFloor(library: Library): Promise<void> {
-  const recover = await libraries[library]()
+export async function runEngineFloor(): Promise<void> {
+  const recover = await loadRecovery()
   // In the engine's place, which the benchmark takes away.
   const store = await openSqlite<Collections>('floor.db', MIGRATIONS)
   let stored = 0

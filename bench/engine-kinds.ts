@@ -1,6 +1,5 @@
 /** What an engine is measured with: calls of components that read, and signed uploads of shares. */
 import { type Address, evmAddress } from '../src/offchain/address.ts'
-import type { Library } from '../src/offchain/authentication/fast-recovery.ts'
 import { signSecp256k1 } from '../src/offchain/authentication/secp256k1.ts'
 import type { Request } from './connection.ts'
 import { type EnginePlace, PATHS, type Upload } from './engine-place.ts'
@@ -9,7 +8,6 @@ export interface Kind {
   readonly name: string
   /** Calls a second. */
   readonly target: number
-  readonly recovery: Library
   /** Each once only, and so registered before. */
   readonly isUpload: boolean
   readonly traffic: (place: EnginePlace) => Traffic
@@ -33,13 +31,10 @@ const WARM_UP_UPLOADS = 3000
 
 export const KINDS: readonly Kind[] = [
   ...(['WebAssembly', 'TypeScript'] as const).map((name) => ({
-    ...{ name, target: name === 'WebAssembly' ? 5000 : 1500, recovery: 'WebAssembly' as const, isUpload: false },
+    ...{ name, target: name === 'WebAssembly' ? 4000 : 1500, isUpload: false },
     traffic: (place: EnginePlace) => reading(place, name),
   })),
-  ...(['WebAssembly', 'native'] as const).map((recovery) => ({
-    ...{ name: `uploads, recovery ${recovery}`, target: 400, recovery, isUpload: true },
-    traffic: uploading,
-  })),
+  { name: 'uploads', target: 300, isUpload: true, traffic: uploading },
 ]
 
 /** Calls before the first round, and in a round. */

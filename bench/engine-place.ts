@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { addr, Transaction } from 'micro-eth-signer'
@@ -13,7 +13,6 @@ import { blockFiles, storeComponent } from '../src/bin/chain/block-files.ts'
 import type { JsonRpc } from '../src/chain/json-rpc.ts'
 import { localJsonRpc } from '../src/chain/local/local.ts'
 import { type Address, parseAddress } from '../src/offchain/address.ts'
-import type { Library } from '../src/offchain/authentication/fast-recovery.ts'
 import { readComponent } from '../src/toolchain/bundle.ts'
 import { binaryOf, moduleText } from '../test/support/wat.ts'
 import { type Running, start, stop } from './processes.ts'
@@ -40,14 +39,10 @@ export interface Upload {
   readonly share: string
 }
 
-/** `recovery`: by which library, as the native one is there or is not. `chain`: whether it runs the chain itself, or asks a process that does. */
-export async function startEngineProcess(
-  place: EnginePlace,
-  recovery: Library,
-  chain: 'local' | 'served',
-): Promise<Running> {
+/** `chain`: whether the engine runs the chain itself, or asks a process that does. */
+export async function startEngineProcess(place: EnginePlace, chain: 'local' | 'served'): Promise<Running> {
   const { directory } = place
-  const program = join(directory, recovery, 'dist', 'vouchsafe.cjs')
+  const program = join(directory, 'dist', 'vouchsafe.cjs')
   const node = chain === 'served' ? await serveChain(program, directory) : undefined
   writeFileSync(join(directory, 'server.json'), settings(place, node?.url))
   const args = [program, 'engine', '--config', 'server.json']
@@ -70,9 +65,10 @@ async function serveChain(program: string, directory: string) {
 }
 
 /** `dist` is copied, so that a build in the meantime changes nothing. */
-export async function makeEnginePlace(bundle: string, uploads: number, sharingComponent: string): Promise<EnginePlace> {
+export async function makeEnginePlace(bundle: string, uploads: number): Promise<EnginePlace> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-bench-'))
-  for (const recovery of ['native', 'WebAssembly'] as const) installInto(join(directory, recovery), bundle, recovery)
+  cpSync(dirname(bundle), join(directory, 'dist'), { recursive: true })
+  symlinkSync(resolve(dirname(bundle), '..', 'node_modules'), join(directory, 'node_modules'), 'junction')
   const identity = party()
   writeFileSync(join(directory, 'engine.key'), pemOf(identity.key), { mode: 0o600 })
   const chain = join(directory, 'chain')
@@ -98,7 +94,7 @@ export async function makeEnginePlace(bundle: string, uploads: number, sharingCo
     TypeScript: await make('Component', await readerScript(resolve(dirname(bundle)))),
   }
   const sharing: Address[] = []
-  const component = readFileSync(join(dirname(bundle), 'components', sharingComponent))
+  const component = readFileSync(join(dirname(bundle), 'components', 'secret-sharing.js'))
   for (let each = 0; each < CONTRACTS; each++) sharing.push(await make('SecretSharing', component))
   return {
     ...{ directory, readers, sharing, owner },
@@ -160,16 +156,6 @@ interface Receipt {
 
 function bytesOf(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text.replace(/^0x/, ''), 'hex'))
-}
-
-function installInto(home: string, bundle: string, recovery: Library): void {
-  mkdirSync(join(home, 'node_modules'), { recursive: true })
-  cpSync(dirname(bundle), join(home, 'dist'), { recursive: true })
-  const modules = resolve(dirname(bundle), '..', 'node_modules')
-  for (const name of readdirSync(modules)) {
-    if (name.startsWith('.') || (name === 'secp256k1' && recovery === 'WebAssembly')) continue
-    symlinkSync(join(modules, name), join(home, 'node_modules', name), 'junction')
-  }
 }
 
 /** RFC 5915 in PKCS #8, as `vouchsafe init engine` writes it. */

@@ -82,7 +82,7 @@ export async function measureEngine(options: EngineOptions): Promise<Verdict> {
 async function measureInPlace(kind: Kind, options: EngineOptions): Promise<Result> {
   const { warmUp, round } = amountOf(kind, options)
   const uploads = kind.isUpload ? warmUp + options.rounds * (round + (HALF_LOAD_SECONDS * kind.target) / 2) : 0
-  const place = await makeEnginePlace(options.bundle, uploads, 'secret-sharing.wasm')
+  const place = await makeEnginePlace(options.bundle, uploads)
   const remove = () => place.remove()
   process.on('exit', remove)
   try {
@@ -98,10 +98,10 @@ type Measured = Round & Late
 type Both = Readonly<Record<'engine' | 'floor', Measured>>
 
 async function measureKind(kind: Measuring, place: EnginePlace, options: EngineOptions): Promise<Result> {
-  const engine = await startEngineProcess(place, kind.recovery, options.chain)
+  const engine = await startEngineProcess(place, options.chain)
   const program = fileURLToPath(import.meta.url)
   const floor = await start({
-    args: [program, 'engine-floor', kind.recovery],
+    args: [program, 'engine-floor'],
     directory: place.directory,
     logFile: `${place.directory}/floor.log`,
   })

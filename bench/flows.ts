@@ -3,7 +3,6 @@
  * this one; what the floor is, floor.ts says. It exits with 1 when a target is missed, and when an answer was wrong.
  */
 import { parseArgs } from 'node:util'
-import type { Library } from '../src/offchain/authentication/fast-recovery.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
 import { measureCallbacks } from './callbacks.ts'
 import { measureDatabase } from './database.ts'
@@ -76,7 +75,7 @@ async function main(): Promise<void> {
   }
   if (word === 'floor' || word === 'engine-floor') {
     if (word === 'floor') runFloor(script)
-    else await runEngineFloor(script as Library)
+    else await runEngineFloor()
     return
   }
   const asked =

@@ -19,8 +19,6 @@ export async function buildWorker(directory) {
     format: 'cjs',
     minifyWhitespace: true,
     minifySyntax: true,
-    // Native code of an optional dependency.
-    external: ['secp256k1'],
   })
   const require = createRequire(import.meta.url)
   copyFileSync(require.resolve('quickjs-wasi/quickjs.wasm'), join(directory, 'quickjs.wasm'))

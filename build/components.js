@@ -1,39 +1,15 @@
-// The components that come with Vouchsafe: components/<name>/component.ts as a script, and where there is one,
-// components/<name>/assembly/index.ts as a module.
+// The components that come with Vouchsafe: components/<name>/component.ts as a script.
 import './node-version.cjs'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const command = join(root, 'dist', 'vouchsafe.cjs')
 const components = join(root, 'components')
-const asc = join(root, 'test/contracts/node_modules/assemblyscript/bin/asc.js')
-
-/** The module of a component. Throws what the compiler says. */
-export function compileAssembly(name) {
-  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-assembly-'))
-  const out = join(directory, 'component.wasm')
-  const source = `components/${name}/assembly`
-  const options = [
-    ...['--outFile', relative(root, out), '--use', `abort=${source}/host/abort`],
-    // A fresh instance for each call has nothing to collect, and at most as much memory as an engine gives: 64 MiB.
-    ...['--runtime', 'stub', '--maximumMemory', '1024', '-O3', '--noAssert'],
-  ]
-  try {
-    execFileSync(process.execPath, [asc, `${source}/index.ts`, ...options], {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    return readFileSync(out)
-  } finally {
-    rmSync(directory, { recursive: true })
-  }
-}
 
 /**
- * `<name>.js` of each, and `<name>.wasm` where the compiler is installed, into `dist/components`. The command makes the scripts, as it
+ * Makes `<name>.js` of each in `dist/components`. The command makes the scripts, as it
  * does for any author: the same sources have the same bytes, and so the same hash.
  */
 export function buildComponents() {
@@ -44,9 +20,6 @@ export function buildComponents() {
     if (existsSync(source)) {
       const args = ['component', 'build', source, '--out', join(directory, `${name}.js`)]
       execFileSync(process.execPath, [command, ...args], { stdio: ['ignore', 'ignore', 'inherit'] })
-    }
-    if (existsSync(join(components, name, 'assembly')) && existsSync(asc)) {
-      writeFileSync(join(directory, `${name}.wasm`), compileAssembly(name))
     }
   }
 }

@@ -119,7 +119,7 @@ function sourceTexts() {
     readdirSync(join(root, top), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
-      .filter((path) => !/\.(test|contract)\.ts$|\/assembly\/|^components\/test\//.test(path)),
+      .filter((path) => !/\.(test|contract)\.ts$|^components\/test\//.test(path)),
   )
   return new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), 'utf8')]))
 }

@@ -105,8 +105,8 @@ const DOWNWARDS = ['issuer']
 
 /** What stands beside src/: each of its folders has a row. */
 const BESIDE = ['sdk', 'components']
-/** Of components: what tests use, and what is written in AssemblyScript. */
-const NOT_HELD = /^components\/(test|[^/]+\/assembly)(\/|$)/
+/** What tests of components use. */
+const NOT_HELD = /^components\/test(\/|$)/
 
 /** Parts of Node that reach outside the process, and the only files that may have them. */
 const OUTSIDE = /^node:(fs|child_process|http|https|os|dgram|tls|process|readline)(\/|$)/
@@ -127,7 +127,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@noble/hashes': ['offchain', 'chain', 'sdk/client', 'components/key-management', 'components/secret-sharing'],
   '@noble/ciphers': ['components/key-management'],
   'shamir-secret-sharing': ['sdk/client'],
-  secp256k1: ['offchain'],
   '@bitauth/libauth': ['offchain'],
   'micro-eth-signer': ['chain', 'offchain'],
   '@ethereumjs/evm': ['chain'],

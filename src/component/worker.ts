@@ -4,8 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { authenticate } from '../offchain/authentication/authenticate.ts'
-import { loadRecovery } from '../offchain/authentication/fast-recovery.ts'
+import { type AuthenticationInput, authenticate } from '../offchain/authentication/authenticate.ts'
+import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
+import type { Recover } from '../offchain/authentication/recover.ts'
 import { type Hosted, hostedCall } from './hosted.ts'
 import { loadScript, type Script } from './javascript.ts'
 import type { Answer, Answered, Ask, Asked, Job, Program, Report, WorkerData } from './messages.ts'
@@ -50,13 +51,14 @@ function loaded(component: string): Loaded {
   return made
 }
 
-function reportOn({ number, component, call }: Job): Report {
+function reportOn({ number, component, call }: Job, recover: Recover): Report {
   let hosted: Hosted | undefined
   try {
     const program = loaded(component)
     if (call === undefined) return { report: 'hooks', hooks: 'hooks' in program ? program.hooks() : [] }
     const ask = stored.remembering(call, (question) => answerTo(number, question))
-    hosted = hostedCall(call, { limits, authenticate, random: randomBytes, ask })
+    const authenticating = (input: AuthenticationInput) => authenticate(input, recover)
+    hosted = hostedCall(call, { limits, authenticate: authenticating, random: randomBytes, ask })
     const sections = program.run(call, hosted)
     const ended = hosted.ended()
     if (ended !== undefined) throw ended
@@ -81,15 +83,17 @@ function sentence(error: unknown): string {
   return message
 }
 
-port.on('message', (job: Job) => {
-  if (job.forget !== undefined) {
-    programs.delete(job.forget)
-    components.delete(job.forget)
-  }
-  if (job.program !== undefined) programs.set(job.component, job.program)
-  port.postMessage(reportOn(job))
-  // After the answer: the engine does not wait for it.
-  components.get(job.component)?.putBack()
+// Jobs come to a worker that has said that it is ready.
+void loadRecovery().then((recover) => {
+  port.on('message', (job: Job) => {
+    if (job.forget !== undefined) {
+      programs.delete(job.forget)
+      components.delete(job.forget)
+    }
+    if (job.program !== undefined) programs.set(job.component, job.program)
+    port.postMessage(reportOn(job, recover))
+    // After the answer: the engine does not wait for it.
+    components.get(job.component)?.putBack()
+  })
+  port.postMessage({ report: 'ready' } satisfies Report)
 })
-// It is there for the first request that is signed.
-void loadRecovery().then(() => port.postMessage({ report: 'ready' } satisfies Report))

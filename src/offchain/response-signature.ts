@@ -23,7 +23,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { type Address, addressBytes } from './address.ts'
-import { accountOf, recoverPure } from './authentication/recover.ts'
+import { accountOf, recoverInJavaScript } from './authentication/recover.ts'
 import { parseTime } from './authentication/signed-request.ts'
 import { writer } from './rpc.ts'
 
@@ -152,7 +152,7 @@ export function verifyEndorsement(
     return undefined
   const publicKey = hexToBytes(key)
   const digest = sha256(endorsementInput({ chainId: chain.id, engine, publicKey, issuedAt }))
-  const identity = recoverPure(digest, { compact: hexToBytes(compact), recovery: recovery === '0' ? 0 : 1 })
+  const identity = recoverInJavaScript(digest, { compact: hexToBytes(compact), recovery: recovery === '0' ? 0 : 1 })
   return identity !== undefined && accountOf(identity, chain.addresses) === engine ? publicKey : undefined
 }
 

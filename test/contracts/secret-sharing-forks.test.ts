@@ -1,7 +1,6 @@
 /** Tests that engines keep shares apart when the chain takes back blocks that they had acted on and the id then belongs to a stranger. */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { compileAssembly } from '../../build/components.js'
 import { hardhatNode } from '../../components/test/chains.ts'
 import { type Device, device } from '../../components/test/device.ts'
 import { type DeployedContract, deploy, type Party, party } from '../../components/test/evm.ts'
@@ -91,12 +90,9 @@ const settle = async ({ devices }: World): Promise<void> => {
   for (const each of devices) each.ahead = 0
 }
 
-describe.each([
-  { language: 'TypeScript', bytesOf: () => scriptOf('secret-sharing') },
-  { language: 'AssemblyScript', bytesOf: () => Promise.resolve(compileAssembly('secret-sharing')) },
-])('secret sharing in $language, when the chain took back the registration', ({ bytesOf }) => {
+describe('secret sharing, when the chain took back the registration', () => {
   it('gives no share to a stranger who registers the id with the commitments of the owner', async () => {
-    const world = await begin(await bytesOf())
+    const world = await begin(await scriptOf('secret-sharing'))
     const { contract, engines, devices, shares, owner, stranger } = world
     const ticket = await register(world, owner, shares.map(hash))
     await upload(world, owner, shares)
@@ -120,7 +116,7 @@ describe.each([
   }, 120_000)
 
   it('keeps the share of each apart, and gives it back where its chain stays', async () => {
-    const world = await begin(await bytesOf())
+    const world = await begin(await scriptOf('secret-sharing'))
     const { contract, engines, devices, shares, owner, stranger } = world
     const ticket = await register(world, owner, shares.map(hash))
     await upload(world, owner, shares)
@@ -145,7 +141,7 @@ describe.each([
   }, 120_000)
 
   it('forgets, with a secret, what the same owner had under the id on the chain that is gone', async () => {
-    const world = await begin(await bytesOf())
+    const world = await begin(await scriptOf('secret-sharing'))
     const { contract, devices, shares, owner } = world
     await register(world, owner, shares.map(hash))
     await upload(world, owner, shares)

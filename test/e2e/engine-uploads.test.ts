@@ -10,39 +10,35 @@ import { eventually, makeDirectory, makeEngine, served } from '../support/engine
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist', 'components')
 
-it.each([['secret-sharing.js'], ['secret-sharing.wasm']])(
-  'keeps what it has said of a share: %s',
-  async (component) => {
-    const dir = makeDirectory('chain')
-    const at = await place({ dir })
-    const settings = { chain: { type: 'local', directory: dir }, pollMilliseconds: 50 }
-    const [engine, other] = [await makeEngine(settings), await makeEngine(settings)]
-    const engines = [engine, other]
-    try {
-      await Promise.all(engines.map((each) => each.start()))
-      const contract = await deployed(at, 'SecretSharing', join(DIST, component), engines)
-      await served(engines, contract)
-      let restarted: Promise<void> | undefined
-      const owner = ownerOf(at, contract, async (url, init) => {
-        const response = await fetch(url, init)
-        const { port } = new URL(response.url)
-        // Nothing but an upload is answered so.
-        if (restarted !== undefined || port !== new URL(engine.url).port || response.status !== 201) return response
-        const body = await response.arrayBuffer()
-        await engine.kill()
-        restarted = engine.start()
-        return new Response(body, response)
-      })
-      const secret = randomBytes(100)
-      await upload(owner, await prepareUpload(owner, { secret, threshold: 2, id: 1n }))
-      expect(restarted).toBeDefined()
-      await restarted
-      const heard = async () => (await sharingStatus(owner.client, 1n))?.uploaded.every((each) => each)
-      expect(await eventually(heard, 60_000)).toBe(true)
-    } finally {
-      await Promise.all(engines.map((each) => each.remove()))
-      rmSync(join(dir, '..'), { recursive: true })
-    }
-  },
-  120_000,
-)
+it('keeps what it has said of a share', async () => {
+  const dir = makeDirectory('chain')
+  const at = await place({ dir })
+  const settings = { chain: { type: 'local', directory: dir }, pollMilliseconds: 50 }
+  const [engine, other] = [await makeEngine(settings), await makeEngine(settings)]
+  const engines = [engine, other]
+  try {
+    await Promise.all(engines.map((each) => each.start()))
+    const contract = await deployed(at, 'SecretSharing', join(DIST, 'secret-sharing.js'), engines)
+    await served(engines, contract)
+    let restarted: Promise<void> | undefined
+    const owner = ownerOf(at, contract, async (url, init) => {
+      const response = await fetch(url, init)
+      const { port } = new URL(response.url)
+      // Nothing but an upload is answered so.
+      if (restarted !== undefined || port !== new URL(engine.url).port || response.status !== 201) return response
+      const body = await response.arrayBuffer()
+      await engine.kill()
+      restarted = engine.start()
+      return new Response(body, response)
+    })
+    const secret = randomBytes(100)
+    await upload(owner, await prepareUpload(owner, { secret, threshold: 2, id: 1n }))
+    expect(restarted).toBeDefined()
+    await restarted
+    const heard = async () => (await sharingStatus(owner.client, 1n))?.uploaded.every((each) => each)
+    expect(await eventually(heard, 60_000)).toBe(true)
+  } finally {
+    await Promise.all(engines.map((each) => each.remove()))
+    rmSync(join(dir, '..'), { recursive: true })
+  }
+}, 120_000)

@@ -3,6 +3,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { authenticate } from '../../src/offchain/authentication/authenticate.ts'
+import { loadRecovery } from '../../src/offchain/authentication/key-recovery.ts'
 import { CONTRACT, ENGINE, serving, type TestEngine } from '../support/engine.ts'
 import { makeNetwork } from '../support/foreign-status.ts'
 import { startWorld, type World } from '../support/forge.ts'
@@ -78,11 +79,11 @@ export async function startCostWorld(): Promise<CostWorld> {
 function authenticatingEngine(): Promise<TestEngine> {
   const chain = { id: '31337', addresses: 'evm' } as const
   return serving({
-    http: ({ call: { hook }, call }) => {
+    http: async ({ call: { hook }, call }) => {
       if (hook.kind !== 'http') throw new Error('no request')
       const recipient = { engine: ENGINE, contract: CONTRACT, chain }
       const input = { ...recipient, request: hook.request, now: new Date(call.now), addresses: [ENGINE] }
-      return Promise.resolve({ status: authenticate(input) === undefined ? 401 : 200 })
+      return { status: authenticate(input, await loadRecovery()) === undefined ? 401 : 200 }
     },
   })
 }

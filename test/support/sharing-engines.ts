@@ -17,6 +17,7 @@ import type { JsonRpc } from '../../src/chain/json-rpc.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { authenticate } from '../../src/offchain/authentication/authenticate.ts'
+import { loadRecovery } from '../../src/offchain/authentication/key-recovery.ts'
 import {
   type Endorsement,
   endorse,
@@ -151,7 +152,7 @@ async function answerOf(world: World, engine: Running, asked: Asked): Promise<Sa
   ]
   const request = { method: asked.method, uri: asked.uri, headers, body: asked.body }
   const input = { engine: engine.address, contract, chain, request, now: new Date(), addresses: [sharing.owner] }
-  if (authenticate(input) === undefined) return refusal(401, 'Unauthorized')
+  if (authenticate(input, await loadRecovery()) === undefined) return refusal(401, 'Unauthorized')
   if (asked.method === 'GET') {
     const share = engine.shares.get(id)
     if (share === undefined || (sharing.downloadDeadline ?? new Date(0)) < new Date()) {

@@ -3,6 +3,8 @@
  * processes may append, in one order for all, and none of them is a server. Each has the state in memory, and comes up with the
  * files whenever it is asked.
  */
+import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
+import type { Recover } from '../../offchain/authentication/recover.ts'
 import { type HashedBlock, hashed, type StoredBlock, writeBlock } from './block.ts'
 import { createMachine, type Log, type Machine, type Result, type Surroundings } from './execute.ts'
 import type { BlockFiles } from './files.ts'
@@ -52,7 +54,8 @@ export async function openLedger(files: BlockFiles, now: () => Date): Promise<Le
     if (!numbers.has(number)) throw new Error(`${files.name}: block ${number} is missing, and there are later ones`)
   }
   const first = readFirstBlock(files)
-  const ledger = makeLedger({ files, now, machine: createMachine(BigInt(first.chainId)) }, first)
+  const machine = createMachine(BigInt(first.chainId))
+  const ledger = makeLedger({ files, now, machine, recover: await loadRecovery() }, first)
   await ledger.catchUp()
   return ledger
 }
@@ -67,13 +70,17 @@ interface Chained {
   readonly surroundings: (number: number, time: number, parent: string) => Surroundings
 }
 
-interface Effects {
+interface LedgerEffects {
   readonly files: BlockFiles
   readonly now: () => Date
   readonly machine: Machine
+  readonly recover: Recover
 }
 
-function makeLedger({ files, now, machine }: Effects, first: HashedBlock & { readonly chainId: string }): Ledger {
+function makeLedger(
+  { files, now, machine, recover }: LedgerEffects,
+  first: HashedBlock & { readonly chainId: string },
+): Ledger {
   const chainId = BigInt(first.chainId)
   const entries: Entry[] = [{ block: first }]
   const hashOf = (number: number): string | undefined => entries[number]?.block.hash
@@ -94,7 +101,7 @@ function makeLedger({ files, now, machine }: Effects, first: HashedBlock & { rea
     chainId,
     find: (hash) => chained.byHash.get(hash),
     catchUp: () => inTurn(() => catchUp(files, chained)),
-    append: (transaction) => inTurn(() => append({ files, chained, next }, transaction)),
+    append: (transaction) => inTurn(() => append({ files, chained, next, recover }, transaction)),
     ...{ state, logs, machine, next },
     around: ({ number, time, parent }) => chained.surroundings(number, time, parent),
   }
@@ -189,10 +196,11 @@ interface Appending {
   readonly files: BlockFiles
   readonly chained: Chained
   readonly next: (block: HashedBlock) => Surroundings
+  readonly recover: Recover
 }
 
-async function append({ files, chained, next }: Appending, transaction?: ReadTransaction): Promise<Entry> {
-  const signed = transaction && { transaction, from: transaction.sender() }
+async function append({ files, chained, next, recover }: Appending, transaction?: ReadTransaction): Promise<Entry> {
+  const signed = transaction && { transaction, from: transaction.sender(recover) }
   for (;;) {
     await catchUp(files, chained)
     const { number, time, parent } = next(head(chained))

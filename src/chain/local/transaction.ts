@@ -3,8 +3,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { Transaction } from 'micro-eth-signer'
 import { evmAddress } from '../../offchain/address.ts'
-import { recover } from '../../offchain/authentication/fast-recovery.ts'
-import { accountOf } from '../../offchain/authentication/recover.ts'
+import { accountOf, type Recover } from '../../offchain/authentication/recover.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message } from './execute.ts'
 
@@ -16,8 +15,8 @@ export interface ReadTransaction {
   readonly type: 'legacy' | 'eip1559'
   /** Without its sender. */
   readonly message: Omit<Message, 'from'>
-  /** Who signed it. Throws a JsonRpcError when nobody did. */
-  readonly sender: () => string
+  /** The account that signed the transaction. Throws a JsonRpcError when none did. */
+  readonly sender: (recover: Recover) => string
 }
 
 const MAX_BYTES = 256 * 1024
@@ -49,12 +48,12 @@ export function readTransaction(raw: string): ReadTransaction {
       input: Buffer.from(fields.data.replace(/^0x/, ''), 'hex'),
       gasLimit: fields.gasLimit,
     },
-    sender: () => senderOf(transaction),
+    sender: (recover) => senderOf(transaction, recover),
   }
 }
 
 /** A signature with the higher s is none (EIP-2). */
-function senderOf(transaction: ReturnType<typeof Transaction.fromHex>): string {
+function senderOf(transaction: ReturnType<typeof Transaction.fromHex>, recover: Recover): string {
   const {
     r = 0n,
     s = 0n,

@@ -4,9 +4,8 @@
  */
 import type { Address } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
-import { recover } from './fast-recovery.ts'
 import { readOffchainV2 } from './offchain-v2.ts'
-import { accountOf } from './recover.ts'
+import { accountOf, type Recover } from './recover.ts'
 import { readSecp256k1 } from './secp256k1.ts'
 import { onlyValue, type Profile, type Recipient } from './signed-request.ts'
 
@@ -36,7 +35,7 @@ const profiles: Readonly<Record<ProfileName, Profile>> = { secp256k1: readSecp25
  * Undefined unless the request has exactly one `authorization`, of a known profile, for this engine, contract and chain, of the
  * right time, whose signature is that of one of `addresses`. Never throws for what is in the request.
  */
-export function authenticate(input: AuthenticationInput): Authenticated | undefined {
+export function authenticate(input: AuthenticationInput, recover: Recover): Authenticated | undefined {
   const [, name = '', parameters = ''] =
     /^([a-z0-9-]+) (.*)$/s.exec(onlyValue(input.request, 'authorization') ?? '') ?? []
   if (!isProfile(name) || input.addresses.length === 0) return undefined

@@ -6,14 +6,16 @@ import vectors from '../../../test/vectors/offchain-authentication.json' with { 
 import type { HttpRequestData } from '../http-data.ts'
 import { authenticate } from './authenticate.ts'
 import { typedDataDigest } from './eip712.ts'
-import { libraries } from './fast-recovery.ts'
+import { loadRecovery } from './key-recovery.ts'
 import { authorizationOf, requestFields, requestMessage, signRequest } from './offchain-v2.ts'
-import { accountOfKey, type Recover, recoverPure } from './recover.ts'
+import { accountOfKey, type Recover, recoverInJavaScript } from './recover.ts'
 import { secp256k1Message, signSecp256k1 } from './secp256k1.ts'
 import type { RecoverableSignature } from './signed-request.ts'
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'))
 const sha256 = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex')
+
+const recover = await loadRecovery()
 
 type Vector = (typeof vectors.secp256k1)[number] | (typeof vectors)['offchain-v2'][number]
 
@@ -29,7 +31,10 @@ function answerTo(vector: Vector, now: number) {
   const request = requestOf(vector)
   const headers = [...request.headers, { name: 'Authorization', values: [vector.authorization] }]
   const addresses = [`00${'99'.repeat(20)}`, vector.signer]
-  return authenticate({ ...recipientOf(vector), request: { ...request, headers }, now: new Date(now), addresses })
+  return authenticate(
+    { ...recipientOf(vector), request: { ...request, headers }, now: new Date(now), addresses },
+    recover,
+  )
 }
 
 describe('the profile secp256k1', () => {
@@ -144,9 +149,9 @@ describe('both profiles', () => {
           for (const authorization of signed) {
             const headers = [{ name: 'authorization', values: [authorization] }]
             const input = { ...recipient, request: { ...request, headers }, now }
-            expect(authenticate({ ...input, addresses: [signer] })?.address).toBe(signer)
-            expect(authenticate({ ...input, addresses: [] })).toBeUndefined()
-            expect(authenticate({ ...input, addresses: [engine, contract] })).toBeUndefined()
+            expect(authenticate({ ...input, addresses: [signer] }, recover)?.address).toBe(signer)
+            expect(authenticate({ ...input, addresses: [] }, recover)).toBeUndefined()
+            expect(authenticate({ ...input, addresses: [engine, contract] }, recover)).toBeUndefined()
           }
         },
       ),
@@ -171,7 +176,7 @@ describe('both profiles', () => {
         const headers = [{ name: 'Authorization', values: header }]
         const request = { method: 'GET', uri: '/', body: new Uint8Array(), headers }
         const now = new Date(1_700_000_000_000)
-        expect(authenticate({ engine, contract, chain, request, now, addresses: [engine] })).toBeUndefined()
+        expect(authenticate({ engine, contract, chain, request, now, addresses: [engine] }, recover)).toBeUndefined()
       }),
       { numRuns: 500 },
     )
@@ -179,7 +184,7 @@ describe('both profiles', () => {
 })
 
 describe('the recovery of keys', () => {
-  it.each(['native', 'WebAssembly'] as const)('is the same by the %s library, for any bytes', async (name) => {
+  it('is the same in WebAssembly as in JavaScript, for any bytes', () => {
     const digests = fc.uint8Array({ minLength: 32, maxLength: 32 })
     const edge = fc.constantFrom(
       ...['00'.repeat(64), 'ff'.repeat(64), `${'00'.repeat(31)}01${'00'.repeat(31)}01`],
@@ -190,49 +195,45 @@ describe('the recovery of keys', () => {
     )
     const compact = fc.oneof(fc.uint8Array({ minLength: 64, maxLength: 64 }), edge.map(bytes))
     const signatures = fc.record({ compact, recovery: fc.constantFrom<0 | 1>(0, 1) })
-    const byLibrary = await libraries[name]()
     const hex = (by: Recover, digest: Uint8Array, signature: RecoverableSignature) => {
       const key = by(digest, signature)
       return key && Buffer.from(key).toString('hex')
     }
     fc.assert(
       fc.property(digests, signatures, (digest, signature) => {
-        expect(hex(byLibrary, digest, signature)).toBe(hex(recoverPure, digest, signature))
+        expect(hex(recover, digest, signature)).toBe(hex(recoverInJavaScript, digest, signature))
       }),
       { numRuns: 150 },
     )
   })
 
   const ways = [
-    ['in JavaScript', () => Promise.resolve(recoverPure)],
-    ['by the native library', libraries.native],
-    ['by the library in WebAssembly', libraries.WebAssembly],
+    ['in JavaScript', recoverInJavaScript],
+    ['in WebAssembly', recover],
   ] as const
 
-  it.each(ways)('takes neither a digest nor a signature of another length: %s', async (_, load) => {
-    const recover = await load()
+  it.each(ways)('takes neither a digest nor a signature of another length: %s', (_, recoverBy) => {
     const [digest, compact] = [
       new Uint8Array(32).fill(1),
       bytes(vectors.secp256k1[0]?.authorization.slice(12, 140) ?? ''),
     ]
-    expect(recover(digest, { compact, recovery: 0 })).toHaveLength(65)
+    expect(recoverBy(digest, { compact, recovery: 0 })).toHaveLength(65)
     for (const length of [0, 31, 33, 73]) {
-      expect(recover(new Uint8Array(length).fill(1), { compact, recovery: 0 })).toBeUndefined()
+      expect(recoverBy(new Uint8Array(length).fill(1), { compact, recovery: 0 })).toBeUndefined()
     }
     for (const length of [0, 63, 65, 73]) {
       const other = new Uint8Array(length)
       other.set(compact.subarray(0, length))
-      expect(recover(digest, { compact: other, recovery: 0 })).toBeUndefined()
+      expect(recoverBy(digest, { compact: other, recovery: 0 })).toBeUndefined()
     }
   })
 
-  it.each(ways)('gives the key that node:crypto verifies the signature with: %s', async (_, load) => {
-    const recover = await load()
+  it.each(ways)('gives the key that node:crypto verifies the signature with: %s', (_, recoverBy) => {
     const [vector] = vectors.secp256k1
     if (vector === undefined) throw new Error('no vector')
     const signature = vector.authorization.split(' ')[1] ?? ''
     const compact = bytes(signature.slice(2))
-    const key = recover(bytes(vector.digest), { compact, recovery: signature.startsWith('01') ? 1 : 0 })
+    const key = recoverBy(bytes(vector.digest), { compact, recovery: signature.startsWith('01') ? 1 : 0 })
     const [x = '', y = ''] = [key?.subarray(1, 33) ?? [], key?.subarray(33) ?? []].map((half) =>
       Buffer.from(half).toString('base64url'),
     )

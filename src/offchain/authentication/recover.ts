@@ -16,8 +16,8 @@ const ORDER = secp256k1.Point.Fn.ORDER
 /** Half the order of the group, rounded down. */
 const HALF_ORDER = hexToBytes('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0')
 
-/** By @noble/curves, in JavaScript alone, so that pages of clients can have it too. */
-export const recoverPure: Recover = lowAlone((digest, { compact, recovery }) => {
+/** Recovery by @noble/curves, for clients: a page loads no WebAssembly for one signature. */
+export const recoverInJavaScript: Recover = lowAlone((digest, { compact, recovery }) => {
   try {
     const { Signature } = secp256k1
     return Signature.fromBytes(compact, 'compact').addRecoveryBit(recovery).recoverPublicKey(digest).toBytes(false)

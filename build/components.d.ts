@@ -1,2 +1,0 @@
-/** The module of a component. Throws what the compiler says. */
-export function compileAssembly(name: string): Uint8Array
