@@ -4,7 +4,6 @@
  */
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
-import type { ModuleState } from './module-state.ts'
 import type { Effects, RuntimeLimits, TimerState } from './runtime.ts'
 
 export interface WorkerData {
@@ -21,8 +20,6 @@ export type Program =
       readonly kind: 'wasm'
       readonly module: WebAssembly.Module
       readonly memoryName: string
-      /** Undefined: each call needs an instance of its own. */
-      readonly state: ModuleState | undefined
     }
   | { readonly kind: 'javascript'; readonly source: string }
 

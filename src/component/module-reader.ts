@@ -16,8 +16,6 @@ export interface ModuleReader {
   readonly byte: () => number
   /** LEB128, at most five bytes, below 2^32. */
   readonly u32: () => number
-  /** LEB128 of any kind of number, at most ten bytes: what it is does not matter. */
-  readonly skipNumber: () => void
   readonly skip: (length: number) => void
   readonly name: () => string
   /** So many items as a count before them says. */
@@ -49,10 +47,6 @@ export function moduleReader(bytes: Uint8Array, start: number, end: number, what
     }
     return refuseModule(`The module is broken: a number in ${what} is too long.`)
   }
-  const skipNumber = (): void => {
-    for (let count = 0; count < 10; count += 1) if (byte() < 0x80) return
-    refuseModule(`The module is broken: a number in ${what} is too long.`)
-  }
   const name = (): string => {
     const length = u32()
     skip(length)
@@ -64,7 +58,7 @@ export function moduleReader(bytes: Uint8Array, start: number, end: number, what
     need(count)
     return Array.from({ length: count }, read)
   }
-  return { at: () => position, atEnd: () => position === end, byte, u32, skipNumber, skip, name, vector }
+  return { at: () => position, atEnd: () => position === end, byte, u32, skip, name, vector }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -24,7 +24,6 @@ export interface ModuleOutline {
   readonly memoryName: string | undefined
   readonly memory: Limits
   readonly tables: readonly Limits[]
-  readonly exports: readonly Export[]
   readonly sections: readonly Section[]
 }
 
@@ -78,7 +77,7 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
     .filter(({ kind }) => kind === 0)
     .map(({ name, index }) => [name, typeAt(signatures, index)] as const)
   const memoryName = exports.find(({ kind }) => kind === 2)?.name
-  return { imports, functions: new Map(functions), memoryName, memory, tables, exports, sections }
+  return { imports, functions: new Map(functions), memoryName, memory, tables, sections }
 }
 
 /** The same module; its memory and its tables end at these bounds, and at its own where they are lower. */

@@ -27,11 +27,11 @@ export function preparedPrograms(limits: RuntimeLimits, most: number): (componen
 async function prepare(component: Component, limits: RuntimeLimits): Promise<Prepared> {
   const vetted = vet(component, limits)
   if (vetted.kind === 'javascript') return { program: vetted, hooks: undefined }
-  const { bytes, hooks, memoryName, state } = vetted
+  const { bytes, hooks, memoryName } = vetted
   const module = await WebAssembly.compile(bytes).catch((error: unknown) => {
     throw new ComponentError(`The module is not valid: ${(error as Error).message}`)
   })
-  return { program: { kind: 'wasm', module, memoryName, state }, hooks }
+  return { program: { kind: 'wasm', module, memoryName }, hooks }
 }
 
 /** QuickJS, which cannot grow beyond what components may have. */

@@ -3,7 +3,6 @@ import { hook } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
 import { type FunctionType, type ModuleOutline, PAGE, quoted, readModule, withBounds } from './module.ts'
 import { refuseModule } from './module-reader.ts'
-import { type ModuleState, stateOf, withStateExports } from './module-state.ts'
 import { type Component, ComponentError, type RuntimeLimits } from './runtime.ts'
 
 /** What a worker is given of a component, before the module is compiled. */
@@ -13,8 +12,6 @@ export type Vetted =
       readonly bytes: Uint8Array
       readonly hooks: readonly string[]
       readonly memoryName: string
-      /** Undefined: each call needs an instance of its own. */
-      readonly state: ModuleState | undefined
     }
   | { readonly kind: 'javascript'; readonly source: string }
 
@@ -44,10 +41,7 @@ function vetModule(bytes: Uint8Array, limits: RuntimeLimits): Vetted {
   }
   const memoryName = outline.memoryName ?? refuseModule('The module does not export its memory; export it as "memory".')
   const hooks = hooksOf(outline)
-  const bounded = withBounds(bytes, outline, pages, MOST_ELEMENTS)
-  const state = stateOf(bytes, outline)
-  const written = state === undefined ? bounded : withStateExports(bounded, readModule(bounded), state)
-  return { kind: 'wasm', bytes: written, hooks, memoryName, state }
+  return { kind: 'wasm', bytes: withBounds(bytes, outline, pages, MOST_ELEMENTS), hooks, memoryName }
 }
 
 function vetImport(module: string, name: string, actual: FunctionType): void {

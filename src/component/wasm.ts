@@ -1,68 +1,55 @@
 /**
- * Core WebAssembly: an instance that no call has left anything in, input in pages that the engine adds to its memory, and a result that
- * it points at. A length or a pointer of the component is never used before it was compared with its memory.
+ * Core WebAssembly: an instance that is new for each call, input in pages that the engine adds to its memory, and a result that it points
+ * at. A length or a pointer of the component is never used before it was compared with its memory.
  */
 import { avlImports, type Memory } from './avl.ts'
 import type { Hosted } from './hosted.ts'
 import { importTable } from './import-table.ts'
-import { type Instance, instantiate } from './instance.ts'
 import type { Program } from './messages.ts'
 import { PAGE } from './module.ts'
 import { HEADERS_BYTES } from './result.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { overLimit, trap } from './trap.ts'
 
-/** A module, and its instance where one is kept. */
+/** A module whose hooks can be called. */
 export interface LoadedModule {
-  /** The sections of the hook's result, in a copy. Throws a Trap, or what WebAssembly throws; it must be put back in any case. */
+  /** The sections of the hook's result, in a copy. Throws a Trap, or what WebAssembly throws. */
   readonly run: (call: { readonly hook: string; readonly input: Uint8Array }, hosted: Hosted) => Uint8Array
-  readonly putBack: () => void
 }
 
 type Hook = (pointer: number, length: number) => bigint
 
-/** The call that an instance is at. */
+/** A call with its instance. */
 interface Running {
   readonly hosted: Hosted
   readonly results: Results
-  /** Of `pbc.avl_*`, when the first of them is called. */
+  /** Undefined while the start function runs. */
+  memory?: WebAssembly.Memory
+  /** The functions `pbc.avl_*`, once one of them is called. */
   maps?: Functions
 }
 
 export function loadModule(program: Extract<Program, { kind: 'wasm' }>, limits: RuntimeLimits): LoadedModule {
   let running: Running | undefined
-  let instance: Instance | undefined
-  const imports = importsOf({
-    running: () => running ?? trap('no call runs'),
-    memory: () => instance?.memory ?? trap('the module asks its engine before it has started'),
-  })
+  const imports = importsOf(() => running ?? trap('no call runs'))
   return {
     run: ({ hook, input }, hosted) => {
       running = { hosted, results: heldResults() }
-      const pages = Math.max(1, Math.ceil(input.length / PAGE))
-      if (instance !== undefined && pagesOf(instance) > instance.initialPages + pages) instance = undefined
-      instance ??= started(instantiate(program.module, imports, program), hosted)
-      const { memory, exports } = instance
-      const pointer = writeInput(instance, input, pages, limits)
-      const result = (exports[hook] as Hook)(pointer, input.length)
-      return sectionsAt(memory, Number(BigInt.asUintN(32, result)), limits)
-    },
-    putBack: () => {
-      running = undefined
-      if (instance?.putBack() !== true) instance = undefined
+      try {
+        const { exports } = new WebAssembly.Instance(program.module, imports)
+        const ended = hosted.ended()
+        // The start function has asked its engine, and caught what came of it.
+        if (ended !== undefined) throw ended
+        const memory = exports[program.memoryName] as WebAssembly.Memory
+        running.memory = memory
+        const pointer = writeInput(memory, input, limits)
+        const result = (exports[hook] as Hook)(pointer, input.length)
+        return sectionsAt(memory, Number(BigInt.asUintN(32, result)), limits)
+      } finally {
+        running = undefined
+      }
     },
   }
-}
-
-/** One whose start function has asked its engine, and has caught what came of it, is of no use. */
-function started(instance: Instance, hosted: Hosted): Instance {
-  const ended = hosted.ended()
-  if (ended !== undefined) throw ended
-  return instance
-}
-
-function pagesOf({ memory }: Instance): number {
-  return memory.buffer.byteLength / PAGE
 }
 
 function sectionsAt(memory: WebAssembly.Memory, start: number, limits: RuntimeLimits): Uint8Array {
@@ -74,12 +61,11 @@ function sectionsAt(memory: WebAssembly.Memory, start: number, limits: RuntimeLi
   return inside(memory, start + 4, length).slice()
 }
 
-/** After the memory that the instance began with. */
-function writeInput(instance: Instance, input: Uint8Array, pages: number, limits: RuntimeLimits): number {
-  const { memory, initialPages } = instance
-  const missing = initialPages + pages - pagesOf(instance)
+/** Writes the input behind the memory that the instance began with, and gives its address. */
+function writeInput(memory: WebAssembly.Memory, input: Uint8Array, limits: RuntimeLimits): number {
+  const pointer = memory.buffer.byteLength
   try {
-    if (missing > 0) memory.grow(missing)
+    memory.grow(Math.max(1, Math.ceil(input.length / PAGE)))
   } catch {
     return overLimit(
       'memoryBytes',
@@ -87,8 +73,8 @@ function writeInput(instance: Instance, input: Uint8Array, pages: number, limits
       `the component's memory has no room for its input of ${input.length} bytes`,
     )
   }
-  new Uint8Array(memory.buffer).set(input, initialPages * PAGE)
-  return initialPages * PAGE
+  new Uint8Array(memory.buffer).set(input, pointer)
+  return pointer
 }
 
 function inside({ buffer }: WebAssembly.Memory, pointer: number, length: number): Uint8Array {
@@ -122,13 +108,8 @@ function heldResults(): Results {
   }
 }
 
-/** What imports ask about: both trap where there is nothing. */
-interface Surroundings {
-  readonly running: () => Running
-  readonly memory: () => WebAssembly.Memory
-}
-
-function importsOf({ running, memory: current }: Surroundings): WebAssembly.Imports {
+function importsOf(running: () => Running): WebAssembly.Imports {
+  const current = (): WebAssembly.Memory => running().memory ?? trap('the module asks its engine before it has started')
   const memory: Memory = {
     read: (pointer, length) => inside(current(), pointer, length).slice(),
     write: (pointer, bytes) => {
@@ -152,7 +133,7 @@ function importsOf({ running, memory: current }: Surroundings): WebAssembly.Impo
       exit,
     }),
     pbc: guarded(running, {
-      ...avlOf(running, current, memory),
+      ...avlOf(running, memory),
       memmove: (to = 0, from = 0, length = 0) => {
         memory.write(to, memory.read(from, length))
         return to
@@ -164,12 +145,10 @@ function importsOf({ running, memory: current }: Surroundings): WebAssembly.Impo
 
 type Functions = Record<string, (...args: number[]) => unknown>
 
-/** Maps are those of one call, which few have. */
-function avlOf(running: () => Running, current: () => WebAssembly.Memory, memory: Memory): Functions {
+/** The functions of maps, which are made for a call that uses one. */
+function avlOf(running: () => Running, memory: Memory): Functions {
   const ofCall = (name: string) => {
     return (...args: number[]): unknown => {
-      // Traps in the start function: an instance that is kept has nothing of the call that it was made in.
-      current()
       const call = running()
       call.maps ??= avlImports(memory, call.hosted.effects)
       return call.maps[name]?.(...args)

@@ -93,7 +93,8 @@ void loadRecovery().then((recover) => {
     if (job.program !== undefined) programs.set(job.component, job.program)
     port.postMessage(reportOn(job, recover))
     // After the answer: the engine does not wait for it.
-    components.get(job.component)?.putBack()
+    const loaded = components.get(job.component)
+    if (loaded !== undefined && 'putBack' in loaded) loaded.putBack()
   })
   port.postMessage({ report: 'ready' } satisfies Report)
 })

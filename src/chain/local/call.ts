@@ -7,7 +7,6 @@ import { JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message, type Result, type Surroundings, TimeLimitError } from './execute.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import { addressText, entryAt } from './params.ts'
-import { viewOf } from './state.ts'
 
 const FAILED = -32000
 const NOBODY = `0x${'00'.repeat(20)}`
@@ -86,8 +85,8 @@ function trialOf(ledger: Ledger, message: Message, { block }: Entry, tag: unknow
   return { message, around, block: block.number }
 }
 
-function run({ machine, state }: Ledger, { message, around, block }: Trial): Promise<Result> {
-  return machine.execute(viewOf(state, block), message, around, CALL_MS).catch((error: unknown) => {
+function run({ machine }: Ledger, { message, around, block }: Trial): Promise<Result> {
+  return machine.execute(block, message, around, CALL_MS).catch((error: unknown) => {
     if (error instanceof TimeLimitError) throw new JsonRpcError(FAILED, 'execution aborted: it takes too long')
     throw error
   })

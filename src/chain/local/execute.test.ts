@@ -1,7 +1,7 @@
 import { createAddressFromString } from '@ethereumjs/util'
 import { expect, it } from 'vitest'
 import { createMachine, type Message, type Result, TimeLimitError } from './execute.ts'
-import { emptyState, viewOf } from './state.ts'
+import { emptyState, workingState } from './state.ts'
 
 const CONTRACT = `0x${'11'.repeat(20)}`
 /** Counts down from its input, and passes a JUMPDEST each time. */
@@ -26,11 +26,12 @@ function message(count: number): Message {
 /** A machine on a state that has the contract. */
 async function countdown(nowMs = lookClock()): Promise<(count: number, mostMs?: number) => Promise<Result>> {
   const state = emptyState()
-  const view = viewOf(state, 0)
-  await view.manager.putCode(createAddressFromString(CONTRACT), Buffer.from(COUNTDOWN, 'hex'))
-  view.keep(0)
-  const machine = createMachine(1n, nowMs)
-  return (count, mostMs) => machine.execute(viewOf(state, 0), message(count), AROUND, mostMs)
+  const { manager, begin } = workingState(state)
+  const changes = begin(0)
+  await manager.putCode(createAddressFromString(CONTRACT), Buffer.from(COUNTDOWN, 'hex'))
+  changes.keep(0)
+  const machine = await createMachine(1n, state, nowMs)
+  return (count, mostMs) => machine.execute(0, message(count), AROUND, mostMs)
 }
 
 it('a message that takes longer than it may is ended, and the next has all of its time', async () => {

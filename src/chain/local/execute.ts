@@ -1,9 +1,9 @@
 /** Runs calls and transactions of a local chain in the virtual machine of Ethereum, with the rules of Cancun. */
-import { Common, Hardfork, Mainnet } from '@ethereumjs/common'
+import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
 import { createEVM, type EVM, getActivePrecompiles } from '@ethereumjs/evm'
 import { Address, createAddressFromString } from '@ethereumjs/util'
 import { oneAtATime } from './one-at-a-time.ts'
-import type { View } from './state.ts'
+import { type Changes, type State, type WorkingState, workingState } from './state.ts'
 
 export const BLOCK_GAS = 30_000_000n
 
@@ -52,33 +52,50 @@ export class TimeLimitError extends Error {
 /** Runs one message after the other, as an execution gives no other its turn. */
 export interface Machine {
   /**
-   * Changes the view. The sender's nonce goes up, as it does in a block. Rejects with a {@link TimeLimitError} when the message takes longer
-   * than `mostMs`, which no message in a block may be given: it has to come out the same in every process.
+   * Runs a message on the state after `block`. The sender's nonce goes up, as it does in a block. Rejects with a {@link TimeLimitError} when
+   * the message takes longer than `mostMs`, which no message in a block may be given: it has to come out the same in every process.
    */
-  execute(view: View, message: Message, around: Surroundings, mostMs?: number): Promise<Result>
+  execute(block: number, message: Message, around: Surroundings, mostMs?: number): Promise<Executed>
+}
+
+/** What came of a message, and what it has changed, which is not part of the state before it is kept. */
+export type Executed = Result & Changes
+
+interface Running {
+  readonly around: Surroundings
+  readonly endsAt: number
 }
 
 /** `nowMs` tells milliseconds that never go back. */
-export function createMachine(chainId: bigint, nowMs = (): number => performance.now()): Machine {
-  const common = new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun })
-  const inOrder = oneAtATime()
-  const run = async (view: View, message: Message, around: Surroundings, mostMs: number): Promise<Result> => {
-    const end = nowMs() + mostMs
-    const checkTime = (): void => {
-      if (nowMs() > end) throw new TimeLimitError()
-    }
-    return runMessage(await createVirtualMachine({ common, view, around, checkTime }), view, message, around)
+export async function createMachine(
+  chainId: bigint,
+  state: State,
+  nowMs = (): number => performance.now(),
+): Promise<Machine> {
+  let running: Running | undefined
+  const working = workingState(state)
+  const hashOf = (number: number): string => running?.around.hashOf(number) ?? NO_HASH
+  const checkTime = (): void => {
+    if (running !== undefined && nowMs() > running.endsAt) throw new TimeLimitError()
   }
+  const evm = await createVirtualMachine({ chainId, manager: working.manager, hashOf, checkTime })
+  const inOrder = oneAtATime()
   return {
-    execute: (view, message, around, mostMs = Number.POSITIVE_INFINITY) =>
-      inOrder(() => run(view, message, around, mostMs)),
+    execute: (block, message, around, mostMs = Number.POSITIVE_INFINITY) =>
+      inOrder(async () => {
+        const changes = working.begin(block)
+        running = { around, endsAt: nowMs() + mostMs }
+        evm.journal.cleanJournal()
+        evm.transientStorage.clear()
+        return { ...(await runMessage(evm, working, message, around)), ...changes }
+      }),
   }
 }
 
 interface VirtualMachine {
-  readonly common: Common
-  readonly view: View
-  readonly around: Surroundings
+  readonly chainId: bigint
+  readonly manager: StateManagerInterface
+  readonly hashOf: (number: number) => string
   /** Called again and again; what it throws ends the execution. */
   readonly checkTime: () => void
 }
@@ -87,11 +104,12 @@ const JUMPDEST = 0x5b
 /** No precompiled contract has more gas, as nothing can interrupt it: with all the gas of a block one of them takes ten seconds. */
 const PRECOMPILED_GAS = 2_000_000n
 
-/** A virtual machine for one message. Code that runs for long comes to JUMPDEST, as every loop has it, or calls others. */
-async function createVirtualMachine({ common, view, around, checkTime }: VirtualMachine): Promise<EVM> {
+/** Code that runs for long comes to JUMPDEST, as every loop has it, or calls others: the time is checked there. */
+async function createVirtualMachine({ chainId, manager, hashOf, checkTime }: VirtualMachine): Promise<EVM> {
+  const common = new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun })
   const evm = await createEVM({
     common,
-    stateManager: view.manager,
+    stateManager: manager,
     customOpcodes: [{ opcode: JUMPDEST, opcodeName: 'JUMPDEST', baseFee: 1, logicFunction: checkTime }],
     customPrecompiles: [...getActivePrecompiles(common)].map(([address, run]) => ({
       address: createAddressFromString(`0x${address}`),
@@ -99,7 +117,7 @@ async function createVirtualMachine({ common, view, around, checkTime }: Virtual
         run({ ...input, gasLimit: input.gasLimit < PRECOMPILED_GAS ? input.gasLimit : PRECOMPILED_GAS }),
     })),
     blockchain: {
-      getBlock: (number) => Promise.resolve({ hash: () => bytesOf(around.hashOf(number) ?? NO_HASH) }),
+      getBlock: (number) => Promise.resolve({ hash: () => bytesOf(hashOf(number)) }),
       putBlock: () => Promise.resolve(),
       shallowCopy: () => {
         throw new Error('a local chain has no copies')
@@ -112,7 +130,12 @@ async function createVirtualMachine({ common, view, around, checkTime }: Virtual
 
 const NO_HASH = `0x${'00'.repeat(32)}`
 
-async function runMessage(evm: EVM, view: View, message: Message, around: Surroundings): Promise<Result> {
+async function runMessage(
+  evm: EVM,
+  { manager }: WorkingState,
+  message: Message,
+  around: Surroundings,
+): Promise<Result> {
   const base = intrinsicGas(message)
   if (base > message.gasLimit) return outOfGas(message.gasLimit)
   const from = addressOf(message.from)
@@ -128,7 +151,7 @@ async function runMessage(evm: EVM, view: View, message: Message, around: Surrou
     gasPrice: 0n,
     block: { header: headerOf(around) },
   })
-  for (const gone of execResult.selfdestruct?.keys() ?? []) await view.manager.deleteAccount(addressOf(gone))
+  for (const gone of execResult.selfdestruct?.keys() ?? []) await manager.deleteAccount(addressOf(gone))
   const gasTaken = base + execResult.executionGasUsed
   const refund = execResult.gasRefund ?? 0n
   const { exceptionError } = execResult

@@ -10,7 +10,7 @@ import { createMachine, type Log, type Machine, type Result, type Surroundings }
 import type { BlockFiles } from './files.ts'
 import { type KeptLogs, keepLogs } from './kept-logs.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { emptyState, type State, type View, viewOf } from './state.ts'
+import { type Changes, emptyState, type State } from './state.ts'
 import { genesis, readFirstBlock, readStoredBlock } from './stored-blocks.ts'
 import { type ReadTransaction, readTransaction, refused } from './transaction.ts'
 
@@ -54,8 +54,9 @@ export async function openLedger(files: BlockFiles, now: () => Date): Promise<Le
     if (!numbers.has(number)) throw new Error(`${files.name}: block ${number} is missing, and there are later ones`)
   }
   const first = readFirstBlock(files)
-  const machine = createMachine(BigInt(first.chainId))
-  const ledger = makeLedger({ files, now, machine, recover: await loadRecovery() }, first)
+  const state = emptyState()
+  const machine = await createMachine(BigInt(first.chainId), state)
+  const ledger = makeLedger({ files, now, state, machine, recover: await loadRecovery() }, first)
   await ledger.catchUp()
   return ledger
 }
@@ -73,25 +74,25 @@ interface Chained {
 interface LedgerEffects {
   readonly files: BlockFiles
   readonly now: () => Date
+  readonly state: State
   readonly machine: Machine
   readonly recover: Recover
 }
 
 function makeLedger(
-  { files, now, machine, recover }: LedgerEffects,
+  { files, now, state, machine, recover }: LedgerEffects,
   first: HashedBlock & { readonly chainId: string },
 ): Ledger {
   const chainId = BigInt(first.chainId)
   const entries: Entry[] = [{ block: first }]
   const hashOf = (number: number): string | undefined => entries[number]?.block.hash
-  const state = emptyState()
   const surroundings = (number: number, time: number, parent: string): Surroundings => ({
     number,
     time,
     parent,
     hashOf,
   })
-  const logs = keepLogs((entry: Entry) => runForLogs({ state, machine, surroundings }, entry))
+  const logs = keepLogs((entry: Entry) => runForLogs({ machine, surroundings }, entry))
   const chained: Chained = { entries, byHash: new Map(), logs, state, machine, chainId, surroundings }
   const inTurn = oneAtATime()
   const next = ({ number, time, hash }: HashedBlock): Surroundings =>
@@ -155,41 +156,35 @@ async function run(
   { number, time, parent }: Pick<StoredBlock, 'number' | 'time' | 'parent'>,
   signed: Signed | undefined,
 ): Promise<Ran> {
-  const { state, entries, byHash, surroundings } = chained
-  const ran = (view: View, done?: Done, logs: readonly Log[] = []): Ran => ({
+  const { entries, byHash, surroundings } = chained
+  const ran = (changes?: Changes, done?: Done, logs: readonly Log[] = []): Ran => ({
     entry: (block) => (done === undefined ? { block } : { block, done }),
     keep: (entry) => {
-      view.keep(number)
+      changes?.keep(number)
       entries.push(entry)
       if (done !== undefined) byHash.set(done.hash, entry)
       chained.logs.add(entry, logs)
       return entry
     },
   })
-  if (signed === undefined) return ran(viewOf(state, number - 1))
+  if (signed === undefined) return ran()
   const { from, transaction } = signed
   const { hash, type, message } = transaction
-  const view = viewOf(state, number - 1)
-  const result = await chained.machine.execute(view, { ...message, from }, surroundings(number, time, parent))
+  const result = await chained.machine.execute(number - 1, { ...message, from }, surroundings(number, time, parent))
   const { gasUsed, failure, created, logs } = result
   const done = { hash, type, from, to: message.to, result: { gasUsed, failure, created }, logCount: logs.length }
-  return ran(view, done, logs)
+  return ran(result, done, logs)
 }
 
 /** Runs the transaction of a block once more, on the state before it, and changes nothing. */
 async function runForLogs(
-  { state, machine, surroundings }: Pick<Chained, 'state' | 'machine' | 'surroundings'>,
+  { machine, surroundings }: Pick<Chained, 'machine' | 'surroundings'>,
   { block: { number, time, parent, transaction } }: Entry,
 ): Promise<readonly Log[]> {
   if (transaction === undefined) return []
   const { message } = readTransaction(transaction.raw)
-  const view = viewOf(state, number - 1)
-  const { logs } = await machine.execute(
-    view,
-    { ...message, from: transaction.from },
-    surroundings(number, time, parent),
-  )
-  return logs
+  const signed = { ...message, from: transaction.from }
+  return (await machine.execute(number - 1, signed, surroundings(number, time, parent))).logs
 }
 
 interface Appending {

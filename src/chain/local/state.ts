@@ -62,65 +62,89 @@ export function emptyState(): State {
   return { accounts: versions(), code: versions(), storage: versions() }
 }
 
-/** What one execution sees, and changes for itself alone until it is kept. */
-export interface View {
+/** The state that one execution after another works on. */
+export interface WorkingState {
   readonly manager: StateManagerInterface
-  /** Makes what was changed part of the state, as of this block. */
+  /** Forgets what the last execution changed, and begins with the state as it was after `block`. */
+  begin(block: number): Changes
+}
+
+/** The changes of one execution. */
+export interface Changes {
+  /** Makes the changes part of the state, as of this block. */
   keep(block: number): void
 }
 
-/** The state at a block. */
-export function viewOf(state: State, block: number): View {
-  const undo = undoLog()
-  const accounts = layer(state.accounts, block, undo.log)
-  const code = layer(state.code, block, undo.log)
-  const storage = layer(state.storage, block, undo.log)
-  const accountOf = (address: Address): Account | undefined => copyOf(accounts.get(address.toString()))
+export function workingState(state: State): WorkingState {
+  let layers = layersOn(state, 0)
+  const accountOf = (address: Address): Account | undefined => copyOf(layers.accounts.get(address.toString()))
   const put = (address: Address, account: Account | undefined): void =>
-    accounts.set(address.toString(), copyOf(account))
+    layers.accounts.set(address.toString(), copyOf(account))
   const putFields = (address: Address, fields: object): void =>
     put(address, Object.assign(accountOf(address) ?? createAccount({}), fields))
-  const storageOf = (address: Address, key: Uint8Array): Uint8Array => storage.get(slot(address, key)) ?? NOTHING
+  const codeOf = (address: Address): Uint8Array => layers.code.get(address.toString()) ?? NOTHING
   return {
+    begin: (block) => {
+      const begun = layersOn(state, block)
+      layers = begun
+      return { keep: (number) => keepLayers(begun, number) }
+    },
     manager: {
       getAccount: (address) => Promise.resolve(accountOf(address)),
       putAccount: (address, account) => doing(() => put(address, account)),
-      deleteAccount: (address) => doing(() => forgetAll({ accounts, code, storage }, address.toString())),
+      deleteAccount: (address) => doing(() => forgetAll(layers, address.toString())),
       modifyAccountFields: (address, fields) => doing(() => putFields(address, fields)),
-      getCode: (address) => Promise.resolve(code.get(address.toString()) ?? NOTHING),
-      getCodeSize: (address) => Promise.resolve(code.get(address.toString())?.length ?? 0),
+      getCode: (address) => Promise.resolve(codeOf(address)),
+      getCodeSize: (address) => Promise.resolve(codeOf(address).length),
       putCode: (address, bytes) => {
-        code.set(address.toString(), bytes)
+        layers.code.set(address.toString(), bytes)
         return doing(() => putFields(address, { codeHash: keccak_256(bytes) }))
       },
-      getStorage: (address, key) => Promise.resolve(storageOf(address, key)),
-      putStorage: (address, key, value) => doing(() => storage.set(slot(address, key), value)),
+      getStorage: (address, key) => Promise.resolve(layers.storage.get(slot(address, key)) ?? NOTHING),
+      putStorage: (address, key, value) => doing(() => layers.storage.set(slot(address, key), value)),
       // Only what is being created is cleared, and has nothing in the state yet.
-      clearStorage: (address) => doing(() => storage.forget(address.toString())),
+      clearStorage: (address) => doing(() => layers.storage.forget(address.toString())),
       originalStorageCache: {
-        get: (address, key) => Promise.resolve(state.storage.at(slot(address, key), block) ?? NOTHING),
+        get: (address, key) => Promise.resolve(state.storage.at(slot(address, key), layers.block) ?? NOTHING),
         clear: () => undefined,
       },
-      ...undo.checkpoints,
+      checkpoint: () => doing(() => layers.undo.checkpoint()),
+      commit: () => doing(() => layers.undo.commit()),
+      revert: () => doing(() => layers.undo.revert()),
       ...WITHOUT_ROOTS,
-    },
-    keep: (number) => {
-      accounts.keep(number)
-      code.keep(number)
-      storage.keep(number)
     },
   }
 }
 
 const NOTHING = new Uint8Array()
 
+/** What an execution reads and writes: its own changes, on the state after `block`. */
 interface Layers {
+  readonly block: number
   readonly accounts: Layer<Account>
   readonly code: Layer<Uint8Array>
   readonly storage: Layer<Uint8Array>
+  readonly undo: UndoLog
 }
 
-/** Of what the same transaction made (EIP-6780), so that all its storage is in this view. */
+function layersOn(state: State, block: number): Layers {
+  const undo = undoLog()
+  return {
+    block,
+    accounts: layer(state.accounts, block, undo.add),
+    code: layer(state.code, block, undo.add),
+    storage: layer(state.storage, block, undo.add),
+    undo,
+  }
+}
+
+function keepLayers({ accounts, code, storage }: Layers, block: number): void {
+  accounts.keep(block)
+  code.keep(block)
+  storage.keep(block)
+}
+
+/** To be called for an account that the same transaction made (EIP-6780), so that all of its storage is in these layers. */
 function forgetAll({ accounts, code, storage }: Layers, address: string): void {
   accounts.set(address, undefined)
   code.set(address, undefined)
@@ -170,19 +194,26 @@ function layer<T>(below: Versions<T>, block: number, log: (undo: () => void) => 
   }
 }
 
-function undoLog() {
+/** The changes of an execution since its checkpoints, so that they can be taken back. */
+interface UndoLog {
+  add(undo: () => void): void
+  checkpoint(): void
+  commit(): void
+  /** Takes back what was changed since the last checkpoint. */
+  revert(): void
+}
+
+function undoLog(): UndoLog {
   const undos: (() => void)[] = []
   const marks: number[] = []
-  const checkpoints = {
-    checkpoint: () => doing(() => marks.push(undos.length)),
-    commit: () => doing(() => marks.pop()),
+  return {
+    add: (undo) => undos.push(undo),
+    checkpoint: () => marks.push(undos.length),
+    commit: () => void marks.pop(),
     revert: () => {
-      const mark = marks.pop() ?? 0
-      for (const undo of undos.splice(mark).reverse()) undo()
-      return Promise.resolve()
+      for (const undo of undos.splice(marks.pop() ?? 0).reverse()) undo()
     },
   }
-  return { log: (undo: () => void) => undos.push(undo), checkpoints }
 }
 
 function unsupported(): never {
