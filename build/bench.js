@@ -1,10 +1,9 @@
-// `npm run bench`: installs what its question needs, builds, and measures. Arguments go to bench/flows.ts: npm run bench -- engine
+// `npm run bench`: installs, builds, and measures. Arguments go to bench/flows.ts: npm run bench -- engine
 import './node-version.cjs'
 import { install } from './install.js'
 import { step } from './step.js'
 
 const words = process.argv.slice(2)
-// The components of the engine's questions are made by packages of the contracts' tests.
-install(words.includes('engine') ? ['.', 'test/contracts'] : ['.'])
+install(['.'])
 step('build', ['node', 'build/bundle.js'], { quiet: true })
 step('bench', ['node', 'build/run.js', 'bench/flows.ts', ...words], { quiet: true })
