@@ -66,7 +66,7 @@ export function emptyState(): State {
 export interface WorkingState {
   readonly manager: StateManagerInterface
   /** Forgets what the last execution changed, and begins with the state as it was after `block`. */
-  begin(block: number): Changes
+  readonly begin: (block: number) => Changes
 }
 
 /** The changes of one execution. */
@@ -196,11 +196,11 @@ function layer<T>(below: Versions<T>, block: number, log: (undo: () => void) => 
 
 /** The changes of an execution since its checkpoints, so that they can be taken back. */
 interface UndoLog {
-  add(undo: () => void): void
-  checkpoint(): void
-  commit(): void
+  readonly add: (undo: () => void) => void
+  readonly checkpoint: () => void
+  readonly commit: () => void
   /** Takes back what was changed since the last checkpoint. */
-  revert(): void
+  readonly revert: () => void
 }
 
 function undoLog(): UndoLog {
