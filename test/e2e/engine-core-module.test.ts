@@ -2,13 +2,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { buildCommand } from '../support/command.ts'
 import { coreModule } from '../support/core-module.ts'
 import { deployed, place } from '../support/engine-contracts.ts'
 import { makeDirectory, makeEngine, served } from '../support/engine-process.ts'
 
 it('is run by an engine, and what it stores survives a restart', { timeout: 120_000 }, async () => {
-  buildCommand()
   const directory = makeDirectory('chain')
   const file = join(directory, 'counter.wasm')
   writeFileSync(file, coreModule)
