@@ -1,6 +1,6 @@
 /**
- * What formats put into their evidence in the same way: the bound key, times, who issued it, and for all that are made of
- * JWTs the members that say so.
+ * What formats put into their evidence in the same way: the bound key, times, who issued it, and for all that are made
+ * of JWTs the members that say so.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
@@ -70,7 +70,9 @@ export function dateTime(member: string, value: unknown): Instant {
   return instant(member, stamped ? new Date(value) : undefined)
 }
 
-/** The `iat` of what a holder signed: an invalid date where it is there and no time, undefined where it is not there. */
+/**
+ * The `iat` of what a holder signed: an invalid date where it is there and no time, undefined where it is not there.
+ */
 export function signedAt(payload: JsonObject): Date | undefined {
   const [time] = numericDate(payload, 'iat')
   return time && (time.at ?? new Date(Number.NaN))
@@ -82,7 +84,9 @@ export function statusOf(entry: Json | undefined): JsonObject | undefined {
   return isObject(entry) ? entry : {}
 }
 
-/** VCDM 2.0, Status: one entry or several. What is no entry is one that cannot be looked up, and so is none in a list. */
+/**
+ * VCDM 2.0, Status: one entry or several. What is no entry is one that cannot be looked up, and so is none in a list.
+ */
 export function statusEntriesOf(entries: Json | undefined): readonly JsonObject[] | undefined {
   if (entries === undefined) return undefined
   if (!Array.isArray(entries)) return [isObject(entries) ? entries : {}]

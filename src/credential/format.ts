@@ -1,6 +1,7 @@
 /**
  * What a credential format is: how it is declared, issued, presented and read. One folder per format beside this file;
- * a format knows no session and no credential type, and of the protocols the queries that are put to it. `format.contract.ts` holds every format to it.
+ * a format knows no session and no credential type, and of the protocols the queries that are put to it.
+ * `format.contract.ts` holds every format to it.
  */
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
@@ -13,8 +14,8 @@ import type { Mistakes } from '../protocol/dcql-parts.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 
 /**
- * A credential configuration that was parsed once, when it was posted or read from the database: the members that every format
- * has, and those of its own format. OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
+ * A credential configuration that was parsed once, when it was posted or read from the database: the members that every
+ * format has, and those of its own format. OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
  */
 export type Configuration<OwnMembers extends object = object> = OwnMembers & {
   readonly format: CredentialFormat
@@ -29,7 +30,10 @@ export type Configuration<OwnMembers extends object = object> = OwnMembers & {
   /** Whether credentials name entries of the lists of the W3C beside that of their status list token. */
   readonly hasBitstringStatus: boolean
   readonly claims: readonly ClaimDescription[]
-  /** The levels of which the keys must be attested, one in each list that is there; undefined where no attestation is required. */
+  /**
+   * The levels of which the keys must be attested, one in each list that is there; undefined where no attestation is
+   * required.
+   */
   readonly keyAttestation: KeyAttestationRequirement | undefined
   /** The configuration as it was posted. */
   readonly posted: CredentialConfiguration
@@ -86,8 +90,8 @@ export interface Evidence {
   readonly statedFormat: string
   readonly issuer: {
     /**
-     * Who the credential says issued it: one entry for each member that says so, empty where it is no text or is missing
-     * and must not be. None where the format leaves it to the certificate.
+     * Who the credential says issued it: one entry for each member that says so, empty where it is no text or is
+     * missing and must not be. None where the format leaves it to the certificate.
      */
     readonly identifiers: readonly string[]
     /** The certificates it came with (DER), the issuer's own first. They prove nothing by themselves. */
@@ -104,7 +108,9 @@ export interface Evidence {
   readonly disclosuresProblem: string | undefined
   /** The claims as a tree, rooted as DCQL paths are. */
   readonly claims: JsonObject
-  /** Members at the root of `claims` that are about the securing and not about the subject: a report leaves them out. */
+  /**
+   * Members at the root of `claims` that are about the securing and not about the subject: a report leaves them out.
+   */
   readonly envelope: readonly string[]
   readonly types: readonly string[]
   /** The types that the presentation states beside those that the issuer signed; absent where it states none. */
@@ -135,7 +141,9 @@ export interface HolderEvidence {
   signedBy(key: PublicJwk, binding: Binding): boolean
   readonly nonce: string | undefined
   readonly audience: string | undefined
-  /** When it was made: an invalid date where that has to be said and is not, undefined where it need not be and is not. */
+  /**
+   * When it was made: an invalid date where that has to be said and is not, undefined where it need not be and is not.
+   */
   readonly issuedAt: Date | undefined
   /** Limits that the holder set; most set none. */
   readonly validity: Validity
@@ -174,19 +182,25 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   readonly reservedNames: readonly string[]
   /** Whether a response with such a presentation is always encrypted. OpenID4VP 1.0, Handover and SessionTranscript. */
   readonly wantsEncryptedResponse: boolean
-  /** The kind of status list token that readers of the format take. Token Status List, Status List Token in JWT and in CWT Format. */
+  /**
+   * The kind of status list token that readers of the format take. Token Status List, Status List Token in JWT and in
+   * CWT Format.
+   */
   readonly statusListType: 'jwt' | 'cwt'
   /** What `vp_formats_supported` says of it. OpenID4VP 1.0, Additional Parameters to the Authorization Request. */
   readonly presentationAlgorithms: JsonObject
   /** Checks (by id) that have nothing to ask of this format, and why, for the report. */
   readonly unasked: Readonly<Record<string, string>>
-  /** The algorithm of issuer signatures, as this format's metadata names it. OpenID4VCI 1.0, Credential Format Profiles. */
+  /**
+   * The algorithm of issuer signatures, as this format's metadata names it. OpenID4VCI 1.0, Credential Format Profiles.
+   */
   signingAlgorithm(alg: Algorithm): string | number
   /** `cryptographic_binding_methods_supported`. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
   readonly bindingMethods: readonly string[]
   /**
-   * The members of a configuration that only this format has. Refuses with `invalid_request`, naming the path, a configuration
-   * that this format could not issue. `parseConfiguration` of configuration.ts has refused the type members of other formats.
+   * The members of a configuration that only this format has. Refuses with `invalid_request`, naming the path, a
+   * configuration that this format could not issue. `parseConfiguration` of configuration.ts has refused the type
+   * members of other formats.
    */
   parseMembers(posted: CredentialConfiguration): OwnMembers
   readonly datasetMembers: DatasetMembers
@@ -203,7 +217,10 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   queryMistakes(query: JsonObject, path: string): Mistakes
   /** The `meta` with which a query asks for exactly the credentials that an issuer's metadata describes so. */
   metaOf(described: JsonObject): JsonObject
-  /** Whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each format. */
+  /**
+   * Whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each
+   * format.
+   */
   matchesMeta(credential: Pick<Evidence, 'types' | 'claims'>, meta: JsonObject): boolean
   issue(order: Order<OwnMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
   /** Whether the credential reads, as a wallet reads it, as what was ordered. Throws like `hold`. */
@@ -217,7 +234,10 @@ export interface CredentialFormat<OwnMembers extends object = object> {
     binding: Binding & { readonly at: Date },
     holder: Signer,
   ): Promise<string>
-  /** The position of a claim as text for people, without the member around all claims; `claims` are those of the credential. */
+  /**
+   * The position of a claim as text for people, without the member around all claims; `claims` are those of the
+   * credential.
+   */
   positionText(position: ClaimPosition, claims: JsonObject): string
   /** Throws a MalformedError when it cannot be taken apart at all. Decides nothing else. */
   read(presentation: string): Evidence

@@ -32,8 +32,8 @@ export function* queryMistakes(format: CredentialFormat, query: JsonObject, path
 }
 
 /**
- * Members of other formats, and members that are all unknown, as a misspelt one is: ignoring them would accept any type without
- * a word. Unknown members beside that of the format are ignored, and an empty object is any type on purpose.
+ * Members of other formats, and members that are all unknown, as a misspelt one is: ignoring them would accept any type
+ * without a word. Unknown members beside that of the format are ignored, and an empty object is any type on purpose.
  */
 function* inForeignMeta(meta: JsonObject, path: string, metaMember: string): Mistakes {
   const names = Object.keys(meta)

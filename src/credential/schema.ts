@@ -19,7 +19,10 @@ export function refuseReserved(value: Json, path: string, left = MAX_DEPTH): voi
   }
 }
 
-/** Refuses with `invalid_request` a `status`, which names the lists of the W3C: only its own formats have a member for them. */
+/**
+ * Refuses with `invalid_request` a `status`, which names the lists of the W3C: only its own formats have a member for
+ * them.
+ */
 export function refuseBitstring({ status }: CredentialConfiguration): void {
   if (status !== undefined) {
     refuse('invalid_request', 'status: this format names status list tokens and nothing else; leave it out')

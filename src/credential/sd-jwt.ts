@@ -1,6 +1,7 @@
 /**
- * What all formats that are SD-JWTs have in common: how a credential is written, held and presented, and how disclosures and key
- * binding are taken apart. RFC 9901; RFC 7800 section 3.2; OpenID4VP 1.0, IETF SD-JWT VC, for the key binding.
+ * What all formats that are SD-JWTs have in common: how a credential is written, held and presented, and how
+ * disclosures and key binding are taken apart. RFC 9901; RFC 7800 section 3.2; OpenID4VP 1.0, IETF SD-JWT VC, for the
+ * key binding.
  */
 
 import { digestOf } from '../codec/digest.ts'

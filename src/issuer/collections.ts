@@ -47,8 +47,8 @@ export type IssuerCollections = EventCollections &
     credential_configuration: StoredConfiguration
     issuance_session: IssuanceSession
     /**
-     * By session: what its credentials are filled with; null when it was erased. Apart, since only the credential request
-     * reads it, and nothing else changes it.
+     * By session: what its credentials are filled with; null when it was erased. Apart, since only the credential
+     * request reads it, and nothing else changes it.
      */
     issuance_dataset: JsonObject | null
     /** By session: what wallets have come to in it. */

@@ -183,7 +183,10 @@ function identifierWarnings([leaf]: readonly Certificate[], issuerId: string): s
   return problem === undefined ? [] : [`issuer.id: ${problem}; verifiers that compare the two refuse what it signs`]
 }
 
-/** Verifiers take a list by another key than the credential's only from the same issuer, or from a provider of status lists. */
+/**
+ * Verifiers take a list by another key than the credential's only from the same issuer, or from a provider of status
+ * lists.
+ */
 function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
   const [[own], [leaf]] = [signing.chain, statusLists?.chain ?? []]
   if (own === undefined || leaf === undefined) return []

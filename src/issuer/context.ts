@@ -8,7 +8,9 @@ import type { ProgressRecorder } from './progress-recorder.ts'
 import type { SignedMetadata } from './signed-metadata.ts'
 import type { StatusEntry } from './status-rows.ts'
 
-/** Drafts before the final specification appended the well-known path, so that its place tells for whom a document is. */
+/**
+ * Drafts before the final specification appended the well-known path, so that its place tells for whom a document is.
+ */
 export type Shape = 'final' | 'older'
 
 /** The member `credential_configurations_supported` of some configurations. */

@@ -1,6 +1,6 @@
 /**
- * What a configuration tells people: names by language, images, claims. Wallets read it as it was posted, so that mistakes in
- * it are refused when it is. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims Description.
+ * What a configuration tells people: names by language, images, claims. Wallets read it as it was posted, so that
+ * mistakes in it are refused when it is. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims Description.
  */
 import type { Json } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
@@ -15,8 +15,8 @@ type Described = readonly { readonly locale?: string }[]
 const MAX_DATA_URI = 64 * 1024
 
 /**
- * Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere or of more than
- * 64 KiB in a data: URI, a claim described twice.
+ * Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere or of more
+ * than 64 KiB in a data: URI, a claim described twice.
  */
 export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration

@@ -8,8 +8,8 @@ import { refuse } from '../protocol/error.ts'
 import { refuseMisspelt } from '../protocol/misspelt.ts'
 
 /**
- * Refuses with `invalid_request`, naming the path, a dataset that one of the configurations cannot be filled with, and a member
- * that the formats of none of them take.
+ * Refuses with `invalid_request`, naming the path, a dataset that one of the configurations cannot be filled with, and
+ * a member that the formats of none of them take.
  */
 export function refuseUnfitting(dataset: JsonObject, configurations: readonly Configuration[]): void {
   refuseTooMany(dataset)
@@ -26,8 +26,9 @@ export function refuseUnfitting(dataset: JsonObject, configurations: readonly Co
 }
 
 /**
- * The members of a dataset that one format of a session takes: W3C formats `credentialSubject`, an mdoc the namespaces, an SD-JWT VC
- * what is neither, or else `credentialSubject`. Where all formats of the session take the same, the dataset is theirs whole.
+ * The members of a dataset that one format of a session takes: W3C formats `credentialSubject`, an mdoc the namespaces,
+ * an SD-JWT VC what is neither, or else `credentialSubject`. Where all formats of the session take the same, the
+ * dataset is theirs whole.
  */
 export function datasetPart(
   dataset: JsonObject,
@@ -50,7 +51,10 @@ function kindOfMember(name: string, value: Json): DatasetMembers {
   return name.includes('.') && isObject(value) ? 'namespaces' : 'claims'
 }
 
-/** Refuses a member that no format takes, where there are several; for one alone, `checkDataset` says what does not belong there. */
+/**
+ * Refuses a member that no format takes, where there are several; for one alone, `checkDataset` says what does not
+ * belong there.
+ */
 function refuseUntaken(dataset: JsonObject, formats: readonly CredentialFormat[]): void {
   const taken = new Set(formats.flatMap((format) => Object.keys(datasetPart(dataset, format, formats))))
   const untaken = Object.keys(dataset).find((name) => !taken.has(name))
@@ -86,7 +90,10 @@ function refuseUnlessComplete(claims: JsonObject, configuration: Configuration):
   }
 }
 
-/** A claim that nothing declares, nearly named like a declared one that is missing: it would be issued under the wrong name. */
+/**
+ * A claim that nothing declares, nearly named like a declared one that is missing: it would be issued under the wrong
+ * name.
+ */
 function refuseMisspeltClaims(claims: JsonObject, configuration: Configuration): void {
   const declared = new Map<string, { readonly parent: readonly string[]; readonly names: string[] }>()
   for (const { path } of configuration.claims) {

@@ -19,7 +19,9 @@ import { signedMetadata } from './signed-metadata.ts'
 import { entryAllocator } from './status-list/allocation.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {
-  /** The configuration, once its certificates and trust anchors have been read again; the first for ever when absent. */
+  /**
+   * The configuration, once its certificates and trust anchors have been read again; the first for ever when absent.
+   */
   readonly current?: () => IssuerConfig
 }
 

@@ -26,10 +26,10 @@ export type NewSessionAnswer = {
 }
 
 /**
- * Starts a session for the dataset, or one that gets it later. Refuses with `invalid_request`, naming the path, an unknown
- * configuration and a dataset that one of them cannot be filled with; with `invalid_state` a code that was used before.
- * Gives the change that conflicted when a request with the same idempotency key was first. The transaction code of the
- * answer is sealed, as the answer is remembered: {@link openAnswer} opens it before it leaves.
+ * Starts a session for the dataset, or one that gets it later. Refuses with `invalid_request`, naming the path, an
+ * unknown configuration and a dataset that one of them cannot be filled with; with `invalid_state` a code that was used
+ * before. Gives the change that conflicted when a request with the same idempotency key was first. The transaction code
+ * of the answer is sealed, as the answer is remembered: {@link openAnswer} opens it before it leaves.
  */
 export async function startSession(
   context: IssuerContext,

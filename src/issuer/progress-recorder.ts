@@ -1,7 +1,7 @@
 /**
- * Writes what wallets have come to in a session, for whoever asks for its status: in a row of its own beside the session, and a second
- * later, so that no request waits for it and no request that changes the session is in its way. However often wallets are
- * refused, a session has one such row, which is written once a second.
+ * Writes what wallets have come to in a session, for whoever asks for its status: in a row of its own beside the
+ * session, and a second later, so that no request waits for it and no request that changes the session is in its way.
+ * However often wallets are refused, a session has one such row, which is written once a second.
  */
 import type { Retention } from '../config/retention.ts'
 import type { Effects } from '../http/effects.ts'
@@ -14,8 +14,8 @@ export interface ProgressRecorder {
   /** Has the news of a session that exists written. */
   add(sessionId: string, news: SessionProgress): void
   /**
-   * Has the news written where the session exists. The ids that are not looked up yet are ten thousand at most; the news of others are
-   * dropped, and those under an id that cannot be ours.
+   * Has the news written where the session exists. The ids that are not looked up yet are ten thousand at most; the
+   * news of others are dropped, and those under an id that cannot be ours.
    */
   addIfExists(sessionId: string, news: SessionProgress): void
   /** When the offer was fetched, where that is not written yet. */
@@ -47,8 +47,8 @@ export function progressRecorder(
     timer = undefined
     writing = writing
       .then(async () => {
-        // The news are taken when the write before has ended, so that no more than one write waits beside what is collected.
-        // They are written together: what is committed at the same time shares one fsync.
+        // The news are taken when the write before has ended, so that no more than one write waits beside what is
+        // collected. They are written together: what is committed at the same time shares one fsync.
         const taken = [...collected.take()]
         await Promise.all(taken.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
       })
@@ -87,7 +87,10 @@ function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
   const add = (sessionId: string, news: SessionProgress): void => {
     unwritten.set(sessionId, joined(of(sessionId), news))
   }
-  /** Drops the news of a session that does not exist; those that cannot be looked up are left to the write, which says why. */
+  /**
+   * Drops the news of a session that does not exist; those that cannot be looked up are left to the write, which says
+   * why.
+   */
   const check = async (sessionId: string): Promise<void> => {
     const [news, ids] = [unwritten, unchecked]
     const session = await store.get('issuance_session', sessionId)

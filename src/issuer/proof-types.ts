@@ -1,4 +1,7 @@
-/** What the metadata of a configuration says of keys and their proofs. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
+/**
+ * What the metadata of a configuration says of keys and their proofs. OpenID4VCI 1.0, Credential Issuer Metadata
+ * Parameters.
+ */
 import type { JsonObject } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'

@@ -1,6 +1,6 @@
 /**
- * The end of an issuance session, and what is left of it: its expiry is recorded, its dataset is erased when nothing more
- * can be issued, and later the session goes. What was issued keeps its entry in the status list.
+ * The end of an issuance session, and what is left of it: its expiry is recorded, its dataset is erased when nothing
+ * more can be issued, and later the session goes. What was issued keeps its entry in the status list.
  */
 import { dueOf, type Retention } from '../config/retention.ts'
 import type { Change, DueRow } from '../store/store.ts'

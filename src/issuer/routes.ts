@@ -1,6 +1,6 @@
 /**
- * The paths of the issuance service, who may call each, and the function that answers. Those of the token endpoint, of the
- * credential endpoint and of status lists are beside what they are about.
+ * The paths of the issuance service, who may call each, and the function that answers. Those of the token endpoint, of
+ * the credential endpoint and of status lists are beside what they are about.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'

@@ -1,6 +1,6 @@
 /**
- * The progress of wallets in a session that changes nothing of the session: the offer was fetched, a request was refused.
- * progress-recorder.ts writes it.
+ * The progress of wallets in a session that changes nothing of the session: the offer was fetched, a request was
+ * refused. progress-recorder.ts writes it.
  */
 import type { ErrorCode } from '../protocol/error.ts'
 

@@ -16,7 +16,9 @@ export async function getStatus(context: IssuerContext, sessionId: string): Prom
   return withProgress(body, await context.progress.read(sessionId))
 }
 
-/** The body of a status with what wallets have come to in the session; what the session says of it itself comes first. */
+/**
+ * The body of a status with what wallets have come to in the session; what the session says of it itself comes first.
+ */
 export function withProgress(body: JsonObject, { offerFetchedAt, problem }: SessionProgress): JsonObject {
   return {
     ...fetchedMember(offerFetchedAt),
@@ -113,9 +115,9 @@ export interface ChangedSession extends Pick<Event, 'caller'> {
 }
 
 /**
- * The session as it is once the event is recorded, and the change that records it: for one batch. The body of the event waits outside of the
- * session and may outlive what is erased of it: without what wallets said in words of their own, which `withWords` puts in when the
- * event is sent.
+ * The session as it is once the event is recorded, and the change that records it: for one batch. The body of the event
+ * waits outside of the session and may outlive what is erased of it: without what wallets said in words of their own,
+ * which `withWords` puts in when the event is sent.
  */
 export function sessionEvent(
   { random }: Pick<IssuerContext, 'random'>,

@@ -81,7 +81,9 @@ export interface Notification {
 
 /** What the holder has to type in. */
 export interface TxCode {
-  /** Only this is kept of it: a MAC under a secret that no database holds. Absent where another server knows the code. */
+  /**
+   * Only this is kept of it: a MAC under a secret that no database holds. Absent where another server knows the code.
+   */
   readonly mac?: string
   /** What the offer says of it. */
   readonly asked: {
@@ -105,7 +107,10 @@ export interface RefreshPolicy {
 
 export type SessionStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
-/** Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. A batch is one. */
+/**
+ * Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. A batch
+ * is one.
+ */
 const MAX_COPIES = 10
 /** Over all its access tokens: each takes an entry of a status list and room in the session. */
 const MAX_ISSUED = 1000
@@ -143,7 +148,9 @@ export function endOf({ expiresAt, lockedAt, token, refresh }: IssuanceSession):
   return lockedAt ?? Math.max(expiresAt, token?.expiresAt ?? 0, refresh?.until ?? 0)
 }
 
-/** The pre-authorized code is good once, and for a while. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint. */
+/**
+ * The pre-authorized code is good once, and for a while. Refuses with `invalid_grant`. OpenID4VCI 1.0, Token Endpoint.
+ */
 export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): void {
   if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
   if (session.lockedAt !== undefined) refuse('invalid_grant', TOO_MANY_WRONG)
@@ -153,9 +160,9 @@ export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): voi
 }
 
 /**
- * One more copy has been issued. Refuses with `credential_request_denied` after ten of the same configuration for one access
- * token, and when the session has issued a thousand credentials; with `invalid_token` once the end of the session was
- * recorded: another process may be a moment ahead.
+ * One more copy has been issued. Refuses with `credential_request_denied` after ten of the same configuration for one
+ * access token, and when the session has issued a thousand credentials; with `invalid_token` once the end of the
+ * session was recorded: another process may be a moment ahead.
  */
 export function recordIssued(
   session: IssuanceSession,
@@ -172,7 +179,10 @@ export function withoutRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshP
   return { ...rest, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
 }
 
-/** Somebody has a refresh token that is used up: neither the tokens that came of it nor the session's go on. RFC 9700 section 4.14.2. */
+/**
+ * Somebody has a refresh token that is used up: neither the tokens that came of it nor the session's go on. RFC 9700
+ * section 4.14.2.
+ */
 export function endRefresh(session: IssuanceSession, now: Date): IssuanceSession {
   const { token, refresh } = session
   const at = now.getTime()
@@ -204,8 +214,8 @@ export function isNotified({ issued }: IssuanceSession, place: number, event: No
 }
 
 /**
- * The wallet has said something of what it was given at that place. Refuses with `invalid_token` once the session was erased:
- * its words would stay.
+ * The wallet has said something of what it was given at that place. Refuses with `invalid_token` once the session was
+ * erased: its words would stay.
  */
 export function recordNotification(
   session: IssuanceSession,
@@ -224,7 +234,10 @@ export function isUndecided({ deferral }: IssuanceSession): boolean {
   return deferral !== undefined && deferral.decided === undefined
 }
 
-/** One more request waits for the application. Refuses with `credential_request_denied` after ten of the same configuration. */
+/**
+ * One more request waits for the application. Refuses with `credential_request_denied` after ten of the same
+ * configuration.
+ */
 export function recordWaiting(session: IssuanceSession, configurationId: string): IssuanceSession {
   refuseOver(session)
   refuseMoreThanTen(session, configurationId)

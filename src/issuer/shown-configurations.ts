@@ -11,7 +11,10 @@ import type { IssuerContext, Shape, ShownConfigurations } from './context.ts'
 import { olderConfiguration, shownConfiguration } from './shown-configuration.ts'
 
 export interface Showing {
-  /** Shows every configuration that is not removed, for the final specification; the same object where nothing has changed. */
+  /**
+   * Shows every configuration that is not removed, for the final specification; the same object where nothing has
+   * changed.
+   */
   readonly showOffered: () => Promise<ShownConfigurations>
   /** Shows the configurations with these ids, removed or not. */
   readonly showConfigurations: (ids: readonly string[], shape: Shape) => Promise<ShownConfigurations>

@@ -55,6 +55,9 @@ export type StatusCollections = {
   status_list: StatusList
   /** By list and number, as `list.0`. */
   status_chunk: StatusChunk
-  /** `current`, and for lists that are signed with another key than those of `current`, a row by the thumbprint of that key. */
+  /**
+   * `current`, and for lists that are signed with another key than those of `current`, a row by the thumbprint of that
+   * key.
+   */
   status_space: StatusSpace
 }

@@ -1,7 +1,8 @@
 /**
- * Encryption at rest: a store whose values are encrypted in some of its collections (AES-256-GCM, a random nonce of 96 bits
- * each). What is encrypted belongs to its collection and id, so that no row can take the place of another. Ids, versions
- * and times stay in the clear; so do rows that were written before there was a key, until they are written again.
+ * Encryption at rest: a store whose values are encrypted in some of its collections (AES-256-GCM, a random nonce of 96
+ * bits each). What is encrypted belongs to its collection and id, so that no row can take the place of another. Ids,
+ * versions and times stay in the clear; so do rows that were written before there was a key, until they are written
+ * again.
  */
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { decryptText, encryptText, NONCE_BYTES } from '../codec/aes-gcm.ts'
@@ -40,8 +41,8 @@ export function encryptionKey(bytes: Uint8Array): EncryptionKey {
 }
 
 /**
- * The store with encryption, or as it is when there are no keys. Throws when the database has values that none of the keys
- * can decrypt, saying which key is missing.
+ * The store with encryption, or as it is when there are no keys. Throws when the database has values that none of the
+ * keys can decrypt, saying which key is missing.
  */
 export async function encrypted<C extends EncryptionCollections>(
   store: Store<C>,
@@ -154,7 +155,9 @@ async function commitWritten<C>(
   return conflict && changes[written.indexOf(conflict)]
 }
 
-/** A text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and tag. */
+/**
+ * A text, where what is not encrypted is an object or null: the id of the key, a dot, and nonce, ciphertext and tag.
+ */
 function encrypt(key: EncryptionKey, place: string, value: unknown, random: (bytes: number) => Uint8Array): string {
   return `${key.id}.${toBase64url(encryptText({ secret: key.secret, context: place }, random(NONCE_BYTES), JSON.stringify(value)))}`
 }

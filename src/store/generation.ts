@@ -1,6 +1,7 @@
 /**
- * The generation of a database: another one begins when a backup is put in its place. What was given out after the backup was made is
- * unknown to it; whatever must not be given out twice is bound to the generation in which it was. docs/decisions/0010-generations.md.
+ * The generation of a database: another one begins when a backup is put in its place. What was given out after the
+ * backup was made is unknown to it; whatever must not be given out twice is bound to the generation in which it was.
+ * docs/decisions/0010-generations.md.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { RetryOnConflict } from './retry.ts'
@@ -33,8 +34,9 @@ export interface GenerationEffects {
 }
 
 /**
- * The id of the generation that the database is in. A database that is not where the generation began, since it is a copy, gets a new one,
- * and so does one that has none: the same for every process. To be asked each time that something is given out for good.
+ * The id of the generation that the database is in. A database that is not where the generation began, since it is a
+ * copy, gets a new one, and so does one that has none: the same for every process. To be asked each time that something
+ * is given out for good.
  */
 export function currentGeneration({ store, random, retryOnConflict }: GenerationEffects): Promise<string> {
   return retryOnConflict<string>(async () => {
@@ -52,15 +54,16 @@ export interface OutsideKnowledge {
   /** The setting `database.generation`. */
   readonly number: number
   /**
-   * The text that is to be kept outside from now on, and those that may have been since the last start: one, or two after a start that was
-   * cut off. Absent where there is no such place.
+   * The text that is to be kept outside from now on, and those that may have been since the last start: one, or two
+   * after a start that was cut off. Absent where there is no such place.
    */
   readonly witness?: { readonly kept: readonly string[]; readonly next: string } | undefined
 }
 
 /**
- * Holds the database against what is known outside of it, and begins another generation when it is a copy that was put in its place. Gives
- * why that is so, in words; undefined when the generation goes on, or is the first. Throws when the database has had a higher number.
+ * Holds the database against what is known outside of it, and begins another generation when it is a copy that was put
+ * in its place. Gives why that is so, in words; undefined when the generation goes on, or is the first. Throws when the
+ * database has had a higher number.
  */
 export function confirmGeneration(
   { store, random, retryOnConflict }: GenerationEffects,

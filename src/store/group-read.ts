@@ -1,6 +1,6 @@
 /**
- * Group read: what is asked for while the event loop turns once is read together, so that many requests, and the many rows
- * of one, cost one round trip. Each is read after it was asked for: it finds whatever had been committed by then.
+ * Group read: what is asked for while the event loop turns once is read together, so that many requests, and the many
+ * rows of one, cost one round trip. Each is read after it was asked for: it finds whatever had been committed by then.
  */
 
 interface Group<Row> {

@@ -152,14 +152,18 @@ function queryOf({ text, values, name }: Statement) {
   return { text, values: [...values], ...(name === undefined ? {} : { name }) }
 }
 
-/** Whether the connection is of no more use. It is after an error that the server tells, unless it says farewell with it. */
+/**
+ * Whether the connection is of no more use. It is after an error that the server tells, unless it says farewell with
+ * it.
+ */
 function isLost(error: unknown): boolean {
   return (error as { readonly severity?: string }).severity !== 'ERROR'
 }
 
 /**
- * Whether the server has withdrawn from writing: it can only be read (25006), as one that has become a standby, or it shuts down or is
- * recovering (57P01 to 57P05). Other connections of the pool lead to the same server. PostgreSQL, appendix A, Error Codes.
+ * Whether the server has withdrawn from writing: it can only be read (25006), as one that has become a standby, or it
+ * shuts down or is recovering (57P01 to 57P05). Other connections of the pool lead to the same server. PostgreSQL,
+ * appendix A, Error Codes.
  */
 function isWithdrawn(error: unknown): boolean {
   return /^(25006|57P0\d)$/.test((error as { readonly code?: string }).code ?? '')
@@ -189,7 +193,10 @@ function tlsOptions(tls: PostgresTls): ClientConfig['ssl'] {
   }
 }
 
-/** The server tells of some mistakes in which row they were: its `detail` and the like do not leave, if they are not our own. */
+/**
+ * The server tells of some mistakes in which row they were: its `detail` and the like do not leave, if they are not our
+ * own.
+ */
 function withoutValues(thrown: unknown): Error {
   const {
     message,

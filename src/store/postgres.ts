@@ -1,6 +1,6 @@
 /**
- * The storage port on PostgreSQL. A batch is one statement, and so one round trip: what changes nothing raises an error in
- * it, and the server undoes the rest. Durable: a commit is answered after the fsync, which the server shares between
+ * The storage port on PostgreSQL. A batch is one statement, and so one round trip: what changes nothing raises an error
+ * in it, and the server undoes the rest. Durable: a commit is answered after the fsync, which the server shares between
  * connections by itself.
  */
 import { groupRead } from './group-read.ts'
@@ -32,8 +32,8 @@ const READ_AT_ONCE = 100
 const PURGED_AT_ONCE = 1000
 
 /**
- * Connects, and brings the schema up to date. Rejects with a sentence when the server is not there, does not let us in, is
- * set up so that it could lose what it has answered, or has the schema of a newer release or of another service.
+ * Connects, and brings the schema up to date. Rejects with a sentence when the server is not there, does not let us in,
+ * is set up so that it could lose what it has answered, or has the schema of a newer release or of another service.
  */
 export async function openPostgres<C>(options: PostgresOptions, migrations: readonly Migration[]): Promise<Store<C>> {
   await preparePostgres(options, migrations)
@@ -144,8 +144,8 @@ async function commitBatch<C>(
 }
 
 /**
- * The changes in the order of their rows, so that two batches never wait for each other; undefined when a row is changed
- * twice, which one statement cannot do.
+ * The changes in the order of their rows, so that two batches never wait for each other; undefined when a row is
+ * changed twice, which one statement cannot do.
  */
 function inOneOrder<C>(changes: readonly Change<C>[]): readonly Change<C>[] | undefined {
   const rows = changes.map((change) => ({ ...rowOf(change), change }))

@@ -16,7 +16,9 @@ export interface RetryEffects {
   readonly counts: ConflictCounts
 }
 
-/** Conflicts since the process began: those after which the work was done anew, and those after which it was given up. */
+/**
+ * Conflicts since the process began: those after which the work was done anew, and those after which it was given up.
+ */
 export interface ConflictCounts {
   retried: number
   givenUp: number

@@ -16,8 +16,8 @@ export interface DamageReport {
 }
 
 /**
- * Checks the pages of a file and their order, not the contents of indices. A large one is checked table by table, and no table is begun once
- * `milliseconds` are over. SQLite documentation, PRAGMA quick_check.
+ * Checks the pages of a file and their order, not the contents of indices. A large one is checked table by table, and
+ * no table is begun once `milliseconds` are over. SQLite documentation, PRAGMA quick_check.
  */
 export async function findDamage(file: string, milliseconds: number): Promise<DamageReport> {
   const Database = await loadDriver()

@@ -1,4 +1,7 @@
-/** The log (WAL) of an SQLite database: counted, so that it is not taken for that of another state, and moved into the file in time. */
+/**
+ * The log (WAL) of an SQLite database: counted, so that it is not taken for that of another state, and moved into the
+ * file in time.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 
 /** Changes after which the log is moved into the file: some thousand pages, as SQLite would do by itself. */
@@ -19,8 +22,9 @@ export interface LogKeeper {
 }
 
 /**
- * Counts the logs of the database in its `user_version`, in the first transaction of each: so a log that belongs to another state of the file
- * is told before it is read (`bin/database-file.ts`). SQLite begins a log anew only once all of it is in the file, and that happens here alone.
+ * Counts the logs of the database in its `user_version`, in the first transaction of each: so a log that belongs to
+ * another state of the file is told before it is read (`bin/database-file.ts`). SQLite begins a log anew only once all
+ * of it is in the file, and that happens here alone.
  */
 export function logKeeper(database: DatabaseSync): LogKeeper {
   let isFirst = true

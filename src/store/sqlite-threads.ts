@@ -1,6 +1,6 @@
 /**
- * The storage port on SQLite with a thread of its own for what is written: a commit waits for the disk, and no request should wait
- * with it that has nothing to commit. What comes meanwhile is written together, with the next fsync.
+ * The storage port on SQLite with a thread of its own for what is written: a commit waits for the disk, and no request
+ * should wait with it that has nothing to commit. What comes meanwhile is written together, with the next fsync.
  */
 import { askedThread } from '../thread/asking.ts'
 import { openSqlite } from './sqlite.ts'

@@ -124,9 +124,9 @@ function tidy(database: DatabaseSync): void {
 }
 
 /**
- * How thoroughly SQLite forgets what is replaced or deleted. `fast`: it does not stay in free space of its page, but a page
- * that is freed as a whole is overwritten only when it is used again. `on`: that too, at once, which for everything would
- * cost a tenth of an issuance.
+ * How thoroughly SQLite forgets what is replaced or deleted. `fast`: it does not stay in free space of its page, but a
+ * page that is freed as a whole is overwritten only when it is used again. `on`: that too, at once, which for
+ * everything would cost a tenth of an issuance.
  */
 function forgetter(database: DatabaseSync): (how: 'fast' | 'on') => void {
   let current: string | undefined
@@ -193,8 +193,9 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
 const LEAST_SCHEMA_VERSION = 100
 
 /**
- * Stamps a new database, and a copy, with a random application id and a schema version that no copy has. Copies that SQLite makes have another
- * schema version than what they were made of: one more (`vacuum into`), or one more than the file had before (the backup interface).
+ * Stamps a new database, and a copy, with a random application id and a schema version that no copy has. Copies that
+ * SQLite makes have another schema version than what they were made of: one more (`vacuum into`), or one more than the
+ * file had before (the backup interface).
  */
 function stamp(database: DatabaseSync): void {
   const before = schemaVersion(database.prepare('pragma schema_version'))

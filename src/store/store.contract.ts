@@ -42,7 +42,9 @@ export function storeContract<Place>(
     retryOnConflict,
   })
   const insert = (id: string, n: number): Change<Things> => ({ insert: 'thing', id, value: { n } })
-  /** Commits, and gives where the very object that conflicted stands among the changes; -1 where it is another object. */
+  /**
+   * Commits, and gives where the very object that conflicted stands among the changes; -1 where it is another object.
+   */
   const conflictIn = async (changes: readonly Change<Things>[]): Promise<number | undefined> => {
     const conflict = await store.commit(changes)
     return conflict && changes.indexOf(conflict)

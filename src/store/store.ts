@@ -1,7 +1,7 @@
 /**
- * The storage port: collections of JSON values by id, changed in batches that apply whole or not at all, and found again
- * when something is to be done about them.
- * `store.contract.ts` is its definition; `sqlite.ts` implements it. Why so little: docs/decisions/0003-storage.md.
+ * The storage port: collections of JSON values by id, changed in batches that apply whole or not at all, and found
+ * again when something is to be done about them. `store.contract.ts` is its definition; `sqlite.ts` implements it. Why
+ * so little: docs/decisions/0003-storage.md.
  */
 import type { RetryOnConflict } from './retry.ts'
 
@@ -20,8 +20,8 @@ export interface DueRow<T> extends Row<T> {
  * One conditional statement. An insert holds when the id is free; an update and a delete hold when the version is still
  * the one that was read; a touch, which counts the version up and leaves the value, holds when the row is there.
  * `dueAt` is when something is to be done about the row: `due` finds it then, or `purge` deletes it. A row without one
- * stays; an update without one leaves it as it was, and one with null takes it away. `erases` is said of a change
- * that takes personal data or keys away: nothing of them may be left in the files of the database, as far as it can help it.
+ * stays; an update without one leaves it as it was, and one with null takes it away. `erases` is said of a change that
+ * takes personal data or keys away: nothing of them may be left in the files of the database, as far as it can help it.
  */
 export type Change<C, K extends keyof C & string = keyof C & string> = {
   [Name in K]:
@@ -44,8 +44,8 @@ export interface Store<C> {
   /** Every value of a collection with its id, ordered by id. For collections that are small by nature. */
   list<K extends keyof C & string>(collection: K): Promise<readonly { readonly id: string; readonly value: C[K] }[]>
   /**
-   * Applies all changes durably, or none. Gives the change that conflicted, the very object of `changes` whose condition
-   * did not hold, or undefined when all are on disk. Rejects when the database cannot say that they are.
+   * Applies all changes durably, or none. Gives the change that conflicted, the very object of `changes` whose
+   * condition did not hold, or undefined when all are on disk. Rejects when the database cannot say that they are.
    */
   commit(changes: readonly Change<C>[]): Promise<Change<C> | undefined>
   /** The rows of a collection that are due, longest first, and no more than `limit`. */
@@ -55,8 +55,8 @@ export interface Store<C> {
   /** Lets go of old copies of what was replaced or deleted, where the database keeps any for a while. */
   tidy?(): Promise<void>
   /**
-   * A text that differs for a copy of the database that was put in its place, as far as the database can tell; the same for all who
-   * have it open. Bytes that were copied while nobody had it open are the same database to it.
+   * A text that differs for a copy of the database that was put in its place, as far as the database can tell; the same
+   * for all who have it open. Bytes that were copied while nobody had it open are the same database to it.
    */
   origin(): Promise<string>
   /** Rejects when it is known, without writing, that what the database is kept on takes nothing. */

@@ -1,6 +1,6 @@
 /**
- * The elements that a presentation shows: each against the digest that the issuer signed, over the exact bytes that came.
- * ISO/IEC 18013-5 sections 9.1.2.4, 9.1.2.5 and 9.3.1.
+ * The elements that a presentation shows: each against the digest that the issuer signed, over the exact bytes that
+ * came. ISO/IEC 18013-5 sections 9.1.2.4, 9.1.2.5 and 9.3.1.
  */
 import { hash } from 'node:crypto'
 import {

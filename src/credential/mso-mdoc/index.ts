@@ -1,5 +1,6 @@
 /**
- * Mobile documents: `mso_mdoc`. ISO/IEC 18013-5; OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs.
+ * Mobile documents: `mso_mdoc`. ISO/IEC 18013-5; OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or
+ * mdocs.
  */
 import { isObject, type JsonObject, ownString } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'

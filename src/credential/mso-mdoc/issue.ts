@@ -1,4 +1,7 @@
-/** Writes an mdoc: every element behind a digest, and the digests signed, bound to the device key. ISO/IEC 18013-5 section 9.1.2. */
+/**
+ * Writes an mdoc: every element behind a digest, and the digests signed, bound to the device key. ISO/IEC 18013-5
+ * section 9.1.2.
+ */
 import { toBase64url } from '../../codec/base64url.ts'
 import { CBOR_TAG, type Cbor, type CborKey, embedded, encodeCbor, tagged } from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'

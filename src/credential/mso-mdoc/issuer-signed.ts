@@ -1,6 +1,6 @@
 /**
- * IssuerSigned: the part of an mdoc that the issuer signed, taken apart. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and 9.1.2.
- * Its members are those of the standard and no others, so that nothing in it can be renamed without notice.
+ * IssuerSigned: the part of an mdoc that the issuer signed, taken apart. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and
+ * 9.1.2. Its members are those of the standard and no others, so that nothing in it can be renamed without notice.
  */
 import {
   asArray,

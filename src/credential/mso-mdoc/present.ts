@@ -1,4 +1,7 @@
-/** The holder's side: what a credential shows of itself, and a presentation of it. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and 9.1.3. */
+/**
+ * The holder's side: what a credential shows of itself, and a presentation of it. ISO/IEC 18013-5 sections 8.3.2.1.2.2
+ * and 9.1.3.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { CBOR_TAG, type Cbor, type CborKey, decodeCbor, embedded, encodeCbor, tagged } from '../../codec/cbor.ts'
@@ -32,7 +35,9 @@ export function hold(credential: string): HeldCredential {
   }
 }
 
-/** Dates and bytes have several texts in a dataset and one in a credential: as they would be read, they are compared. */
+/**
+ * Dates and bytes have several texts in a dataset and one in a credential: as they would be read, they are compared.
+ */
 export function fulfils(order: Order<MdocMembers>, credential: string): boolean {
   const { dataset, configuration } = order
   const held = hold(credential)

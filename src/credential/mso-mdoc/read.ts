@@ -40,7 +40,8 @@ const STATUS_OK = 0
 
 /** Throws a MalformedError when it is no DeviceResponse with one document. */
 export function read(presentation: string): Evidence {
-  // Nobody signs the outer maps, and wallets write their lengths with more bytes than needed. What is signed is embedded.
+  // Nobody signs the outer maps, and wallets write their lengths with more bytes than needed. What is signed is
+  // embedded.
   const document = readDocument(decodeCbor(fromBase64url(presentation), { longNumbers: true }))
   const docType = asText(document.get('docType'), 'docType of the document')
   const issuerSigned = readIssuerSigned(document.get('issuerSigned'))

@@ -21,7 +21,10 @@ export interface MdocMembers {
   readonly doctype: string
 }
 
-/** Refuses with `invalid_request` a configuration without `doctype`, with a bitstring status, or that hides less than all. */
+/**
+ * Refuses with `invalid_request` a configuration without `doctype`, with a bitstring status, or that hides less than
+ * all.
+ */
 export function parseMembers(posted: CredentialConfiguration): MdocMembers {
   const { doctype, selective_disclosure: disclosure = 'all', credential_metadata: metadata } = posted
   refuseBitstring(posted)

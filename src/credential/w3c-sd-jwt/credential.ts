@@ -1,6 +1,6 @@
 /**
- * A W3C credential as SD-JWT, its members at the root of the payload: how it is written, and how a presentation of it is taken
- * apart into evidence, without judging it. VC-JOSE-COSE, Securing with SD-JWT; RFC 9901 sections 7.1 and 7.3.
+ * A W3C credential as SD-JWT, its members at the root of the payload: how it is written, and how a presentation of it
+ * is taken apart into evidence, without judging it. VC-JOSE-COSE, Securing with SD-JWT; RFC 9901 sections 7.1 and 7.3.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'

@@ -1,6 +1,6 @@
 /**
- * W3C Verifiable Credentials secured as SD-JWT: `jwt_vc_json-ld`, and its twin `vc+sd-jwt`.
- * VC-JOSE-COSE, Securing JSON-LD Verifiable Credentials with SD-JWT; why SD-JWT: docs/divergences/credential-formats.md.
+ * W3C Verifiable Credentials secured as SD-JWT: `jwt_vc_json-ld`, and its twin `vc+sd-jwt`. VC-JOSE-COSE, Securing
+ * JSON-LD Verifiable Credentials with SD-JWT; why SD-JWT: docs/divergences/credential-formats.md.
  */
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { subjectPositionText } from '../evidence.ts'

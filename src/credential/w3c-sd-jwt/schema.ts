@@ -1,4 +1,7 @@
-/** What a configuration of W3C credentials as SD-JWT may declare. OpenID4VCI 1.0, appendix VC Signed as a JWT, Using JSON-LD. */
+/**
+ * What a configuration of W3C credentials as SD-JWT may declare. OpenID4VCI 1.0, appendix VC Signed as a JWT, Using
+ * JSON-LD.
+ */
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialConfiguration } from '../../protocol/oid4vci.ts'
 import { refuseUnlessStrings } from '../schema.ts'

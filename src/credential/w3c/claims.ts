@@ -1,4 +1,6 @@
-/** Which claims no W3C credential can answer for. VCDM 2.0, Verifiable Credentials; VC-JOSE-COSE, Securing with JOSE. */
+/**
+ * Which claims no W3C credential can answer for. VCDM 2.0, Verifiable Credentials; VC-JOSE-COSE, Securing with JOSE.
+ */
 import { type JsonObject, own } from '../../codec/json.ts'
 import { readableClaims } from '../../protocol/dcql.ts'
 import type { Mistakes } from '../../protocol/dcql-parts.ts'

@@ -21,7 +21,10 @@ export function w3cEvidence(
   }
 }
 
-/** The member `credentialStatus`, when the order names lists of the W3C. Bitstring Status List, BitstringStatusListEntry. */
+/**
+ * The member `credentialStatus`, when the order names lists of the W3C. Bitstring Status List,
+ * BitstringStatusListEntry.
+ */
 export function credentialStatusMember({ status }: Order): { readonly credentialStatus?: JsonObject[] } {
   if (status?.bitstrings === undefined) return {}
   const index = String(status.index)

@@ -1,6 +1,6 @@
 /**
- * What the configuration of a W3C credential may declare, what its dataset may hold, and what a query may say of its types.
- * OpenID4VCI 1.0, appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
+ * What the configuration of a W3C credential may declare, what its dataset may hold, and what a query may say of its
+ * types. OpenID4VCI 1.0, appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
 import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
@@ -17,8 +17,8 @@ export interface W3cMembers {
 }
 
 /**
- * The `credential_definition`, whose contexts may be missing. Refuses with `invalid_request` one without `VerifiableCredential`, and
- * contexts that are not texts.
+ * The `credential_definition`, whose contexts may be missing. Refuses with `invalid_request` one without
+ * `VerifiableCredential`, and contexts that are not texts.
  */
 export function parseDefinition(
   { credential_definition: definition }: CredentialConfiguration,
@@ -38,7 +38,9 @@ export function parseDefinition(
   }
 }
 
-/** Refuses with `invalid_request` a dataset without `credentialSubject`, with more than that, or with reserved names. */
+/**
+ * Refuses with `invalid_request` a dataset without `credentialSubject`, with more than that, or with reserved names.
+ */
 export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration): void {
   const subject = own(dataset, 'credentialSubject')
   if (!isObject(subject)) {

@@ -19,14 +19,17 @@ export function typeValuesOf(described: JsonObject): JsonObject {
   return names.length > 0 ? { type_values: [[...names]] } : {}
 }
 
-/** Whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`. */
+/**
+ * Whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials, `type_values`.
+ */
 export function matchesTypeValues(
   { types, claims }: { readonly types: readonly string[]; readonly claims: JsonObject },
   meta: JsonObject,
 ): boolean {
   const wanted = own(meta, 'type_values')
   if (wanted === undefined) return true
-  // As the credential says it and as its contexts expand it: people write the first, the specification means the second.
+  // As the credential says it and as its contexts expand it: people write the first, the specification means the
+  // second.
   const names = new Set<Json>(types)
   for (const context of new Set([own(claims, '@context')].flat())) {
     const known = typeof context === 'string' ? expansions.get(context) : undefined

@@ -1,6 +1,6 @@
 /**
- * Authorization details: how a wallet narrows its token to some credentials of the session, and is told how to name them.
- * OpenID4VCI 1.0, Using Authorization Details Parameter and Successful Token Response; RFC 9396.
+ * Authorization details: how a wallet narrows its token to some credentials of the session, and is told how to name
+ * them. OpenID4VCI 1.0, Using Authorization Details Parameter and Successful Token Response; RFC 9396.
  */
 import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
@@ -12,8 +12,8 @@ const CODE = 'invalid_authorization_details'
 const MAX_DETAILS = 50
 
 /**
- * The configurations that a token request asks for, without repetitions. Refuses with `invalid_authorization_details` what is
- * of another type, names none of `configurationIds`, or is located at none of `identifiers`, which are ours.
+ * The configurations that a token request asks for, without repetitions. Refuses with `invalid_authorization_details`
+ * what is of another type, names none of `configurationIds`, or is located at none of `identifiers`, which are ours.
  */
 export function readAuthorizationDetails(
   text: string,

@@ -1,6 +1,6 @@
 /**
- * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token. It is
- * asked seldom: keys are kept, and so is what it said of a token, for seconds. RFC 8414, RFC 7517, RFC 7662.
+ * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token.
+ * It is asked seldom: keys are kept, and so is what it said of a token, for seconds. RFC 8414, RFC 7517, RFC 7662.
  */
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
@@ -16,11 +16,13 @@ import { limitIntrospections } from './introspection-places.ts'
 
 export interface AuthorizationServer {
   readonly config: AuthorizationServerConfig
-  /** Whether one of its keys signed the JWS. Refuses with `temporarily_unavailable` when there are no keys to be had. */
+  /**
+   * Whether one of its keys signed the JWS. Refuses with `temporarily_unavailable` when there are no keys to be had.
+   */
   hasSigned(jws: Jws): Promise<boolean>
   /**
-   * The server's answer about a token that came from a network. Refuses with `temporarily_unavailable` when there is none, and
-   * when too many tokens are asked about already.
+   * The server's answer about a token that came from a network. Refuses with `temporarily_unavailable` when there is
+   * none, and when too many tokens are asked about already.
    */
   introspect(token: string, network: string): Promise<JsonObject>
 }

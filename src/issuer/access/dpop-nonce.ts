@@ -1,6 +1,7 @@
 /**
- * Nonces of DPoP proofs: they tie a proof to the last minutes, whatever the wallet's clock says, and are not used up: what is
- * single-use is the proof. One is made for everybody every half minute, and none is stored. RFC 9449 sections 8 and 11.3.
+ * Nonces of DPoP proofs: they tie a proof to the last minutes, whatever the wallet's clock says, and are not used up:
+ * what is single-use is the proof. One is made for everybody every half minute, and none is stored. RFC 9449 sections 8
+ * and 11.3.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
@@ -19,7 +20,9 @@ const PERIOD_SECONDS = 30
 const TIME_BYTES = 6
 const MAC_BYTES = 16
 
-/** Makes the nonces under the first of `secrets`, and accepts those of each: every process that has the secrets agrees. */
+/**
+ * Makes the nonces under the first of `secrets`, and accepts those of each: every process that has the secrets agrees.
+ */
 export function dpopNonces(secrets: Secrets): DpopNonces {
   let made = { period: -1, nonce: '' }
   return {

@@ -1,6 +1,7 @@
 /**
- * DPoP: a wallet that signs each request with a key of its own gets tokens that are worth nothing without that key. RFC 9449.
- * A proof is verified here; the batch of the request that it is for decides that the proof is used once, by its `spending`.
+ * DPoP: a wallet that signs each request with a key of its own gets tokens that are worth nothing without that key. RFC
+ * 9449. A proof is verified here; the batch of the request that it is for decides that the proof is used once, by its
+ * `spending`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digestOf } from '../../codec/digest.ts'
@@ -51,8 +52,8 @@ export function provedRequest({ headers, method, url }: FastifyRequest): ProvedR
 }
 
 /**
- * The proof of the request. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` when nothing but the nonce is wrong.
- * `tokenDigest` is that of the access token beside it, in base64url, where there is one. RFC 9449 section 4.3.
+ * The proof of the request. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` when nothing but the nonce is
+ * wrong. `tokenDigest` is that of the access token beside it, in base64url, where there is one. RFC 9449 section 4.3.
  */
 export function verifyDpopProof(context: AccessContext, request: ProvedRequest, tokenDigest?: string): DpopProof {
   const jws = readProof(request.dpop)
@@ -133,7 +134,9 @@ function freshTime({ now, config }: AccessContext, payload: JsonObject): number 
   return issuedAt
 }
 
-/** In the collection of the other nonces, none of which has a dot; kept for as long as the proof would be taken again. */
+/**
+ * In the collection of the other nonces, none of which has a dot; kept for as long as the proof would be taken again.
+ */
 function spendingOf(jkt: string, id: string, issuedAt: number): Spending {
   const dueAt = new Date(Math.ceil((issuedAt + MAX_AGE_SECONDS) * 1000) + 1)
   return {

@@ -1,6 +1,6 @@
 /**
- * Access tokens of an external authorization server: whether one is good, and which session it opens. RFC 9068 section 4;
- * RFC 7662 section 2.2 where the server is asked instead.
+ * Access tokens of an external authorization server: whether one is good, and which session it opens. RFC 9068 section
+ * 4; RFC 7662 section 2.2 where the server is asked instead.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
@@ -27,9 +27,9 @@ export interface PresentedToken {
 }
 
 /**
- * The session that the token opens: that whose pre-authorized code or issuer_state is in its claim, until the session expires. Refuses with
- * `invalid_token`, with `insufficient_scope` a good token that is for no session, and with `temporarily_unavailable` when the
- * server cannot be asked.
+ * The session that the token opens: that whose pre-authorized code or issuer_state is in its claim, until the session
+ * expires. Refuses with `invalid_token`, with `insufficient_scope` a good token that is for no session, and with
+ * `temporarily_unavailable` when the server cannot be asked.
  */
 export async function sessionOfExternalToken(
   context: AccessContext,
@@ -50,7 +50,10 @@ export async function sessionOfExternalToken(
   return { sessionId, row, jkt }
 }
 
-/** The session of the pre-authorized code or of the issuer_state in the claims. Refuses with `insufficient_scope` a token without both. */
+/**
+ * The session of the pre-authorized code or of the issuer_state in the claims. Refuses with `insufficient_scope` a
+ * token without both.
+ */
 async function sessionNamedIn(
   context: AccessContext,
   { config }: AuthorizationServer,
@@ -117,7 +120,10 @@ function timeOf(claims: JsonObject, name: string): number | undefined {
   return invalid(`its ${name} is not a number`)
 }
 
-/** An introspection answer may leave the audience out, unless the operator says which it has to be. RFC 7662 section 2.2. */
+/**
+ * An introspection answer may leave the audience out, unless the operator says which it has to be. RFC 7662 section
+ * 2.2.
+ */
 function refuseOtherAudience(
   context: AccessContext,
   { config }: AuthorizationServer,

@@ -1,6 +1,7 @@
 /**
- * Introspection within limits (RFC 7662): an answer counts for some seconds, and only so many tokens are asked about at once.
- * Tokens that were good when they were asked about last have places that no others take; of the others each network has some.
+ * Introspection within limits (RFC 7662): an answer counts for some seconds, and only so many tokens are asked about at
+ * once. Tokens that were good when they were asked about last have places that no others take; of the others each
+ * network has some.
  */
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
@@ -10,7 +11,10 @@ import { refuse } from '../../protocol/error.ts'
 const KEPT_MS = 5000
 /** The most answers that are kept of good tokens, and of others. */
 const KEPT_ANSWERS = 1000
-/** Questions that may run at once: all, those about tokens that were not good before, and those of one network among them. */
+/**
+ * Questions that may run at once: all, those about tokens that were not good before, and those of one network among
+ * them.
+ */
 const PLACES = { all: 50, unknown: 40, network: 10 }
 
 interface KeptAnswer {
@@ -19,8 +23,8 @@ interface KeptAnswer {
 }
 
 /**
- * Asks as `introspect` does about a token that came from a network. Refuses with `temporarily_unavailable` when there is no
- * place for the question.
+ * Asks as `introspect` does about a token that came from a network. Refuses with `temporarily_unavailable` when there
+ * is no place for the question.
  */
 export function limitIntrospections(
   now: () => Date,

@@ -1,7 +1,7 @@
 /**
- * Single use: the `c_nonce` of key proofs, and whatever else a request spends. A `c_nonce` is made without storing anything
- * and accepted once (OpenID4VCI 1.0, Nonce Endpoint): it carries its expiry and a MAC over the expiry and the session, and only
- * a spent nonce takes a row, until it would have expired.
+ * Single use: the `c_nonce` of key proofs, and whatever else a request spends. A `c_nonce` is made without storing
+ * anything and accepted once (OpenID4VCI 1.0, Nonce Endpoint): it carries its expiry and a MAC over the expiry and the
+ * session, and only a spent nonce takes a row, until it would have expired.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
@@ -25,8 +25,8 @@ const EXPIRY_BYTES = 6
 const MAC_BYTES = 16
 
 /**
- * Commits the changes of a request together with what the request spends. Gives the change that conflicted. Refuses as the
- * spending says when that had been spent before; nothing is committed then.
+ * Commits the changes of a request together with what the request spends. Gives the change that conflicted. Refuses as
+ * the spending says when that had been spent before; nothing is committed then.
  */
 export async function commitSpending(
   store: IssuerStore,
@@ -61,7 +61,10 @@ export function nonceMembers(context: AccessContext, sessionId: string) {
   return { c_nonce: makeNonce(context, sessionId), c_nonce_expires_in: NONCE_SECONDS }
 }
 
-/** The spending of a nonce by a request of the session. Refuses with `invalid_nonce` one that is not ours, expired or spent. */
+/**
+ * The spending of a nonce by a request of the session. Refuses with `invalid_nonce` one that is not ours, expired or
+ * spent.
+ */
 export async function spendNonce(
   { secrets, store }: AccessContext,
   sessionId: string,

@@ -1,7 +1,7 @@
 /**
- * The session that an access token opens: found by the token, proved by the key that the token is bound to, and changed in one
- * batch with what the request spends. Tokens of this service are JWTs that others can verify with our JWKS (RFC 9068) and that we
- * recognise by their digest: a token is good when it is exactly the one that its session was given.
+ * The session that an access token opens: found by the token, proved by the key that the token is bound to, and changed
+ * in one batch with what the request spends. Tokens of this service are JWTs that others can verify with our JWKS (RFC
+ * 9068) and that we recognise by their digest: a token is good when it is exactly the one that its session was given.
  */
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { ownString } from '../../codec/json.ts'
@@ -42,9 +42,9 @@ export interface SessionChange {
 }
 
 /**
- * The session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound to a key, also
- * with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link sessionOfExternalToken} does.
- * RFC 6750 section 3.1, RFC 9449 section 7.1.
+ * The session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound to a key,
+ * also with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link sessionOfExternalToken}
+ * does. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
 export async function sessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
@@ -63,10 +63,11 @@ export async function sessionOfToken(context: AccessContext, request: Authorized
 }
 
 /**
- * Changes the session and spends `spendings` and the DPoP proof, all or nothing; again when another request of the session was
- * first. `change` changes nothing itself, may refuse, and may be called several times; where it gives undefined, the session
- * stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1). Gives the session as it now is. Refuses with
- * `invalid_token` when the session is gone, and as the spendings say when one had been spent before.
+ * Changes the session and spends `spendings` and the DPoP proof, all or nothing; again when another request of the
+ * session was first. `change` changes nothing itself, may refuse, and may be called several times; where it gives
+ * undefined, the session stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1). Gives the
+ * session as it now is. Refuses with `invalid_token` when the session is gone, and as the spendings say when one had
+ * been spent before.
  */
 export function changeSession(
   context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
@@ -89,7 +90,10 @@ export function changeSession(
   })
 }
 
-/** The session that the access token of a request says it is for, unverified; empty when the token is of another server, or says nothing. */
+/**
+ * The session that the access token of a request says it is for, unverified; empty when the token is of another server,
+ * or says nothing.
+ */
 export function sessionNamedBy({ authorizationServer }: AccessContext, authorization: string | undefined): string {
   const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []
   return authorizationServer === undefined ? (subjectOf(token) ?? '') : ''

@@ -1,7 +1,8 @@
 /**
- * The pre-authorized code: derived from the session id under a secret, so that no database holds one. The code begins with the
- * session id, so that the token endpoint without a session in its path finds the session. A code that the application supplied,
- * because an authorization server knows it already, is kept sealed with its session, for the offer, and found by a MAC.
+ * The pre-authorized code: derived from the session id under a secret, so that no database holds one. The code begins
+ * with the session id, so that the token endpoint without a session in its path finds the session. A code that the
+ * application supplied, because an authorization server knows it already, is kept sealed with its session, for the
+ * offer, and found by a MAC.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { decryptText, encryptText, NONCE_BYTES } from '../../codec/aes-gcm.ts'
@@ -20,7 +21,10 @@ const KEPT_MS = 30 * 86_400_000
 /** Characters of one that is supplied. */
 export const MAX_CODE = 512
 
-/** Makes the pre-authorized code of a session under the secrets of codes, and its issuer_state under those of issuer_state. */
+/**
+ * Makes the pre-authorized code of a session under the secrets of codes, and its issuer_state under those of
+ * issuer_state.
+ */
 export function secretName([secret]: Secrets, sessionId: string): string {
   return nameUnder(secret, sessionId)
 }
@@ -29,7 +33,9 @@ function nameUnder(secret: KeyObject, sessionId: string): string {
   return `${sessionId}.${createHmac('sha256', secret).update(sessionId).digest('base64url')}`
 }
 
-/** The code of the session's offer; undefined when it was supplied, and sealed under a secret that is no longer there. */
+/**
+ * The code of the session's offer; undefined when it was supplied, and sealed under a secret that is no longer there.
+ */
 export function codeOfSession(
   { secrets }: AccessContext,
   sessionId: string,
@@ -50,7 +56,9 @@ export async function sessionOfAnyCode({ secrets, store }: AccessContext, code: 
   return undefined
 }
 
-/** How a code that the application brings is kept and found; nothing when it brings none. Refuses with `invalid_state`. */
+/**
+ * How a code that the application brings is kept and found; nothing when it brings none. Refuses with `invalid_state`.
+ */
 export function keepSuppliedCode(
   { secrets, random }: AccessContext,
   code: string | undefined,

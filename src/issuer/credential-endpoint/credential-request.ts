@@ -1,7 +1,7 @@
 /**
- * The credential request, from top to bottom: which configuration, whose keys, the nonce, and then the credentials, at once or
- * later. `routes.ts` authorizes and answers, `older-drafts.ts` has put the request into the form of the final specification.
- * OpenID4VCI 1.0, Credential Endpoint.
+ * The credential request, from top to bottom: which configuration, whose keys, the nonce, and then the credentials, at
+ * once or later. `routes.ts` authorizes and answers, `older-drafts.ts` has put the request into the form of the final
+ * specification. OpenID4VCI 1.0, Credential Endpoint.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import type { Configuration } from '../../credential/format.ts'
@@ -29,8 +29,8 @@ export interface RequestedConfiguration {
 }
 
 /**
- * Issues a credential for each key that is proved, or says that they come later. Refuses with the codes of OpenID4VCI 1.0,
- * Credential Error Response.
+ * Issues a credential for each key that is proved, or says that they come later. Refuses with the codes of OpenID4VCI
+ * 1.0, Credential Error Response.
  */
 export async function requestCredential(
   context: IssuerContext,
@@ -52,8 +52,9 @@ export async function requestCredential(
 /**
  * The configuration that a request is for. A token that authorization details narrowed has one credential for each
  * configuration, so that a wallet may name the configuration in the place of its identifier. Refuses with
- * `unknown_credential_configuration`, `unknown_credential_identifier`, `insufficient_scope`, or `invalid_credential_request` when
- * the request says neither, or names a credential that the token is not for. OpenID4VCI 1.0, Credential Request.
+ * `unknown_credential_configuration`, `unknown_credential_identifier`, `insufficient_scope`, or
+ * `invalid_credential_request` when the request says neither, or names a credential that the token is not for.
+ * OpenID4VCI 1.0, Credential Request.
  */
 async function requestedConfiguration(
   context: IssuerContext,
@@ -102,7 +103,10 @@ export async function findConfiguration(
     : { configurationId, configuration }
 }
 
-/** Keeps the keys until the application has decided; `deferred.ts` issues to them then. The answer is the id of a transaction. */
+/**
+ * Keeps the keys until the application has decided; `deferred.ts` issues to them then. The answer is the id of a
+ * transaction.
+ */
 async function deferCredentials(
   context: IssuerContext,
   open: OpenSession,

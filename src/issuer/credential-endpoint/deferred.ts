@@ -1,6 +1,6 @@
 /**
- * Deferred issuance: a session without its data yet. A request for a credential is checked like any other, and its keys are
- * kept until the application has decided. OpenID4VCI 1.0, Deferred Credential Endpoint.
+ * Deferred issuance: a session without its data yet. A request for a credential is checked like any other, and its keys
+ * are kept until the application has decided. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
@@ -17,10 +17,10 @@ export interface DeferredAnswer {
 }
 
 /**
- * The credentials of a transaction, once, to the keys that the wallet proved when it asked first; or the same transaction again
- * while the application has not decided. Refuses with `invalid_transaction_id` an id that is not of the session of the token or
- * has been used, with `insufficient_scope` where a refreshed token is for other credentials by now, with
- * `credential_request_denied` when the application has said no.
+ * The credentials of a transaction, once, to the keys that the wallet proved when it asked first; or the same
+ * transaction again while the application has not decided. Refuses with `invalid_transaction_id` an id that is not of
+ * the session of the token or has been used, with `insufficient_scope` where a refreshed token is for other credentials
+ * by now, with `credential_request_denied` when the application has said no.
  */
 export async function fetchDeferred(
   context: IssuerContext,

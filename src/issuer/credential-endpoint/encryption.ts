@@ -22,7 +22,10 @@ import type {
 import type { IssuerContext } from '../context.ts'
 import { type ReceivedRequest, unencryptedResponseEncryption } from './older-drafts.ts'
 
-/** The most bytes of a request to the credential endpoint, before and after it is inflated: every value in it costs time. */
+/**
+ * The most bytes of a request to the credential endpoint, before and after it is inflated: every value in it costs
+ * time.
+ */
 export const MAX_REQUEST_BYTES = 256 * 1024
 
 const WANTED = 'credential_response_encryption'
@@ -45,8 +48,9 @@ export function encryptionMetadata({
 }
 
 /**
- * Reads the body of a credential request or a deferred one, which is a JWE where it is a text. Refuses with `invalid_encryption_parameters` what
- * is not encrypted as the metadata says, or asks for an answer that is not; with `invalid_credential_request` no body at all.
+ * Reads the body of a credential request or a deferred one, which is a JWE where it is a text. Refuses with
+ * `invalid_encryption_parameters` what is not encrypted as the metadata says, or asks for an answer that is not; with
+ * `invalid_credential_request` no body at all.
  */
 export async function readRequest<T extends CredentialRequest | DeferredCredentialRequest>(
   context: IssuerContext,

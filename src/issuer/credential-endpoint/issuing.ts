@@ -1,6 +1,6 @@
 /**
- * Issuing: keys become orders, orders become credentials, and what has been issued is recorded in one batch in the store
- * together with what the request spends. Nothing leaves that is not recorded.
+ * Issuing: keys become orders, orders become credentials, and what has been issued is recorded in one batch in the
+ * store together with what the request spends. Nothing leaves that is not recorded.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { runInTurn } from '../../async/in-turn.ts'
@@ -91,8 +91,8 @@ export function refuseDenied({ deferral }: IssuanceSession): void {
 }
 
 /**
- * The notification_id of the copy at `position` in the session. The id carries the position and a MAC over the position and the
- * session, so that nothing is stored for the wallets that never notify.
+ * The notification_id of the copy at `position` in the session. The id carries the position and a MAC over the position
+ * and the session, so that nothing is stored for the wallets that never notify.
  */
 export function notificationId(secret: KeyObject, sessionId: string, position: number): string {
   const body = Buffer.alloc(POSITION_BYTES)
@@ -124,8 +124,8 @@ async function datasetOf(
 
 /**
  * The issue time is rounded down and the expiry up, so that two credentials of one dataset cannot be told apart by
- * their clock, and neither is shorter than it was declared. RFC 9901 section 10.1. Nothing is dated before the certificate
- * that it is signed with, which may be younger than the hour. ISO/IEC 18013-5 section 9.3.1.
+ * their clock, and neither is shorter than it was declared. RFC 9901 section 10.1. Nothing is dated before the
+ * certificate that it is signed with, which may be younger than the hour. ISO/IEC 18013-5 section 9.3.1.
  */
 function orderOf(
   { config }: IssuerContext,

@@ -45,8 +45,9 @@ export function verifyKeyAttestation(
 }
 
 /**
- * The keys that are attested beside a key that was proved. An attestation that is sent must hold, required or not, and gives keys
- * only where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type: `key_attestation`.
+ * The keys that are attested beside a key that was proved. An attestation that is sent must hold, required or not, and
+ * gives keys only where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
+ * `key_attestation`.
  */
 export function attestedBeside(proved: ProvedKey, policy: KeyAttestationPolicy): readonly PublicJwk[] {
   const { keyAttestation: sent } = proved
@@ -107,7 +108,10 @@ function readAttestedKeys(payload: JsonObject, { verified }: KeyAttestationPolic
   return first === undefined ? malformed('attested_keys is empty') : [first, ...others]
 }
 
-/** A key that is a point on its curve. These keys have signed nothing, so that another would get a credential if nobody looked. */
+/**
+ * A key that is a point on its curve. These keys have signed nothing, so that another would get a credential if nobody
+ * looked.
+ */
 function readPoint(value: unknown): PublicJwk {
   const jwk = readPublicJwk(value)
   importPublicKey(jwk)

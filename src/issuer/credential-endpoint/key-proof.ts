@@ -1,6 +1,6 @@
 /**
- * Key proofs: how a wallet shows that it holds the key its credential will be bound to; and what key proofs have in common with
- * key attestations as JWTs. OpenID4VCI 1.0, jwt Proof Type and Verifying Proof.
+ * Key proofs: how a wallet shows that it holds the key its credential will be bound to; and what key proofs have in
+ * common with key attestations as JWTs. OpenID4VCI 1.0, jwt Proof Type and Verifying Proof.
  */
 import { type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
@@ -29,7 +29,10 @@ const MAX_AGE_SECONDS = 300
 /** Headers that would have us fetch a key, or follow somebody's word about it. */
 const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 
-/** The JWT, of its type and with an algorithm that we take; its signature is not looked at. Refuses with `invalid_proof`. */
+/**
+ * The JWT, of its type and with an algorithm that we take; its signature is not looked at. Refuses with
+ * `invalid_proof`.
+ */
 export function readProofJwt(text: string, kind: ProofKind): Jws {
   const jws = orInvalidProof(kind, () => readJws(text))
   if (own(jws.header, 'typ') !== TYPES[kind]) refuse('invalid_proof', `typ of the ${kind} must be ${TYPES[kind]}`)
@@ -42,8 +45,8 @@ export function readProofJwt(text: string, kind: ProofKind): Jws {
 }
 
 /**
- * Refuses with `invalid_proof` what was made too long ago, is from the future, is over or not valid yet. With `lasting`,
- * how long ago does not matter where `exp` says how long it is good.
+ * Refuses with `invalid_proof` what was made too long ago, is from the future, is over or not valid yet. With
+ * `lasting`, how long ago does not matter where `exp` says how long it is good.
  */
 export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: ProofClock, lasting = false): void {
   const { now, clockSkewSeconds } = clock

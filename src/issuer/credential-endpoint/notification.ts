@@ -11,9 +11,9 @@ import { sessionEvent } from '../session-status.ts'
 import { notificationId, positionIn } from './issuing.ts'
 
 /**
- * Records what the wallet says of credentials of its session; the same again changes nothing. `sessionId` is the session
- * of the path, where there is one. Refuses with `invalid_token` the token of another session, with `invalid_notification_id`
- * an id that was not given in this one.
+ * Records what the wallet says of credentials of its session; the same again changes nothing. `sessionId` is the
+ * session of the path, where there is one. Refuses with `invalid_token` the token of another session, with
+ * `invalid_notification_id` an id that was not given in this one.
  */
 export async function notify(
   context: IssuerContext,

@@ -1,6 +1,7 @@
 /**
- * Wallets of drafts 13 to 15 of OpenID4VCI, at the edge: their requests are put into the form of the final specification, and the
- * answers into theirs, so that nothing behind this file knows of drafts. Draft 13 is served only where the configuration says so.
+ * Wallets of drafts 13 to 15 of OpenID4VCI, at the edge: their requests are put into the form of the final
+ * specification, and the answers into theirs, so that nothing behind this file knows of drafts. Draft 13 is served only
+ * where the configuration says so.
  */
 import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
@@ -28,10 +29,10 @@ export interface ReceivedRequest<T> {
 }
 
 /**
- * Has a credential request of any draft answered by `answer`, which knows the final form alone, in the words of the wallet.
- * Refuses like `answer`, with the codes of draft 13 where the request is of a wallet that old; with
- * `invalid_credential_request`, `invalid_proof` or `unknown_credential_configuration` a request of a draft that cannot be put into
- * the final form.
+ * Has a credential request of any draft answered by `answer`, which knows the final form alone, in the words of the
+ * wallet. Refuses like `answer`, with the codes of draft 13 where the request is of a wallet that old; with
+ * `invalid_credential_request`, `invalid_proof` or `unknown_credential_configuration` a request of a draft that cannot
+ * be put into the final form.
  */
 export async function answerAnyDraft(
   context: IssuerContext,
@@ -62,8 +63,8 @@ export function inResponseForm(
 }
 
 /**
- * Answers a deferred request as {@link fetchDeferred} does, but refuses with `issuance_pending` while the application has not
- * decided. Draft 15, Deferred Credential Error Response.
+ * Answers a deferred request as {@link fetchDeferred} does, but refuses with `issuance_pending` while the application
+ * has not decided. Draft 15, Deferred Credential Error Response.
  */
 export async function fetchDeferredDraft15(
   context: IssuerContext,
@@ -78,8 +79,8 @@ export async function fetchDeferredDraft15(
 }
 
 /**
- * The metadata of encryption for wallets of drafts up to 15, which ask for encrypted responses in requests that nothing encrypts;
- * nothing where requests have to be encrypted. Draft 15, Credential Issuer Metadata Parameters.
+ * The metadata of encryption for wallets of drafts up to 15, which ask for encrypted responses in requests that nothing
+ * encrypts; nothing where requests have to be encrypted. Draft 15, Credential Issuer Metadata Parameters.
  */
 export function draft15EncryptionMetadata({
   config,
@@ -90,8 +91,9 @@ export function draft15EncryptionMetadata({
 }
 
 /**
- * The member `credential_response_encryption` of a request that is not encrypted, in the final form. Drafts up to 15 name the
- * algorithm beside the key, the final specification in the key alone; undefined where a request of no draft has the member.
+ * The member `credential_response_encryption` of a request that is not encrypted, in the final form. Drafts up to 15
+ * name the algorithm beside the key, the final specification in the key alone; undefined where a request of no draft
+ * has the member.
  */
 export function unencryptedResponseEncryption(member: unknown): JsonObject | undefined {
   if (!isObject(member)) return undefined

@@ -1,4 +1,6 @@
-/** The proofs of a credential request: picked out of it, and verified by their type. OpenID4VCI 1.0, Credential Request. */
+/**
+ * The proofs of a credential request: picked out of it, and verified by their type. OpenID4VCI 1.0, Credential Request.
+ */
 import { runInTurn } from '../../async/in-turn.ts'
 import { isObject, own } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
@@ -28,8 +30,8 @@ export interface ProvedKeys {
 }
 
 /**
- * The keys that the request proves, with one nonce for all. Refuses with `invalid_proof` when one of the proofs does not
- * hold, or with `invalid_credential_request` their form.
+ * The keys that the request proves, with one nonce for all. Refuses with `invalid_proof` when one of the proofs does
+ * not hold, or with `invalid_credential_request` their form.
  */
 export async function proveKeys(
   context: IssuerContext,
@@ -73,8 +75,9 @@ async function refuseNoPoints(keys: readonly PublicJwk[]): Promise<void> {
 }
 
 /**
- * Refuses more proofs than a wallet may send that knows the metadata: there the issuer has one number for all configurations, so
- * that a wallet cannot know that of the one it asks for. OpenID4VCI 1.0, Credential Issuer Metadata Parameters: `batch_size`.
+ * Refuses more proofs than a wallet may send that knows the metadata: there the issuer has one number for all
+ * configurations, so that a wallet cannot know that of the one it asks for. OpenID4VCI 1.0, Credential Issuer Metadata
+ * Parameters: `batch_size`.
  */
 async function refuseTooMany(context: IssuerContext, session: IssuanceSession, sent: number): Promise<void> {
   const ofSession = largestBatch(await Promise.all(session.configurationIds.map((id) => context.loadConfiguration(id))))
@@ -99,8 +102,8 @@ function firstKeys({ holderKeys, nonce }: ProvedKeys, most: number): ProvedKeys 
 }
 
 /**
- * Nothing shows that the wallet holds the keys but the word of the attester, so that it has to be one whose word counts.
- * OpenID4VCI 1.0, attestation Proof Type.
+ * Nothing shows that the wallet holds the keys but the word of the attester, so that it has to be one whose word
+ * counts. OpenID4VCI 1.0, attestation Proof Type.
  */
 function attestedKeys([jwt = '', ...more]: readonly string[], policy: KeyAttestationPolicy): ProvedKeys {
   if (more.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')

@@ -27,7 +27,10 @@ export function credentialRoutes(app: App, context: IssuerContext): void {
   notificationRoutes(app, context)
 }
 
-/** OpenID4VCI 1.0, Nonce Response: the nonce of the next DPoP proof may come along, and a wallet that has none does not mind. */
+/**
+ * OpenID4VCI 1.0, Nonce Response: the nonce of the next DPoP proof may come along, and a wallet that has none does not
+ * mind.
+ */
 function nonceRoutes(app: App, context: IssuerContext): void {
   const { now, dpopNonces } = context
   app.post('/issuance/oid4vci/nonce', { schema: schemas.nonce }, (_, reply) => {
@@ -121,7 +124,10 @@ function deferredBody({ body }: FastifyRequest) {
   return body as DeferredCredentialRequest | string
 }
 
-/** Sends the response, encrypted where the wallet asked for that; with 202 where it is to ask again. OpenID4VCI 1.0, Credential Response. */
+/**
+ * Sends the response, encrypted where the wallet asked for that; with 202 where it is to ask again. OpenID4VCI 1.0,
+ * Credential Response.
+ */
 async function answerCredential(reply: FastifyReply, response: CredentialResponse, { encryption }: ResponseForm) {
   reply.code(response.transaction_id === undefined ? 200 : 202)
   if (encryption === undefined) return response

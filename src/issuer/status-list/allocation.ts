@@ -1,6 +1,6 @@
 /**
- * Who gives out entries: each process leases some numbers by one conditional update, gives them out from memory, and makes
- * an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
+ * Who gives out entries: each process leases some numbers by one conditional update, gives them out from memory, and
+ * makes an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
  */
 import { hash } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
@@ -32,8 +32,8 @@ export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'rand
 export type ListKeys = Record<'current' | 'oldest', Pick<Signer, 'kid'>>
 
 /**
- * Makes an allocator that begins lists of `entries`, for the current one of `keys`; a list of another size or key is left as
- * full as it is.
+ * Makes an allocator that begins lists of `entries`, for the current one of `keys`; a list of another size or key is
+ * left as full as it is.
  */
 export function entryAllocator(effects: AllocationEffects, entries: number, keys: () => ListKeys): AllocateEntries {
   let lease: Lease | undefined
@@ -66,8 +66,8 @@ function nextOf(lease: Lease): StatusEntry | undefined {
 }
 
 /**
- * Moves the row on, again when another process was faster. A list of another generation of the database is left as it is: after a backup was
- * restored, the row knows nothing of what has been leased since.
+ * Moves the row on, again when another process was faster. A list of another generation of the database is left as it
+ * is: after a backup was restored, the row knows nothing of what has been leased since.
  */
 function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKeys): Promise<Lease> {
   const { store, retryOnConflict } = effects
@@ -87,7 +87,10 @@ interface Space {
   readonly row: Row<StatusSpace> | undefined
 }
 
-/** Each key has a row of its own, so that processes with an older and a newer key beside each other go on with their lists. */
+/**
+ * Each key has a row of its own, so that processes with an older and a newer key beside each other go on with their
+ * lists.
+ */
 async function spaceOf(store: IssuerStore, { current, oldest }: ListKeys): Promise<Space> {
   const own = await store.get('status_space', current.kid)
   if (own !== undefined) return { id: current.kid, row: own }
@@ -135,8 +138,8 @@ function leaseOf(space: StatusSpace, from: number): Lease {
 }
 
 /**
- * Where `counter` lies among the numbers below `size`, a power of two. An alternating Feistel network whose halves differ
- * by no more than a bit, its round function one SHA-256 of the key, the round and the other half.
+ * Where `counter` lies among the numbers below `size`, a power of two. An alternating Feistel network whose halves
+ * differ by no more than a bit, its round function one SHA-256 of the key, the round and the other half.
  */
 export function permuted(counter: number, size: number, key: Uint8Array): number {
   const bits = Math.log2(size)

@@ -1,6 +1,6 @@
 /**
- * The bits of the lists, in 32 rows each, so that two who change different credentials are rarely in each other's way and
- * a change writes little.
+ * The bits of the lists, in 32 rows each, so that two who change different credentials are rarely in each other's way
+ * and a change writes little.
  */
 import { setStatus } from '../../codec/status-list.ts'
 import type { Change } from '../../store/store.ts'
@@ -23,8 +23,8 @@ export async function readBits(store: IssuerStore, listId: string, { entries }: 
 }
 
 /**
- * The changes that give every entry the value `status`, each list's version counted up by one; to be committed together,
- * and made again when one of them does not hold.
+ * The changes that give every entry the value `status`, each list's version counted up by one; to be committed
+ * together, and made again when one of them does not hold.
  */
 export async function bitChanges(
   store: IssuerStore,

@@ -35,8 +35,8 @@ export interface ListDocument {
 }
 
 /**
- * Run lengths, and no search for longer repetitions: indices are random, so that there are none. The search costs a hundred
- * times as much and finds a tenth at best. docs/decisions/0007-status-lists.md.
+ * Run lengths, and no search for longer repetitions: indices are random, so that there are none. The search costs a
+ * hundred times as much and finds a tenth at best. docs/decisions/0007-status-lists.md.
  */
 const COMPRESSION = { level: constants.Z_BEST_COMPRESSION, strategy: constants.Z_RLE, memLevel: 9 }
 const compressed = {

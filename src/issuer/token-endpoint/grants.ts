@@ -1,4 +1,7 @@
-/** What a wallet shows for a token: the code of an offer, or a refresh token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6. */
+/**
+ * What a wallet shows for a token: the code of an offer, or a refresh token. OpenID4VCI 1.0, Token Endpoint; RFC 6749
+ * section 6.
+ */
 import { refuse } from '../../protocol/error.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
 import { refuseProof } from '../access/dpop.ts'

@@ -1,8 +1,9 @@
 /**
- * Refresh tokens: how a wallet gets its credential anew, for as long as the session's policy lets it. RFC 6749 section 6.
- * Each is good once. But an answer may be lost on its way, so that the same token may be sent again, and gets the same
- * successor, until the wallet has shown that it has the answer: by the successor, or by a credential that the new access token
- * got. Whoever sends a token after that is not the only one who has it, and the whole family ends. RFC 9700 section 4.14.2.
+ * Refresh tokens: how a wallet gets its credential anew, for as long as the session's policy lets it. RFC 6749 section
+ * 6. Each is good once. But an answer may be lost on its way, so that the same token may be sent again, and gets the
+ * same successor, until the wallet has shown that it has the answer: by the successor, or by a credential that the new
+ * access token got. Whoever sends a token after that is not the only one who has it, and the whole family ends. RFC
+ * 9700 section 4.14.2.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../../codec/base64url.ts'
@@ -38,8 +39,8 @@ export function sessionOfRefreshToken(token: string): string {
 }
 
 /**
- * The successor of a refresh token, or `replayed` when the family has to end. Refuses with `invalid_grant` one that is unknown,
- * and any when the time is up.
+ * The successor of a refresh token, or `replayed` when the family has to end. Refuses with `invalid_grant` one that is
+ * unknown, and any when the time is up.
  */
 export function nextRefreshToken(
   { secrets }: IssuerContext,
@@ -69,7 +70,9 @@ export function nextRefreshToken(
   return { refreshToken, refresh: { ...known, digest: digestOf(refreshToken), retry: digest } }
 }
 
-/** Derived from the token before it, so that a token that comes again gets the same and nothing of it has to be stored. */
+/**
+ * Derived from the token before it, so that a token that comes again gets the same and nothing of it has to be stored.
+ */
 function successorOf(refreshToken: string, sessionId: string, secret: KeyObject): string {
   return tokenOf(sessionId, createHmac('sha256', secret).update(refreshToken).digest('base64url'))
 }

@@ -1,6 +1,6 @@
 /**
- * The token endpoint: a grant is decided about, and a token made. grants.ts has what each grant asks; access/open-session.ts
- * recognises a token that was made here. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
+ * The token endpoint: a grant is decided about, and a token made. grants.ts has what each grant asks;
+ * access/open-session.ts recognises a token that was made here. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
@@ -32,8 +32,8 @@ interface SessionCall {
 }
 
 /**
- * Answers a token request. Refuses with `invalid_request`, `invalid_grant`, `invalid_authorization_details`, `invalid_dpop_proof`
- * or `use_dpop_nonce`.
+ * Answers a token request. Refuses with `invalid_request`, `invalid_grant`, `invalid_authorization_details`,
+ * `invalid_dpop_proof` or `use_dpop_nonce`.
  */
 export async function answerTokenRequest(
   context: IssuerContext,
@@ -127,7 +127,10 @@ function responseOf(
   }
 }
 
-/** The configurations that authorization details name or named, or undefined when they never did; never more than before. */
+/**
+ * The configurations that authorization details name or named, or undefined when they never did; never more than
+ * before.
+ */
 function authorizedBy(
   context: IssuerContext,
   { form, id }: SessionCall,

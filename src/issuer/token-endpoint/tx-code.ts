@@ -1,7 +1,7 @@
 /**
- * Transaction codes: what a wallet's holder types in beside the offer, and has from somewhere else than the offer. Only a MAC
- * is stored, under a secret that no database holds, since a few digits are guessed in no time where they can be compared.
- * OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
+ * Transaction codes: what a wallet's holder types in beside the offer, and has from somewhere else than the offer. Only
+ * a MAC is stored, under a secret that no database holds, since a few digits are guessed in no time where they can be
+ * compared. OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { NONCE_BYTES } from '../../codec/aes-gcm.ts'
@@ -26,7 +26,10 @@ const LENGTHS = { numeric: 6, text: 8 } as const
 const FITTING = { numeric: /^[0-9]+$/, text: /^[^\s\p{C}]+$/u } as const
 const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spaces' } as const
 
-/** The code of a new session: as it was given, or made here. Refuses with `invalid_request` one that is not what it says. */
+/**
+ * The code of a new session: as it was given, or made here. Refuses with `invalid_request` one that is not what it
+ * says.
+ */
 export function makeTxCode(
   context: IssuerContext,
   sessionId: string,
@@ -52,12 +55,17 @@ export function makeTxCode(
   return { stored, generated: given === undefined ? value : undefined }
 }
 
-/** A code that was generated, for the answer that is remembered with an idempotency key: no database has it in the clear. */
+/**
+ * A code that was generated, for the answer that is remembered with an idempotency key: no database has it in the
+ * clear.
+ */
 export function sealTxCode({ secrets, random }: IssuerContext, sessionId: string, value: string): string {
   return sealCode(secrets.rememberedTxCode, sessionId, value, random(NONCE_BYTES))
 }
 
-/** Opens a sealed transaction code; undefined where its secret is no longer there, so that the code is good for nothing. */
+/**
+ * Opens a sealed transaction code; undefined where its secret is no longer there, so that the code is good for nothing.
+ */
 export function openTxCode({ secrets }: IssuerContext, sessionId: string, sealed: string): string | undefined {
   return openCode(secrets.rememberedTxCode, sessionId, sealed)
 }
@@ -75,8 +83,8 @@ function codeElsewhere({
 }
 
 /**
- * Whether the transaction code that came, if one did, is the one of the session. Refuses with `invalid_request` one that is
- * missing, which is no attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
+ * Whether the transaction code that came, if one did, is the one of the session. Refuses with `invalid_request` one
+ * that is missing, which is no attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
  */
 export function isRightTxCode(
   { secrets }: IssuerContext,
@@ -94,7 +102,9 @@ export function isRightTxCode(
   return secrets.txCode.some((secret) => isSameSecret(mac(secret, sessionId, sent), wantedMac))
 }
 
-/** Of the session, so that equal codes of two sessions look different; in one of the ways that Unicode has to write it. */
+/**
+ * Of the session, so that equal codes of two sessions look different; in one of the ways that Unicode has to write it.
+ */
 function mac(secret: KeyObject, sessionId: string, value: string): string {
   return createHmac('sha256', secret)
     .update(`${sessionId}.${value.normalize('NFC')}`)
