@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createOutbound } from '../src/bin/outbound.ts'
-import { attempt } from '../src/callback/attempt.ts'
-import { sessionCallbackOf } from '../src/config/session-callback.ts'
+import { postCallback } from '../src/callback/post.ts'
+import { resolveSessionCallback } from '../src/config/session-callback.ts'
 import { carriedByCallback } from '../src/event/event.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../docs/callbacks.md'), 'utf8')
@@ -37,8 +37,11 @@ describe('docs/callbacks.md', () => {
     const { url, printed } = await startReceiver()
     const event = { id: 'e1', type: 'issuance.succeeded', at: 0, queuedAt: 0 }
     const send = (withSecret: string | undefined, at: Date) => {
-      const sessionCallback = sessionCallbackOf({ url, ...(withSecret === undefined ? {} : { secret: withSecret }) })
-      return attempt({ sessionCallback, outbound }, event, { session_id: 's1' }, at)
+      const sessionCallback = resolveSessionCallback({
+        url,
+        ...(withSecret === undefined ? {} : { secret: withSecret }),
+      })
+      return postCallback({ sessionCallback, outbound }, event, { session_id: 's1' }, at)
     }
     const now = Date.now()
     expect(await send(secret, new Date(now))).toEqual({ delivered: true })

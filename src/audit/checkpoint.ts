@@ -1,4 +1,7 @@
-/** Checkpoints: the service signs where its log stands. Whoever keeps one can tell later that nothing before it was changed. */
+/**
+ * Checkpoints: signatures of the service over the head of its audit log. A copy of a checkpoint proves later that no
+ * earlier record was changed.
+ */
 import type { KeyObject } from 'node:crypto'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
@@ -6,28 +9,31 @@ import { malformed } from '../codec/malformed.ts'
 import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
 import { signedBy } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
-import type { Position } from './record.ts'
+import type { LogPosition } from './record.ts'
 
-export interface Checkpoint extends Position {
+export interface Checkpoint extends LogPosition {
   /** The id of the log. */
   readonly log: string
   /** ISO 8601, in UTC. */
   readonly at: string
 }
 
-/** So that nothing else that the key signs can be taken for one. */
+/** The type, which distinguishes a checkpoint from everything else that the key signs. */
 const TYPE = 'vouchsafe-audit-checkpoint+jwt'
 
 /** Public keys by their thumbprint. */
 export type CheckpointKeys = ReadonlyMap<string, KeyObject>
 
-/** As a compact JWS; `kid` is the thumbprint of the key. RFC 7638. */
+/** Writes a checkpoint as a compact JWS, whose `kid` is the thumbprint of the key. RFC 7638. */
 export function writeCheckpoint(signer: Signer, { log, sequence, hash, at }: Checkpoint): Promise<string> {
   const header = { typ: TYPE, alg: signer.alg, kid: signer.kid }
   return writeJws(header, { log, sequence, hash, at }, (data) => signer.sign(data))
 }
 
-/** What the checkpoint says. Throws a MalformedError when it is none, or not by one of `keys`. */
+/**
+ * Reads a checkpoint and verifies its signature. Throws a MalformedError when the text is not a checkpoint, or not
+ * signed by one of `keys`.
+ */
 export function readCheckpoint(compact: string, keys: CheckpointKeys): Checkpoint {
   const jws = readJws(compact)
   if (ownString(jws.header, 'typ') !== TYPE) malformed('it is no checkpoint of an audit log')
@@ -39,16 +45,16 @@ export function readCheckpoint(compact: string, keys: CheckpointKeys): Checkpoin
   return { log: member(jws.payload, 'log'), sequence, hash: member(jws.payload, 'hash'), at: member(jws.payload, 'at') }
 }
 
-/** Every checkpoint in a text, which may be one, or the log of a service that wrote them between other lines. */
+/** Finds every checkpoint in a text, which may be one checkpoint, or the log of a service. */
 export function findCheckpoints(text: string): readonly string[] {
-  const found = text.match(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? []
-  return [...new Set(found)].filter((compact) => {
+  const candidates = text.match(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? []
+  return [...new Set(candidates)].filter((compact) => {
     const [header = ''] = compact.split('.')
     return Buffer.from(header, 'base64url').toString('latin1').includes(`"${TYPE}"`)
   })
 }
 
-export function checkpointKeys(keys: readonly KeyObject[]): CheckpointKeys {
+export function indexCheckpointKeys(keys: readonly KeyObject[]): CheckpointKeys {
   return new Map(keys.map((key) => [thumbprint(publicJwkOf(key)), key]))
 }
 

@@ -1,34 +1,34 @@
-/** What of an audit log is stored. */
+/** The collections of an audit log. */
 import type { AuditRecord } from './record.ts'
 
-/** Records that were written together. */
+/** The records of one batch. */
 export interface AuditBlock {
   readonly records: readonly AuditRecord[]
 }
 
-/** Where the log stands. Whoever writes moves it, on the condition that nobody else has: so the chain never forks. */
+/** The head of the log. A writer moves it on condition that no other writer has, so that the chain never forks. */
 export interface AuditHead {
   /** The id of the log. */
   readonly log: string
   /** The number of the last block; the first is 1. */
   readonly block: number
-  /** Of the last record. */
+  /** The number and the hash of the last record. */
   readonly sequence: number
   readonly hash: string
 }
 
 export type AuditCollections = {
   audit_head: AuditHead
-  /** By {@link blockId}. */
+  /** The blocks by {@link blockId}. */
   audit_block: AuditBlock
-  /** By the block that it was written after: compact JWS. */
+  /** The checkpoints, compact JWS, by the block that each follows. */
   audit_checkpoint: { readonly checkpoint: string }
 }
 
-/** Of the only row of its collection. */
+/** The id of the only row of `audit_head`. */
 export const HEAD = 'head'
 
-/** Padded, so that ids stand in the order of blocks. */
+/** Returns the id of a block, padded so that the order of ids is the order of blocks. */
 export function blockId(block: number): string {
   return String(block).padStart(12, '0')
 }

@@ -1,15 +1,15 @@
-/** An audit log as text: one JSON object a line, each checkpoint after the records that it signs. */
+/** Exports an audit log as text: one JSON object a line, each checkpoint after the records that it signs. */
 import { partOf, type Store } from '../store/store.ts'
 import { type AuditCollections, blockId, HEAD } from './collections.ts'
-import { recordLine } from './record.ts'
+import { writeRecord } from './record.ts'
 
-/** The lines of the log as it stands in the database, right or not: whoever verifies the copy finds out. */
-export async function* copyLines<C extends AuditCollections>(of: Store<C>): AsyncGenerator<string> {
+/** Returns the lines of the log as it is in the database. Errors in it are found when the copy is verified. */
+export async function* exportLog<C extends AuditCollections>(of: Store<C>): AsyncGenerator<string> {
   const store = partOf<C, AuditCollections>(of)
   const head = await store.get('audit_head', HEAD)
   for (let block = 1; block <= (head?.value.block ?? 0); block += 1) {
     const id = blockId(block)
-    for (const record of (await store.get('audit_block', id))?.value.records ?? []) yield recordLine(record)
+    for (const record of (await store.get('audit_block', id))?.value.records ?? []) yield writeRecord(record)
     const signed = await store.get('audit_checkpoint', id)
     if (signed !== undefined) yield JSON.stringify({ checkpoint: signed.value.checkpoint })
   }

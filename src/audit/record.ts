@@ -1,45 +1,45 @@
 /**
- * The records of the audit log, each chained to the one before: what a record covers, and how a line of a copy is written.
- * No personal data is in one, and no secret: a session stands in it by the hash of its id.
+ * The records of the audit log, each chained to the one before, and the lines of a copy. A record has no personal data
+ * and no secret: it names a session by the hash of its id.
  */
 import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, ownString } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 
-/** What is recorded of something that happened. */
+/** The content of a record. */
 export interface AuditEntry {
   /** ISO 8601, in UTC. */
   readonly at: string
   readonly type: string
-  /** The label of the API key of whoever did it. */
+  /** The label of the API key of the caller. */
   readonly caller?: string
-  /** The id of what it is about, where that is no secret. */
+  /** The id of the configuration, query or log, which is no secret. */
   readonly subject?: string
   /** SHA-256 of the session id, base64url. */
   readonly session?: string
 }
 
 export interface AuditRecord extends AuditEntry {
-  /** The first is 1; no number is left out. */
+  /** The number of the record: the first is 1, and no number is left out. */
   readonly sequence: number
-  /** SHA-256 of the hash before and of everything else in the record, base64url. */
+  /** The SHA-256 of the previous hash and of everything else in the record, base64url. */
   readonly hash: string
 }
 
-/** Where a log stands: what its next record goes on from. */
-export interface Position {
+/** A position in a log, from which the next record continues. */
+export interface LogPosition {
   readonly sequence: number
   readonly hash: string
 }
 
-/** Before the first record. */
-export const ORIGIN: Position = { sequence: 0, hash: '' }
+/** The position before the first record. */
+export const ORIGIN: LogPosition = { sequence: 0, hash: '' }
 
-/** Of the first record of every log; its subject is the id of the log. */
+/** The type of the first record of every log, whose subject is the id of the log. */
 export const LOG_STARTED = 'audit.started'
 
-/** The entries as records that go on from `position`. */
-export function chain(position: Position, entries: readonly AuditEntry[]): readonly AuditRecord[] {
+/** Makes records of the entries, chained from `position` on. */
+export function chainRecords(position: LogPosition, entries: readonly AuditEntry[]): readonly AuditRecord[] {
   let { sequence, hash: previous } = position
   return entries.map((entry) => {
     sequence += 1
@@ -48,26 +48,30 @@ export function chain(position: Position, entries: readonly AuditEntry[]): reado
   })
 }
 
-/** Why the record does not go on from `position`; undefined when it does. */
-export function chainProblem(position: Position, record: AuditRecord): string | undefined {
-  const wanted = position.sequence + 1
-  if (record.sequence !== wanted) return `record ${record.sequence} stands where record ${wanted} should be`
+/** Returns the reason for which the record does not continue from `position`; undefined when it does. */
+export function findChainProblem(position: LogPosition, record: AuditRecord): string | undefined {
+  const expected = position.sequence + 1
+  if (record.sequence !== expected) return `record ${record.sequence} stands where record ${expected} should be`
   const { hash: stated, ...rest } = record
   return hashOf(position.hash, rest) === stated
     ? undefined
-    : `record ${wanted} is not what its hash was made of: it, or one before it, was changed`
+    : `record ${expected} is not what its hash was made of: it, or one before it, was changed`
 }
 
-export function sessionThumbprint(sessionId: string): string {
+/** Returns the hash by which a record names a session. */
+export function hashSessionId(sessionId: string): string {
   return digestOf(sessionId)
 }
 
-/** A record as a line of a copy: members in order, no white space. RFC 8785. */
-export function recordLine(record: AuditRecord): string {
+/** Writes a record as a line of a copy: members in order, no white space. RFC 8785. */
+export function writeRecord(record: AuditRecord): string {
   return canonical(record as unknown as JsonObject)
 }
 
-/** Reads what {@link recordLine} wrote. Throws a MalformedError: what is not covered by a hash must not be in a line. */
+/**
+ * Reads a line of {@link writeRecord}. Throws a MalformedError for any other text: a line must have nothing that its
+ * hash does not cover.
+ */
 export function readRecord(line: string, value: JsonObject): AuditRecord {
   const { sequence } = value
   if (!Number.isSafeInteger(sequence)) malformed('it has no sequence')
@@ -80,7 +84,7 @@ function hashOf(previous: string, record: AuditEntry & { readonly sequence: numb
   return digestOf(`${previous}\n${canonical(record as unknown as JsonObject)}`)
 }
 
-/** All members are texts and whole numbers, so that their order is all there is to decide. */
+/** Writes canonical JSON: all members are texts and whole numbers, so only their order has to be fixed. */
 function canonical(record: JsonObject): string {
   return JSON.stringify(record, Object.keys(record).sort())
 }

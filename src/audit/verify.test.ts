@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
-import { type CheckpointKeys, checkpointKeys, findCheckpoints, writeCheckpoint } from './checkpoint.ts'
-import { type AuditEntry, type AuditRecord, chain, LOG_STARTED, ORIGIN, recordLine } from './record.ts'
+import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys, writeCheckpoint } from './checkpoint.ts'
+import { type AuditEntry, type AuditRecord, chainRecords, LOG_STARTED, ORIGIN, writeRecord } from './record.ts'
 import { verifyCopy } from './verify.ts'
 
 const LOG = 'log-1'
@@ -25,14 +25,14 @@ beforeAll(async () => {
   const [key, otherKey] = [await newKey(), await newKey()]
   signer = createSigner(key, [])
   stranger = createSigner(otherKey, [])
-  keys = checkpointKeys([key])
+  keys = indexCheckpointKeys([key])
   records = recordsOf(LOG)
   copy = await signedCopy(records, signer)
 })
 
 function recordsOf(log: string): readonly AuditRecord[] {
   const acts = Array.from({ length: 9 }, (_, index) => ({ at, type: 'issuance.started', subject: `s${index}` }))
-  return chain(ORIGIN, [{ at, type: LOG_STARTED, subject: log }, ...acts])
+  return chainRecords(ORIGIN, [{ at, type: LOG_STARTED, subject: log }, ...acts])
 }
 
 function checkpointOf(all: readonly AuditRecord[], sequence: number, by = signer): Promise<string> {
@@ -43,7 +43,7 @@ function checkpointOf(all: readonly AuditRecord[], sequence: number, by = signer
 const checkpointLine = (checkpoint: string): string => JSON.stringify({ checkpoint })
 
 async function signedCopy(all: readonly AuditRecord[], by: Signer): Promise<readonly string[]> {
-  const lines = all.map(recordLine)
+  const lines = all.map(writeRecord)
   const [middle, end] = [await checkpointOf(all, 5, by), await checkpointOf(all, 10, by)].map(checkpointLine)
   return [...lines.slice(0, 5), middle ?? '', ...lines.slice(5), end ?? '']
 }
@@ -56,7 +56,7 @@ function rewritten(change: (record: AuditRecord) => object): readonly string[] {
     const { at: time, type, subject = '' } = { ...record, ...change(record) }
     return { at: time, type, subject }
   })
-  const lines = chain(ORIGIN, entries).map(recordLine)
+  const lines = chainRecords(ORIGIN, entries).map(writeRecord)
   return [...lines.slice(0, 5), copy[5] ?? '', ...lines.slice(5), copy[11] ?? '']
 }
 
@@ -173,7 +173,7 @@ describe('a copy of the audit log', () => {
 
   it('that the holder of the key wrote anew is told by a checkpoint that was kept elsewhere', async () => {
     const forged = await signedCopy(
-      chain(ORIGIN, [
+      chainRecords(ORIGIN, [
         { at, type: LOG_STARTED, subject: LOG },
         ...Array<AuditEntry>(9).fill({ at, type: 'query.created' }),
       ]),

@@ -1,24 +1,24 @@
 /**
- * Checking a copy of an audit log: each record goes on from the one before, and each checkpoint is signed and says what the
- * copy says. The chain alone proves nothing, as anybody can make one: the checkpoints do, and most of all those that
- * somebody else kept.
+ * Verifies a copy of an audit log: each record continues from the one before, and each checkpoint has a valid signature
+ * and agrees with the copy. The chain alone proves nothing, as anyone can make one; checkpoints do, above all those
+ * that were kept elsewhere.
  */
 import { type JsonObject, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Checkpoint, type CheckpointKeys, readCheckpoint } from './checkpoint.ts'
-import { chainProblem, LOG_STARTED, ORIGIN, type Position, readRecord } from './record.ts'
+import { findChainProblem, LOG_STARTED, type LogPosition, ORIGIN, readRecord } from './record.ts'
 
 export interface AuditReport {
-  /** False also where `undecided` says why nobody can tell. */
+  /** False also when `undecided` says that the result is open. */
   readonly intact: boolean
-  /** The faults of the copy in words, each with its line; no more than twenty. */
+  /** The faults of the copy in words, at most twenty, each with its line. */
   readonly problems: readonly string[]
-  /** Why it cannot be told whether a copy without problems is right. */
+  /** The reasons for which a copy without problems may still be wrong. */
   readonly undecided: readonly string[]
   readonly records: number
-  /** Up to here a signature says that the copy is right. */
+  /** The last record that is covered by a verified signature. */
   readonly vouchedFor: number
-  /** How many places of it are signed; one that was kept elsewhere too is the same. */
+  /** The number of signed positions; a checkpoint that was also kept elsewhere counts once. */
   readonly checkpoints: number
 }
 
@@ -26,17 +26,17 @@ const MAX_PROBLEMS = 20
 
 interface Reading {
   readonly keys: CheckpointKeys
-  /** Those that were kept elsewhere. */
+  /** The checkpoints that were kept elsewhere. */
   readonly kept: readonly Checkpoint[]
   readonly problems: string[]
   log: string | undefined
-  position: Position
+  position: LogPosition
   vouchedFor: number
-  /** Where the log stood at each. */
+  /** The positions with a verified checkpoint. */
   readonly signedAt: Set<number>
 }
 
-/** Checks the lines of a copy, as `audit export` writes them, and against checkpoints that were kept elsewhere. */
+/** Verifies the lines of a copy, as `audit export` writes them, also against the checkpoints in `kept`. */
 export async function verifyCopy(
   lines: AsyncIterable<string> | Iterable<string>,
   keys: CheckpointKeys,
@@ -71,7 +71,10 @@ export async function verifyCopy(
   }
 }
 
-/** A kept checkpoint that cannot be verified says nothing of the copy, for or against. */
+/**
+ * Reads a kept checkpoint. A checkpoint that cannot be verified is noted in `unread`, and decides nothing about the
+ * copy.
+ */
 function keptCheckpoint(compact: string, keys: CheckpointKeys, unread: string[]): Checkpoint[] {
   try {
     return [readCheckpoint(compact, keys)]
@@ -96,13 +99,13 @@ function readLine(reading: Reading, line: string, tell: (problem: string) => voi
 
 function readRecordLine(reading: Reading, line: string, value: JsonObject, tell: (problem: string) => void): void {
   const record = readRecord(line, value)
-  const problem = chainProblem(reading.position, record)
+  const problem = findChainProblem(reading.position, record)
   if (problem !== undefined) tell(problem)
   if (reading.log === undefined) {
     reading.log = record.subject ?? ''
     if (record.type !== LOG_STARTED) tell('the copy does not begin with the beginning of the log')
   }
-  // Whatever is wrong with it: the next is held against what this one says of itself, or each would be told.
+  // Continue from the stated hash, so that one bad record is reported once.
   reading.position = { sequence: record.sequence, hash: record.hash }
   for (const checkpoint of reading.kept.filter(({ sequence }) => sequence === record.sequence)) {
     const disagreement = holdAgainst(reading, checkpoint)
@@ -110,7 +113,7 @@ function readRecordLine(reading: Reading, line: string, value: JsonObject, tell:
   }
 }
 
-/** Whether a checkpoint says what the copy says at the same place. */
+/** Compares a checkpoint with the copy at the same position, and returns their disagreement. */
 function holdAgainst(reading: Reading, checkpoint: Checkpoint): string | undefined {
   const { position, log } = reading
   if (checkpoint.log !== log) return 'the checkpoint is of another log'
@@ -126,8 +129,8 @@ function holdAgainst(reading: Reading, checkpoint: Checkpoint): string | undefin
 }
 
 /**
- * Why the end of the copy decides nothing: a kept checkpoint lies behind it, as in the log of a service that has signed again since, or
- * no checkpoint vouches for the copy, as for a log that was never signed yet.
+ * Returns the reasons for which the end of the copy leaves the result open: a kept checkpoint lies beyond it, as when
+ * the service has signed again since, or the copy has no checkpoint, as the log of a new service.
  */
 function* endDoubts({ log, position, signedAt, kept }: Reading): Iterable<string> {
   const [last] = kept.filter((each) => each.sequence > position.sequence).sort((a, b) => b.sequence - a.sequence)

@@ -1,6 +1,6 @@
 /** The database of a service, for commands of operators: opened as its configuration says, beside the service that runs. */
 import { existsSync } from 'node:fs'
-import { databaseName } from '../config/database.ts'
+import { describeDatabase } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { Store } from '../store/store.ts'
 import { placeHint, readConfigFile } from './config-file.ts'
@@ -36,7 +36,7 @@ export async function withStore<T>(
   }
   const store: Store<EventCollections> = await openDatabase<EventCollections>(database, migrations).catch(
     (error: unknown) => {
-      throw new Error(`database.url: ${databaseName(database)}: ${(error as Error).message}`)
+      throw new Error(`database.url: ${describeDatabase(database)}: ${(error as Error).message}`)
     },
   )
   try {

@@ -1,7 +1,7 @@
 /** `vouchsafe issuer` and `vouchsafe verifier`: from a configuration file to a server that listens, and back. */
 import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
-import { databaseName } from '../config/database.ts'
+import { describeDatabase } from '../config/database.ts'
 import type { App } from '../http/app-type.ts'
 import { readConfigFile } from './config-file.ts'
 import { conflictTask } from './conflicts.ts'
@@ -49,7 +49,7 @@ async function openStore<Name extends ServiceName>(
   try {
     store = await openServiceDatabase(database, migrations, { log })
   } catch (error) {
-    return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
+    return { mistake: `database.url: ${describeDatabase(database)}: ${(error as Error).message}` }
   }
   try {
     return await encryptDatabase(store as never, secrets as never, config)

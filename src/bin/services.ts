@@ -1,5 +1,5 @@
 /** The services, in one table: what differs between them, for whatever runs, makes or examines one. */
-import type { CommonConfig, ReadResult, readShape, ServiceDefaults } from '../config/common.ts'
+import type { CommonConfig, checkSettings, ReadResult, ServiceDefaults } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -33,7 +33,7 @@ export type StoreOf<Name extends ServiceName> = Store<Collections[Name]>
 
 interface Kind<Config extends CommonConfig, C> {
   /** The schema of its `server.json`. */
-  readonly settings: Parameters<typeof readShape>[0]
+  readonly settings: Parameters<typeof checkSettings>[0]
   readonly read: (value: unknown, files: Files, at: Date) => ReadResult<Config>
   readonly defaults: ServiceDefaults
   /** Of its OpenAPI document. */

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
 import { type Outbound, OutboundError, type OutboundRequest } from '../http/outbound.ts'
 import { createCollection } from '../store/store.ts'
-import { callbackDelivery } from './deliver.ts'
-import { type CallbackStore, hasten, type PendingCallback, queued, revive } from './queue.ts'
+import { createDelivery } from './deliver.ts'
+import { type CallbackStore, enqueueCallbacks, type PendingCallback, requeueDead, retryNow } from './queue.ts'
 
 const SECOND = 1000
 const HOUR = 3600 * SECOND
@@ -33,17 +33,17 @@ const answer = (status: number, headers: Record<string, string> = {}) =>
   Promise.resolve({ status, headers, body: new Uint8Array() })
 const down = () => Promise.reject(new OutboundError('app.example refused the connection'))
 
-function process(changes: Partial<Parameters<typeof callbackDelivery>[0]> = {}) {
+function process(changes: Partial<Parameters<typeof createDelivery>[0]> = {}) {
   const log = pino({}, { write: (line: string) => void lines.push(line) })
   const sessionCallback = { url: 'https://app.example/events', apiKey: 'a-key' }
   const dataOf = (session_id: string) => Promise.resolve({ session_id })
   const effects = { store, retryOnConflict, outbound, now, random: randomBytes, log }
-  return callbackDelivery({ ...effects, sessionCallback, dataOf, ...changes })
+  return createDelivery({ ...effects, sessionCallback, dataOf, ...changes })
 }
 
 async function wait(sessionId: string, ...ids: string[]): Promise<void> {
   const events = ids.map((id): PendingCallback => ({ id, type: 'verification.succeeded', at: time, queuedAt: time }))
-  await store.commit([await queued(store, sessionId, events, now())])
+  await store.commit([await enqueueCallbacks(store, sessionId, events, now())])
 }
 
 const told = () => asked.map(({ body }) => (JSON.parse(body ?? '') as Received).id)
@@ -127,7 +127,7 @@ describe('a callback', () => {
       const { nextAt = 0 } = (await store.get('callback', value))?.value ?? {}
       expect((nextAt - time) / SECOND).toBeGreaterThanOrEqual(least)
       expect(nextAt - time).toBeLessThanOrEqual(HOUR)
-      await hasten({ store, retryOnConflict }, value, now())
+      await retryNow({ store, retryOnConflict }, value, now())
       receiver = () => undefined
       await deliver()
     }
@@ -147,8 +147,8 @@ describe('a callback', () => {
     // The next event of the session goes on.
     expect([await pending(), await dead(), told().at(-1)]).toEqual([[], ['e1'], 'e2'])
     expect(lines.filter((line) => line.includes('"callback_dead"'))).toHaveLength(1)
-    expect(await revive({ store, retryOnConflict }, 'e1', now())).toBe(true)
-    expect(await revive({ store, retryOnConflict }, 'e1', now())).toBe(false)
+    expect(await requeueDead({ store, retryOnConflict }, 'e1', now())).toBe(true)
+    expect(await requeueDead({ store, retryOnConflict }, 'e1', now())).toBe(false)
     receiver = () => undefined
     await deliver()
     expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])

@@ -1,6 +1,7 @@
 /**
- * Delivers what waits: whoever claims the row of a session posts its first event, and takes it away or moves it to later.
- * A claim ends by itself, so that nothing is lost with a process that dies; then the event goes out again under its id.
+ * Delivers the queued events. A process claims the row of a session, posts its first event, and removes the event or
+ * postpones it. A claim expires, so that no event is lost with a process that dies; the event is then sent again under
+ * its id.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -9,15 +10,15 @@ import type { SessionCallback } from '../config/session-callback.ts'
 import type { Outbound } from '../http/outbound.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import type { Change, Row } from '../store/store.ts'
-import { type Attempt, attempt } from './attempt.ts'
 import { afterFailure, afterSuccess, FIRST_PACE, type Pace, retryDelayMs } from './pace.ts'
+import { type DeliveryResult, postCallback } from './post.ts'
 import {
-  buried,
+  buryCallback,
   type CallbackCollections,
   type CallbackQueue,
   type CallbackStore,
+  dequeueCallback,
   type PendingCallback,
-  withoutFirst,
 } from './queue.ts'
 
 export interface DeliveryContext {
@@ -25,8 +26,8 @@ export interface DeliveryContext {
   readonly retryOnConflict: RetryOnConflict
   readonly sessionCallback: SessionCallback
   /**
-   * What is sent of the session: the status body that the event has of its own, with what only the session may have; or
-   * that of the session as it is. Undefined when there is neither.
+   * Returns the body to send: the status body `own` of the event, completed by what only the session has, or the
+   * current status body of the session. Undefined when there is neither.
    */
   readonly dataOf: (sessionId: string, own: JsonObject | undefined) => Promise<JsonObject | undefined>
   readonly outbound: Outbound
@@ -40,14 +41,16 @@ interface Claim {
   readonly event: PendingCallback
 }
 
-/** Longer than an attempt can take. */
+/** The duration of a claim, which is longer than a delivery can take. */
 const LEASE_MS = 20_000
 const GIVE_UP_MS = 24 * 60 * 60 * 1000
-/** How long one that is slow may keep those that came since from being found. */
+/** The longest time for which a slow delivery may delay the search for new events. */
 const LOOK_AGAIN_MS = 300
 
-/** The function that delivers all that is due, until nothing is, or the receiver is down, or the signal is given. */
-export function callbackDelivery(context: DeliveryContext): (stop?: AbortSignal) => Promise<void> {
+/**
+ * Creates the function that delivers all due events, until none is left, the receiver is down, or `stop` is aborted.
+ */
+export function createDelivery(context: DeliveryContext): (stop?: AbortSignal) => Promise<void> {
   let pace: Pace = FIRST_PACE
   const deliver = async (claim: Claim): Promise<void> => {
     const delivered = await deliverClaimed(context, claim)
@@ -57,30 +60,30 @@ export function callbackDelivery(context: DeliveryContext): (stop?: AbortSignal)
     const running = new Set<Promise<void>>()
     while (stop?.aborted !== true) {
       const free = context.now().getTime() < pace.notBefore ? 0 : pace.atOnce - running.size
-      const { found, claims } = free > 0 ? await claimDue(context, free) : { found: 0, claims: [] }
+      const { due, claims } = free > 0 ? await claimDue(context, free) : { due: 0, claims: [] }
       for (const claim of claims) {
         const delivery: Promise<void> = deliver(claim).finally(() => running.delete(delivery))
         running.add(delivery)
       }
-      if (found === 0 && running.size === 0) return
-      await settledOrLate(running)
+      if (due === 0 && running.size === 0) return
+      await waitForDeliveries(running)
     }
     await Promise.all(running)
   }
 }
 
-async function settledOrLate(running: ReadonlySet<Promise<void>>): Promise<void> {
+async function waitForDeliveries(running: ReadonlySet<Promise<void>>): Promise<void> {
   if (running.size === 0) return
   const late = new AbortController()
   await Promise.race([Promise.all(running), wait(LOOK_AGAIN_MS, undefined, { signal: late.signal }).catch(() => {})])
   late.abort()
 }
 
-/** Claims what is due, each for itself: a row that another process was faster with is left to it. */
+/** Claims the due rows, each for itself; a row that another process claims first is left to it. */
 async function claimDue(
   { store, now }: DeliveryContext,
   limit: number,
-): Promise<{ readonly found: number; readonly claims: readonly Claim[] }> {
+): Promise<{ readonly due: number; readonly claims: readonly Claim[] }> {
   const at = now()
   const rows = await store.due('callback', at, limit)
   const nextAt = at.getTime() + LEASE_MS
@@ -94,24 +97,24 @@ async function claimDue(
       return conflict === undefined && event !== undefined ? [{ sessionId: id, event }] : []
     }),
   )
-  return { found: rows.length, claims: claims.flat() }
+  return { due: rows.length, claims: claims.flat() }
 }
 
-/** Whether it was delivered. What goes wrong with us is logged, and the claim then ends by itself. */
+/** Returns true when the event was delivered. Errors of our own are logged, and the claim then expires. */
 async function deliverClaimed(context: DeliveryContext, claim: Claim): Promise<boolean> {
   const { sessionId, event } = claim
   try {
     const data = await context.dataOf(sessionId, event.data)
-    const made: Made = data === undefined ? SESSION_GONE : await attempt(context, event, data, context.now())
-    await settle(context, claim, made)
-    return made.delivered
+    const result: Result = data === undefined ? SESSION_GONE : await postCallback(context, event, data, context.now())
+    await settle(context, claim, result)
+    return result.delivered
   } catch (err) {
     context.log.error({ event: 'callback_error', callback: event.id, err }, 'a callback could not be made or recorded')
     return false
   }
 }
 
-type Made = Attempt | typeof SESSION_GONE
+type Result = DeliveryResult | typeof SESSION_GONE
 
 const SESSION_GONE = {
   delivered: false,
@@ -120,45 +123,45 @@ const SESSION_GONE = {
   final: true,
 } as const
 
-/** Writes down what became of the first event; again when others came behind it in the meantime. */
-async function settle(context: DeliveryContext, { sessionId, event }: Claim, made: Made): Promise<void> {
+/** Stores the result for the first event; events that were queued meanwhile stay. */
+async function settle(context: DeliveryContext, { sessionId, event }: Claim, result: Result): Promise<void> {
   const { store, retryOnConflict, now } = context
-  const tell = await retryOnConflict<() => void>(async () => {
+  const writeLog = await retryOnConflict<() => void>(async () => {
     const row = await store.get('callback', sessionId)
-    // The claim was over, and another process has delivered the event too.
+    // The claim had expired, and another process has delivered the event too.
     if (row?.value.events[0]?.id !== event.id) return { committed: () => undefined }
-    const settled = outcomeOf(context, { sessionId, event, row, made }, now())
-    const conflict = await store.commit(settled.changes)
-    return conflict === undefined ? { committed: settled.tell } : { conflict }
+    const settlement = createSettlement(context, { sessionId, event, row, result }, now())
+    const conflict = await store.commit(settlement.changes)
+    return conflict === undefined ? { committed: settlement.writeLog } : { conflict }
   })
-  tell()
+  writeLog()
 }
 
-interface Settled {
+interface Settlement {
   readonly changes: readonly Change<CallbackCollections>[]
-  readonly tell: () => void
+  readonly writeLog: () => void
 }
 
-function outcomeOf(
+function createSettlement(
   { random, log }: DeliveryContext,
-  { sessionId, event, row, made }: Claim & { readonly row: Row<CallbackQueue>; readonly made: Made },
+  { sessionId, event, row, result }: Claim & { readonly row: Row<CallbackQueue>; readonly result: Result },
   now: Date,
-): Settled {
+): Settlement {
   const { value, version } = row
-  const next = withoutFirst(sessionId, version, value, now)
-  if (made.delivered) return { changes: [next], tell: () => undefined }
-  const { problem, retryAfterMs } = made
-  const told = { callback: event.id, type: event.type, problem }
-  if ('final' in made || now.getTime() - event.queuedAt >= GIVE_UP_MS) {
-    const tell = () =>
-      log.error({ event: 'callback_dead', ...told }, 'given up; vouchsafe callbacks retry sends it again')
-    return { changes: [next, buried(sessionId, event, problem, now)], tell }
+  const next = dequeueCallback(sessionId, version, value, now)
+  if (result.delivered) return { changes: [next], writeLog: () => undefined }
+  const { problem, retryAfterMs } = result
+  const logged = { callback: event.id, type: event.type, problem }
+  if ('final' in result || now.getTime() - event.queuedAt >= GIVE_UP_MS) {
+    const writeLog = () =>
+      log.error({ event: 'callback_dead', ...logged }, 'given up; vouchsafe callbacks retry sends it again')
+    return { changes: [next, buryCallback(sessionId, event, problem, now)], writeLog }
   }
   const failures = value.failures + 1
   const nextAt = now.getTime() + retryDelayMs(failures, retryAfterMs, random)
   const later: CallbackQueue = { ...value, failures, problem, claimed: false, nextAt }
   return {
     changes: [{ update: 'callback', id: sessionId, version, value: later, dueAt: new Date(nextAt) }],
-    tell: () => log.warn({ event: 'callback_failed', ...told, failures }, 'tried again later'),
+    writeLog: () => log.warn({ event: 'callback_failed', ...logged, failures }, 'tried again later'),
   }
 }

@@ -1,31 +1,32 @@
 /**
- * How fast callbacks go out: when the next attempt at an event is made, and how many are made at once. A receiver that is
- * down is asked now and then by one event at a time, however many wait; a receiver that is well gets them as fast as it takes them.
+ * The pace of deliveries: when an event is tried again, and how many deliveries run at once. A receiver that is down
+ * gets one request at a time with pauses, however many events wait; a receiver that is up gets them as fast as it
+ * accepts them.
  */
 import { backOffMs, drawFraction } from '../async/back-off.ts'
 
 const RETRY = { firstMs: 5000, longestMs: 60 * 60 * 1000 }
 const MOST_AT_ONCE = 16
-/** Sessions in a row that fail before the receiver, and not an event, is taken to be the trouble. */
+/** The number of sessions that fail in a row before the receiver, and not an event, is considered the cause. */
 const FAILING_SESSIONS = 3
 const PAUSE = { firstMs: 500, longestMs: 5000 }
 
 /**
- * The pause after `failures` failures of an event: drawn between half of the backoff and the whole of it, and at least as
- * long as the receiver's `Retry-After` asks for, within the longest backoff.
+ * Computes the pause after `failures` failures of an event: drawn between half of the backoff and the whole of it, and
+ * at least as long as the receiver's `Retry-After`, within the longest backoff.
  */
 export function retryDelayMs(failures: number, retryAfterMs: number, random: (bytes: number) => Uint8Array): number {
   const delay = (backOffMs(RETRY, failures) / 2) * (1 + drawFraction(random))
   return Math.round(Math.max(delay, Math.min(retryAfterMs, RETRY.longestMs)))
 }
 
-/** What a process knows of the receiver. */
+/** The state of the receiver as one process sees it. */
 export interface Pace {
-  /** Attempts at once. */
+  /** The number of deliveries at once. */
   readonly atOnce: number
-  /** No attempt before; milliseconds since the epoch. */
+  /** The time before which no delivery starts; milliseconds since the epoch. */
   readonly notBefore: number
-  /** Sessions that failed since the last success: one that always fails does not slow down the others. */
+  /** The sessions that failed since the last success: a session that always fails does not slow down the others. */
   readonly failing: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * What waits to be told to the application: one row for each session, with its events in their order, so that no later one
- * can overtake. No claims are in it: what a verification found out is put into the body when it is sent.
+ * The queue of callbacks: one row for each session, with its events in order, so that no event overtakes another. The
+ * rows have no claims of credentials: the result of a verification is put into the body when it is sent.
  */
 import type { JsonObject } from '../codec/json.ts'
 import { type Change, partOf, type Store, type UpdateEffects } from '../store/store.ts'
@@ -8,23 +8,23 @@ import { type Change, partOf, type Store, type UpdateEffects } from '../store/st
 export interface PendingCallback {
   readonly id: string
   readonly type: string
-  /** When it happened, and when it began to wait; milliseconds since the epoch. */
+  /** The times of the event and of its queueing; milliseconds since the epoch. */
   readonly at: number
   readonly queuedAt: number
-  /** The status body of the session as it then was, where it is not made when it is sent. */
+  /** The status body of the session at the time of the event, when it cannot be made later. */
   readonly data?: JsonObject
 }
 
 export interface CallbackQueue {
-  /** The first is the next to be delivered. */
+  /** The events in order; the first is delivered next. */
   readonly events: readonly PendingCallback[]
-  /** Of the first. */
+  /** The number of failed deliveries of the first event. */
   readonly failures: number
-  /** Why the last attempt failed, in words. */
+  /** The reason for which the last delivery failed, in words. */
   readonly problem?: string
-  /** Somebody is delivering the first. */
+  /** True while a process delivers the first event. */
   readonly claimed: boolean
-  /** Milliseconds since the epoch: of the next attempt, or when the claim is over. */
+  /** The time of the next delivery, or of the end of the claim; milliseconds since the epoch. */
   readonly nextAt: number
 }
 
@@ -37,9 +37,9 @@ export interface DeadCallback {
 }
 
 export type CallbackCollections = {
-  /** By session id; due when the first event is to be tried. */
+  /** The queues by session id; a row is due when its first event is to be delivered. */
   callback: CallbackQueue
-  /** By event id; due when it is forgotten. */
+  /** The dead events by event id; a row is due when it is to be deleted. */
   dead_callback: DeadCallback
 }
 
@@ -47,15 +47,15 @@ export type CallbackStore = Store<CallbackCollections>
 type CallbackChange = Change<CallbackCollections>
 
 const KEPT_DEAD_MS = 30 * 24 * 60 * 60 * 1000
-/** An event that was not tried yet is due this much before its time, so that it does not wait for a clock that was set back. */
+/** How long before its time a new event is due, so that it does not wait for a clock that was set back. */
 const CLOCK_SET_BACK_MS = 24 * 60 * 60 * 1000
 
 function dueAtOnce(now: Date): Date {
   return new Date(now.getTime() - CLOCK_SET_BACK_MS)
 }
 
-/** The change that puts events at the end of what the session has waiting, for the batch of what they are about. */
-export async function queued(
+/** Creates the change that appends events to the queue of the session, for the batch that records their cause. */
+export async function enqueueCallbacks(
   store: CallbackStore,
   sessionId: string,
   events: readonly PendingCallback[],
@@ -70,30 +70,31 @@ export async function queued(
   return { update: 'callback', id: sessionId, version: row.version, value }
 }
 
-/** Whether the application has still to be told something of this session. */
-export async function pendingCallback<C extends CallbackCollections>(
+/** Tests whether an event of this session waits for delivery. */
+export async function hasPendingCallback<C extends CallbackCollections>(
   store: Store<C>,
   sessionId: string,
 ): Promise<boolean> {
   return (await partOf<C, CallbackCollections>(store).get('callback', sessionId)) !== undefined
 }
 
-/** The first event is delivered, or given up: the next one comes at once. */
-export function withoutFirst(sessionId: string, version: number, queue: CallbackQueue, now: Date): CallbackChange {
+/** Creates the change that removes the first event, after which the next one is due at once. */
+export function dequeueCallback(sessionId: string, version: number, queue: CallbackQueue, now: Date): CallbackChange {
   const events = queue.events.slice(1)
   if (events.length === 0) return { delete: 'callback', id: sessionId, version }
   const value = { events, failures: 0, claimed: false, nextAt: now.getTime() }
   return { update: 'callback', id: sessionId, version, value, dueAt: dueAtOnce(now) }
 }
 
-export function buried(sessionId: string, event: PendingCallback, problem: string, now: Date): CallbackChange {
+/** Creates the change that stores an event as dead. */
+export function buryCallback(sessionId: string, event: PendingCallback, problem: string, now: Date): CallbackChange {
   const diedAt = now.getTime()
   const value = { sessionId, event, problem, diedAt }
   return { insert: 'dead_callback', id: event.id, value, dueAt: new Date(diedAt + KEPT_DEAD_MS) }
 }
 
-/** Lets a dead event wait again, for as long as a new one. False when there is no such event. */
-export function revive(
+/** Queues a dead event again, for as long as a new one. Resolves to false when there is no such event. */
+export function requeueDead(
   { store, retryOnConflict }: UpdateEffects<CallbackCollections>,
   eventId: string,
   now: Date,
@@ -104,14 +105,17 @@ export function revive(
     const { sessionId, event } = dead.value
     const conflict = await store.commit([
       { delete: 'dead_callback', id: eventId, version: dead.version },
-      await queued(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now),
+      await enqueueCallbacks(store, sessionId, [{ ...event, queuedAt: now.getTime() }], now),
     ])
     return conflict === undefined ? { committed: true } : { conflict }
   })
 }
 
-/** Lets a queue be tried at once, unless a process is delivering its first event. False when there is no such queue. */
-export function hasten(
+/**
+ * Makes a queue due at once, unless a process is delivering its first event. Resolves to false when there is no such
+ * queue.
+ */
+export function retryNow(
   { store, retryOnConflict }: UpdateEffects<CallbackCollections>,
   sessionId: string,
   now: Date,

@@ -1,7 +1,10 @@
-/** The headers by which a receiver knows that a callback is ours and fresh. Standard Webhooks, Signature scheme. */
+/**
+ * The signature by which a receiver verifies that a callback is authentic and fresh. Standard Webhooks, Signature
+ * scheme.
+ */
 import { createHmac } from 'node:crypto'
 
-/** `at` is the time of this attempt; the id stays the same with every attempt. */
+/** Creates the headers; `at` is the time of this delivery, and the id stays the same for every delivery of an event. */
 export function signatureHeaders(id: string, at: Date, body: string, secret: Uint8Array): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000))
   const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')

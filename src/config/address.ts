@@ -1,7 +1,7 @@
-/** `baseUrl`: what it may be, and when plain http deserves a warning. */
+/** The setting `baseUrl`: its form, and a warning about plain http. */
 import { isSecure } from '../protocol/private-host.ts'
 
-export function addressMistakes(baseUrl: string): string[] {
+export function findAddressMistakes(baseUrl: string): string[] {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (url === null) return ['baseUrl: it is not a URL; write it like https://issuer.example']
   const mistakes: string[] = []
@@ -14,7 +14,7 @@ export function addressMistakes(baseUrl: string): string[] {
   return mistakes
 }
 
-export function addressWarnings(baseUrl: string): string[] {
+export function findAddressWarnings(baseUrl: string): string[] {
   if (isSecure(new URL(baseUrl))) return []
   return ['baseUrl: http without TLS on a public host; wallets refuse it, and credentials can be read on the way']
 }

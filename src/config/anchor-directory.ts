@@ -1,4 +1,4 @@
-/** Directories of trust anchors: PEM files, every certificate in which is trusted. */
+/** Directories of trust anchors: PEM files, all of whose certificates are trusted. */
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem } from '../keys/certificate.ts'
 import { readTrustAnchors } from '../keys/trust-anchors.ts'
@@ -6,15 +6,15 @@ import type { Files } from './files.ts'
 
 export type AnchorSetting = 'issuerTrustAnchors' | 'keyAttestationTrustAnchors'
 
-/** A service without the setting behaves like this. */
+/** How a service behaves without the setting, for messages. */
 const WITHOUT: Readonly<Record<AnchorSetting, string>> = {
   issuerTrustAnchors: 'credentials of any issuer are taken',
   keyAttestationTrustAnchors: 'no credential configuration can require key attestations',
 }
 
 /**
- * Every certificate in every file of the directory that the setting names; none when there is no such setting. A
- * directory without a certificate that can be used now is a mistake: to trust nobody and to trust everybody must not be one.
+ * Reads every certificate in every file of the directory; none when `directory` is undefined. A directory without a
+ * currently valid certificate is a mistake, because an empty list of anchors would mean that every issuer is trusted.
  */
 export function readAnchorDirectory(
   setting: AnchorSetting,
@@ -49,8 +49,8 @@ function directoryProblem(
     : `none of the certificates in ${directory} can be used: ${problem}; put those of today there`
 }
 
-/** Those that are over. */
-export function anchorWarnings(setting: AnchorSetting, anchors: readonly Certificate[], now: Date): string[] {
+/** Warns about expired trust anchors. */
+export function findAnchorWarnings(setting: AnchorSetting, anchors: readonly Certificate[], now: Date): string[] {
   return anchors
     .filter(({ notAfter }) => notAfter < now)
     .map(({ subjectText, notAfter }) => `${setting}: ${subjectText} expired on ${notAfter.toISOString()}`)

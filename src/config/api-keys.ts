@@ -2,7 +2,7 @@
 
 const RECOMMENDED_LENGTH = 32
 
-export function apiKeyMistakes(labelByKey: Readonly<Record<string, string>>): string[] {
+export function findApiKeyMistakes(labelByKey: Readonly<Record<string, string>>): string[] {
   const where = 'integrations.authentication'
   if (Object.keys(labelByKey).length === 0) return [`${where}: it has no API key, so nobody could call the service`]
   return Object.entries(labelByKey)
@@ -13,7 +13,7 @@ export function apiKeyMistakes(labelByKey: Readonly<Record<string, string>>): st
     )
 }
 
-export function apiKeyWarnings(labelByKey: Readonly<Record<string, string>>): string[] {
+export function findApiKeyWarnings(labelByKey: Readonly<Record<string, string>>): string[] {
   return Object.entries(labelByKey)
     .filter(([key]) => key.length < RECOMMENDED_LENGTH)
     .map(([, label]) => `integrations.authentication: the key labelled ${label} is short; use 64 random characters`)

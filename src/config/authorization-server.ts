@@ -1,14 +1,14 @@
-/** `authorizationServer`: an OAuth 2.0 server that gives the access tokens in our place. */
+/** The setting `authorizationServer`: an OAuth 2.0 server that issues the access tokens in place of this service. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { isSecure } from '../protocol/private-host.ts'
 
 const DEFAULT_CLAIM = 'pre-authorized_code'
 const DEFAULT_STATE_CLAIM = 'issuer_state'
-/** A claim as every token has it opens whatever session somebody names like it. */
+/** Claims that every token may have, which therefore cannot identify a session. */
 const NO_SESSION = ['iss', 'aud', 'exp', 'nbf', 'iat', 'scope', 'client_id', 'cnf', 'typ', 'active', 'token_type']
 
-export const AuthorizationServer = Type.Object(
+export const AuthorizationServerSetting = Type.Object(
   {
     issuer: Type.String({
       description: 'Its issuer identifier, https; `iss` of its tokens, and where its metadata is found (RFC 8414)',
@@ -54,23 +54,23 @@ export const AuthorizationServer = Type.Object(
     description: 'An OAuth 2.0 server that gives the access tokens; this service has no token endpoint of its own then',
   },
 )
-type AuthorizationServer = Static<typeof AuthorizationServer>
+type AuthorizationServerSetting = Static<typeof AuthorizationServerSetting>
 
-export interface AuthorizationServerConfig extends AuthorizationServer {
+export interface AuthorizationServerConfig extends AuthorizationServerSetting {
   readonly sessionClaim: string
   readonly issuerStateClaim: string
 }
 
-/** Of settings without mistakes. */
-export function authorizationServerOf(settings: AuthorizationServer): AuthorizationServerConfig {
+/** Adds the defaults to settings without mistakes. */
+export function resolveAuthorizationServer(settings: AuthorizationServerSetting): AuthorizationServerConfig {
   const { sessionClaim = DEFAULT_CLAIM, issuerStateClaim = DEFAULT_STATE_CLAIM } = settings
   return { ...settings, sessionClaim, issuerStateClaim }
 }
 
-export function authorizationServerMistakes(settings: AuthorizationServer | undefined): string[] {
+export function findAuthorizationServerMistakes(settings: AuthorizationServerSetting | undefined): string[] {
   if (settings === undefined) return []
   const { issuer, jwksUri, introspection } = settings
-  const { sessionClaim, issuerStateClaim } = authorizationServerOf(settings)
+  const { sessionClaim, issuerStateClaim } = resolveAuthorizationServer(settings)
   const addresses = { issuer, jwksUri, 'introspection.endpoint': introspection?.endpoint }
   const mistakes = Object.entries(addresses).flatMap(([name, url]) => {
     const problem = url === undefined ? undefined : addressProblem(url)

@@ -11,7 +11,7 @@ import {
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import type { Files } from './files.ts'
 
-/** What a key and its certificates are to be good for. */
+/** The use of a key and its certificates. */
 export interface KeyUse {
   /** The path of the setting, for messages. */
   readonly where: string
@@ -49,8 +49,8 @@ export function readCertificateFiles(use: KeyUse, paths: readonly string[], file
   const placed = read.flatMap((file, index) =>
     'mistake' in file ? [] : file.value.certificates.map((certificate) => ({ certificate, index })),
   )
-  // Of a chain with a gap nothing more is told.
-  const chainProblems = use.purpose === 'tls' || unread.length > 0 ? [] : chainMistakes(placed, at)
+  // The chain is not checked while a file of it could not be read.
+  const chainProblems = use.purpose === 'tls' || unread.length > 0 ? [] : findChainMistakes(placed, at)
   return {
     chain: isLeafRead ? chain : [],
     pem: read.map((file) => ('mistake' in file ? '' : file.value.text)).join('\n'),
@@ -68,7 +68,10 @@ export function attempt<T>(where: string, file: string, read: () => T): { value:
   }
 }
 
-/** The moment at which certificates must be valid: now, or while they last were, for those of a key that was replaced. */
+/**
+ * Returns the time at which the certificates must be valid: now, or the end of their validity for a key that was
+ * replaced.
+ */
 function momentOf({ now, isPrevious = false }: KeyUse, chain: readonly Certificate[]): Date {
   const ends = isPrevious ? sentCertificates(chain).map(({ notAfter }) => notAfter.getTime()) : []
   return new Date(Math.min(now.getTime(), ...ends))
@@ -80,8 +83,8 @@ interface PlacedCertificate {
   readonly index: number
 }
 
-/** Whoever receives the certificates looks no further than them: each must be signed by the next. */
-function chainMistakes(placed: readonly PlacedCertificate[], now: Date): string[] {
+/** Checks that each certificate is signed by the next, since a receiver looks no further than what is sent. */
+function findChainMistakes(placed: readonly PlacedCertificate[], now: Date): string[] {
   const sent = sentCertificates(placed.map(({ certificate }) => certificate))
   return placed.slice(1).flatMap(({ certificate, index }, position) => {
     const below = placed[position]?.certificate as Certificate

@@ -1,4 +1,4 @@
-/** What a person should know of certificates that are right and will not be for long, or not for everybody. */
+/** Warnings about certificates that are valid, but expire soon or are not accepted by every wallet. */
 import { type Certificate, isSelfSigned, sentCertificates } from '../keys/certificate.ts'
 
 const DAY_MS = 86_400_000
@@ -9,8 +9,11 @@ const SELF_SIGNED = {
   tls: 'is self-signed; phones and most wallets refuse it',
 }
 
-/** Gives warnings for the log and the doctor, each beginning with `where`. A certificate that is not sent may run out unnoticed. */
-export function certificateWarnings(where: string, chain: readonly Certificate[], now: Date): string[] {
+/**
+ * Returns warnings for the log and the doctor, each beginning with `where`. A certificate that is not sent may expire
+ * unnoticed.
+ */
+export function findCertificateWarnings(where: string, chain: readonly Certificate[], now: Date): string[] {
   const [leaf] = chain
   if (leaf === undefined) return []
   const ending = sentCertificates(chain).filter((certificate) => endsSoon(certificate, now))
@@ -18,7 +21,7 @@ export function certificateWarnings(where: string, chain: readonly Certificate[]
     ...(isSelfSigned(leaf)
       ? [`${where}: the certificate ${leaf.subjectText} ${SELF_SIGNED[where === 'tls' ? 'tls' : 'signing']}`]
       : []),
-    ...ending.map((certificate) => `${where}: ${validityText(certificate, now)}`),
+    ...ending.map((certificate) => `${where}: ${describeValidity(certificate, now)}`),
   ]
 }
 
@@ -33,8 +36,8 @@ export function endsSoon({ notAfter }: Certificate, now: Date): boolean {
   return notAfter.getTime() - now.getTime() < SOON_DAYS * DAY_MS
 }
 
-/** Until when the certificate is valid, and what to do about it. */
-export function validityText(certificate: Certificate, now: Date): string {
+/** Describes how long the certificate is valid, and whether to renew it. */
+export function describeValidity(certificate: Certificate, now: Date): string {
   const { subjectText, notAfter } = certificate
   const days = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS)
   const text = `${subjectText} is valid until ${notAfter.toISOString().slice(0, 10)}, ${days} days from now`

@@ -1,6 +1,6 @@
 /**
- * `server.json`: the settings both services share, and the way a configuration is read. Every mistake is found before
- * anything starts, and all are told at once, each with its path.
+ * `server.json`: the settings that the services share, and how a configuration is read. All mistakes are found before
+ * anything starts, and are reported together, each with its path.
  */
 import type { ErrorObject } from 'ajv'
 import type { Static, TObject } from 'typebox'
@@ -10,25 +10,25 @@ import type { ServiceKeys } from '../keys/key-ring.ts'
 import { SIGNING_KEY } from '../keys/secrets.ts'
 import { compileSchema } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
-import { addressMistakes, addressWarnings } from './address.ts'
-import { apiKeyMistakes, apiKeyWarnings } from './api-keys.ts'
-import { certificateWarnings } from './certificate-warnings.ts'
+import { findAddressMistakes, findAddressWarnings } from './address.ts'
+import { findApiKeyMistakes, findApiKeyWarnings } from './api-keys.ts'
+import { findCertificateWarnings } from './certificate-warnings.ts'
 import { Database, type DatabaseConfig, readDatabase } from './database.ts'
 import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
-import { proxyMistakes, RateLimits } from './rate-limits.ts'
-import { type Retention, RetentionSettings, retentionMistakes, retentionOf } from './retention.ts'
-import { type ServerTls, serverTls } from './server-tls.ts'
+import { findProxyMistakes, RateLimitSettings } from './rate-limits.ts'
+import { type Retention, RetentionSettings, findRetentionMistakes, resolveRetention } from './retention.ts'
+import { type ServerTls, createServerTls } from './server-tls.ts'
 import { type KeySettings, type ReadServiceKeys, readServiceKeys, VerifierKeys } from './service-keys.ts'
 import {
+  findSessionCallbackMistakes,
+  findSessionCallbackWarnings,
+  resolveSessionCallback,
   type SessionCallback,
   SessionCallbackSetting,
-  sessionCallbackMistakes,
-  sessionCallbackOf,
-  sessionCallbackWarnings,
 } from './session-callback.ts'
 import { KeyAndCertificates, KeysAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
-import { type Stopping, StoppingSetting, stoppingOf } from './stopping.ts'
+import { type Stopping, StoppingSetting, resolveStopping } from './stopping.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {
@@ -49,7 +49,7 @@ export const commonSettings = {
     { authentication: Type.Record(Type.String(), Type.String(), { description: 'API key to label' }) },
     { additionalProperties: false },
   ),
-  rateLimits: Type.Optional(RateLimits),
+  rateLimits: Type.Optional(RateLimitSettings),
   retention: Type.Optional(RetentionSettings),
   clockSkewSeconds: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 600, description: 'How far clocks may differ; 60 when absent' }),
@@ -64,9 +64,9 @@ const LATER = ['management']
 
 export interface ServiceDefaults {
   readonly port: number
-  /** The embedded database, relative to the working directory. */
+  /** The file of the embedded database, relative to the working directory. */
   readonly databaseFile: string
-  /** What its certificate must be good for. */
+  /** The purpose that the certificate must allow. */
   readonly signs: 'credential' | 'request'
   readonly retention: Retention
 }
@@ -76,59 +76,64 @@ export interface CommonConfig {
   readonly host: string | undefined
   readonly baseUrl: string
   readonly database: DatabaseConfig
-  /** Of personal data in the database, 32 bytes each; none: it is not encrypted. */
+  /** The keys that encrypt personal data in the database, 32 bytes each; without keys it is not encrypted. */
   readonly encryptionKeys: readonly Uint8Array[]
   readonly keys: ServiceKeys
   readonly tls: ServerTls | undefined
   readonly apiKeys: Readonly<Record<string, string>>
   readonly clockSkewSeconds: number
-  readonly rateLimits: RateLimits
+  readonly rateLimits: RateLimitSettings
   readonly retention: Retention
-  /** Absent: nobody is told, and the application asks for the status. */
+  /** The receiver of callbacks; when absent, the application polls the status. */
   readonly sessionCallback: SessionCallback | undefined
   readonly stopping: Stopping
 }
 
-/** A configuration, or everything that is wrong with it. Warnings are for the log; they stop nothing. */
+/** A configuration, or all mistakes in it. Warnings go to the log and stop nothing. */
 export type ReadResult<Config> =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] }
 
-/** What is wrong with the shape of a configuration, and the settings that have theirs: what those name is looked at too. */
-export interface Shape<Settings> {
+/**
+ * The mistakes in the form of a configuration, and the settings without such mistakes, whose files are checked next.
+ */
+export interface CheckedSettings<Settings> {
   readonly mistakes: readonly string[]
   readonly settings: Partial<Settings>
 }
 
-/** The members of `value` against `schema`, unknown ones and those of later releases included; paths are in the texts. */
-export function readShape<Schema extends TObject>(schema: Schema, value: unknown): Shape<Static<Schema>> {
+/**
+ * Checks the members of `value` against `schema`, which refuses unknown members and those of later releases. Each
+ * mistake has its path.
+ */
+export function checkSettings<Schema extends TObject>(schema: Schema, value: unknown): CheckedSettings<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
   const later = LATER.filter((name) => Object.hasOwn(value, name) && !Object.hasOwn(schema.properties, name))
-  const known = Object.entries(value).filter(([name]) => !later.includes(name))
+  const current = Object.entries(value).filter(([name]) => !later.includes(name))
   const validate = compileSchema(schema, { all: true })
-  const errors = validate(Object.fromEntries(known)) ? [] : (validate.errors ?? [])
+  const errors = validate(Object.fromEntries(current)) ? [] : (validate.errors ?? [])
   const broken = new Set(errors.map(({ instancePath }) => instancePath.split('/')[1]))
   return {
     mistakes: [
       ...later.map((name) => `${name}: not yet supported; remove it`),
       ...describeMistakes(errors.map((error) => withoutKey(error, value))),
     ],
-    settings: Object.fromEntries(known.filter(([name]) => !broken.has(name))) as Partial<Static<Schema>>,
+    settings: Object.fromEntries(current.filter(([name]) => !broken.has(name))) as Partial<Static<Schema>>,
   }
 }
 
-/** An API key is a member name, and must not be told as the path of a mistake. */
+/** Replaces an API key, which is a member name, in the path of a mistake by the number of its label. */
 function withoutKey(error: ErrorObject, value: JsonObject): ErrorObject {
   const [, key] = /^\/integrations\/authentication\/(.*)$/.exec(error.instancePath) ?? []
   if (key === undefined) return error
   const keys = Object.keys((value as { integrations: { authentication: object } }).integrations.authentication)
-  const place = keys.findIndex((each) => each.replaceAll('~', '~0').replaceAll('/', '~1') === key)
-  return { ...error, instancePath: `/integrations/authentication/(label ${place + 1})` }
+  const index = keys.findIndex((each) => each.replaceAll('~', '~0').replaceAll('/', '~1') === key)
+  return { ...error, instancePath: `/integrations/authentication/(label ${index + 1})` }
 }
 
-/** Reads what both services share. */
+/** Reads the settings that the services share. */
 export function readCommon(
-  { mistakes: shapeMistakes, settings }: Shape<Common>,
+  { mistakes: shapeMistakes, settings }: CheckedSettings<Common>,
   files: Files,
   defaults: ServiceDefaults,
   now: Date,
@@ -140,12 +145,12 @@ export function readCommon(
   const encryption = readEncryptionKeys(settings.database?.encryptionKeyFile, files)
   const mistakes = [
     ...shapeMistakes,
-    ...(settings.baseUrl === undefined ? [] : addressMistakes(settings.baseUrl)),
-    ...proxyMistakes(settings.rateLimits),
+    ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
+    ...findProxyMistakes(settings.rateLimits),
     ...('mistakes' in database ? database.mistakes : []),
-    ...(settings.retention ? retentionMistakes(settings.retention) : []),
-    ...(settings.sessionCallback ? sessionCallbackMistakes(settings.sessionCallback) : []),
-    ...(settings.integrations ? apiKeyMistakes(settings.integrations.authentication) : []),
+    ...(settings.retention ? findRetentionMistakes(settings.retention) : []),
+    ...(settings.sessionCallback ? findSessionCallbackMistakes(settings.sessionCallback) : []),
+    ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(signing && 'mistakes' in signing ? signing.mistakes : []),
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),
     ...('mistakes' in encryption ? encryption.mistakes : []),
@@ -160,7 +165,7 @@ function keySettingsOf({ signing, keys }: Partial<Pick<KeySettings, 'signing' | 
   return signing && { signing, ...(keys && { keys }) }
 }
 
-/** What settings name, after it has been read. */
+/** The files that settings name, after they were read. */
 interface Parts {
   readonly signing: Exclude<ReadServiceKeys, { readonly mistakes: unknown }>
   readonly tls: ReadKey | undefined
@@ -174,7 +179,7 @@ function complete(
   { signing, tls, database: { database, warnings }, encryptionKeys }: Parts,
   now: Date,
 ): { readonly config: CommonConfig; readonly warnings: readonly string[] } {
-  const sessionCallback = settings.sessionCallback && sessionCallbackOf(settings.sessionCallback)
+  const sessionCallback = settings.sessionCallback && resolveSessionCallback(settings.sessionCallback)
   return {
     config: {
       port: settings.port ?? defaults.port,
@@ -183,21 +188,21 @@ function complete(
       database,
       encryptionKeys,
       keys: { ...signing.keys, secrets: [SIGNING_KEY] },
-      tls: tls && serverTls(tls),
+      tls: tls && createServerTls(tls),
       apiKeys: settings.integrations.authentication,
       clockSkewSeconds: settings.clockSkewSeconds ?? 60,
       rateLimits: settings.rateLimits ?? {},
-      retention: retentionOf(settings.retention, defaults.retention),
+      retention: resolveRetention(settings.retention, defaults.retention),
       sessionCallback,
-      stopping: stoppingOf(settings.stopping),
+      stopping: resolveStopping(settings.stopping),
     },
     warnings: [
-      ...addressWarnings(settings.baseUrl),
+      ...findAddressWarnings(settings.baseUrl),
       ...warnings,
-      ...apiKeyWarnings(settings.integrations.authentication),
+      ...findApiKeyWarnings(settings.integrations.authentication),
       ...signing.warnings,
-      ...certificateWarnings('tls', tls?.chain ?? [], now),
-      ...(sessionCallback ? sessionCallbackWarnings(sessionCallback) : []),
+      ...findCertificateWarnings('tls', tls?.chain ?? [], now),
+      ...(sessionCallback ? findSessionCallbackWarnings(sessionCallback) : []),
     ],
   }
 }

@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv'
 import { describe, expect, it } from 'vitest'
-import { Database, type DatabaseConfig, databaseName, readDatabase } from './database.ts'
+import { Database, type DatabaseConfig, describeDatabase, readDatabase } from './database.ts'
 
 const PEM = '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n'
 const files = {
@@ -35,7 +35,7 @@ describe('the embedded database', () => {
   it('is there without settings, and tells people its file', () => {
     const database = { kind: 'sqlite', file: 'data/service.db' } as const
     expect(readDatabase(undefined, 'data/service.db', files)).toEqual({ database, warnings: [] })
-    expect(databaseName(database)).toBe('data/service.db')
+    expect(describeDatabase(database)).toBe('data/service.db')
   })
 })
 
@@ -107,7 +107,7 @@ describe('a PostgreSQL database', () => {
   })
 
   it('tells people its address without user and password', () => {
-    const name = (url: string) => databaseName((read({ url, ...login }) as { database: DatabaseConfig }).database)
+    const name = (url: string) => describeDatabase((read({ url, ...login }) as { database: DatabaseConfig }).database)
     expect(name('jdbc:postgresql://u:p@db/issuer?sslmode=require')).toBe('postgresql://db:5432/issuer')
     expect(name('postgresql://[::1]:1/issuer?currentSchema=a')).toBe('postgresql://[::1]:1/issuer?currentSchema=a')
   })

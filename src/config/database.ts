@@ -1,8 +1,8 @@
-/** `database`: the seeds' settings, of which `url` decides. Without it the embedded database file is used. */
+/** The setting `database`. Its `url` decides the kind of database; without it, the embedded database is used. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { Files } from './files.ts'
-import { type PostgresConfig, postgresWarnings, readPostgresUrl } from './postgres-url.ts'
+import { findPostgresWarnings, type PostgresConfig, readPostgresUrl } from './postgres-url.ts'
 
 const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 3600, description }))
 
@@ -49,7 +49,7 @@ export const Database = Type.Object(
 )
 type Database = Static<typeof Database>
 
-/** Settings that any database has, and that name none. */
+/** Settings for every kind of database, which choose none. */
 const WHEREVER = ['encryptionKeyFile', 'generation']
 
 function isWherever(database: Database): boolean {
@@ -61,17 +61,20 @@ function generationOf(database: Database | undefined): RaisedGeneration {
   return database?.generation === undefined ? {} : { generation: database.generation }
 }
 
-/** Where a service keeps what it knows. */
+/** The database of a service. */
 export type DatabaseConfig =
   | ({ readonly kind: 'sqlite'; readonly file: string } & RaisedGeneration)
   | ({ readonly kind: 'postgresql' } & PostgresConfig & RaisedGeneration)
 
 interface RaisedGeneration {
-  /** The number that the operator raises when a backup was put back. */
+  /** The number that the operator raises after a backup was restored. */
   readonly generation?: number
 }
 
-/** The database that is configured, `embedded` when there is none, or what is wrong with the settings. */
+/**
+ * Reads the configured database, or the file `embedded` when none is configured; or returns the mistakes in the
+ * settings.
+ */
 export function readDatabase(
   database: Database | undefined,
   embedded: string,
@@ -79,7 +82,7 @@ export function readDatabase(
 ):
   | { readonly database: DatabaseConfig; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
-  // To name a key or a generation alone leaves the database where it is by itself.
+  // A key file or a generation alone leaves the database at its default place.
   if (database === undefined || isWherever(database))
     return { database: { kind: 'sqlite', file: embedded, ...generationOf(database) }, warnings: [] }
   const { url } = database
@@ -88,7 +91,7 @@ export function readDatabase(
   const native = url.replace(/^jdbc:/i, '')
   if (/^postgres(ql)?:/i.test(native)) return readPostgres(database, native, files)
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(native)?.[1]
-  const mistakes = driverMistakes(database, 'sqlite', 'SQLite')
+  const mistakes = findDriverMistakes(database, 'sqlite', 'SQLite')
   if (file === undefined) {
     mistakes.unshift('database.url: it must be sqlite:path or postgresql://host/name, with or without jdbc: before it')
   }
@@ -101,7 +104,7 @@ export function readDatabase(
 function readPostgres(database: Database, url: string, files: Files): ReturnType<typeof readDatabase> {
   const { user, password, pool = {} } = database
   const server = readPostgresUrl(url, { user, password }, files)
-  const mistakes = driverMistakes(database, 'postgres', 'PostgreSQL')
+  const mistakes = findDriverMistakes(database, 'postgres', 'PostgreSQL')
   if ('mistakes' in server) return { mistakes: [...server.mistakes, ...mistakes] }
   if (mistakes.length > 0) return { mistakes }
   const config = {
@@ -111,16 +114,16 @@ function readPostgres(database: Database, url: string, files: Files): ReturnType
     connectTimeoutMs: (pool.connectTimeoutSeconds ?? 5) * 1000,
     statementTimeoutMs: (pool.statementTimeoutSeconds ?? 10) * 1000,
   }
-  return { database: { kind: 'postgresql', ...config }, warnings: postgresWarnings(config) }
+  return { database: { kind: 'postgresql', ...config }, warnings: findPostgresWarnings(config) }
 }
 
-function driverMistakes({ driver }: Database, word: string, name: string): string[] {
+function findDriverMistakes({ driver }: Database, word: string, name: string): string[] {
   if (driver === undefined || driver.toLowerCase().includes(word)) return []
   return [`database.driver: ${driver} contradicts database.url, which is ${name}; leave driver out`]
 }
 
-/** For people: where the database is, and nothing secret. */
-export function databaseName(database: DatabaseConfig): string {
+/** Describes where the database is, without secrets. */
+export function describeDatabase(database: DatabaseConfig): string {
   if (database.kind === 'sqlite') return database.file
   const { host, port, database: name, schema } = database
   return `postgresql://${host.includes(':') ? `[${host}]` : host}:${port}/${name}${schema === undefined ? '' : `?currentSchema=${schema}`}`

@@ -6,7 +6,7 @@ const SETTING = 'database.encryptionKeyFile'
 
 export type ReadEncryptionKeys = { readonly keys: readonly Uint8Array[] } | { readonly mistakes: readonly string[] }
 
-/** Reads the keys of the file, none where no file is named, or what is wrong with it, by line and without its contents. */
+/** Reads the keys of the file; none when `path` is undefined. The mistakes name lines, never their content. */
 export function readEncryptionKeys(path: string | undefined, files: Files): ReadEncryptionKeys {
   if (path === undefined) return { keys: [] }
   const read = readKeyLines({ setting: SETTING, path }, files)

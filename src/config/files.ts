@@ -1,4 +1,7 @@
-/** How a configuration reaches files; paths are relative to the working directory. Both throw when there is none. */
+/**
+ * File access for reading a configuration; paths are relative to the working directory. Both functions throw when the
+ * file or directory does not exist.
+ */
 export interface Files {
   read(path: string): string
   list(directory: string): readonly string[]

@@ -1,6 +1,6 @@
 /**
- * Files of random keys: 32 bytes in base64 or base64url on each line. Empty lines, and lines that begin with `#`, mean
- * nothing.
+ * Files of random keys: 32 bytes in base64 or base64url on each line. Empty lines and lines that begin with `#` are
+ * ignored.
  */
 import type { Files } from './files.ts'
 
@@ -8,7 +8,7 @@ export interface KeyFile {
   /** The setting that names the file, for messages. */
   readonly setting: string
   readonly path: string
-  /** Words that may stand on a line in the place of a key. */
+  /** Words that are allowed in place of a key. */
   readonly words?: readonly string[]
 }
 
@@ -20,11 +20,11 @@ export type ReadKeyLines =
   | { readonly mistakes: readonly string[] }
 
 const KEY_BYTES = 32
-/** 32 random bytes hardly ever have fewer than 24 different values. */
+/** The least number of different bytes: in 32 random bytes, hardly ever fewer than 24 are different. */
 const MIN_DIFFERENT_BYTES = 16
 const HOW = 'make one with: openssl rand -base64 32'
 
-/** Reads the keys of a file, or the mistakes in it: each with the number of its line, and without what stands there. */
+/** Reads the keys of a file, or returns its mistakes, which name lines and never their content. */
 export function readKeyLines({ setting, path, words = [] }: KeyFile, files: Files): ReadKeyLines {
   let text: string
   try {
@@ -48,7 +48,7 @@ function lineProblem(text: string, lines: readonly (Buffer | string)[], index: n
   const value = lines[index]
   const before = lines.slice(0, index)
   if (typeof value === 'string') return before.includes(value) ? `${value} stands there twice` : undefined
-  // Base64 or base64url, and all of it: a character that a decoder would pass over is a mistake.
+  // Only complete base64 or base64url is accepted: a decoder would skip other characters.
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text) || value?.length !== KEY_BYTES) {
     return `it must be ${KEY_BYTES} bytes in base64 or base64url; ${HOW}`
   }

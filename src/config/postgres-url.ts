@@ -1,4 +1,4 @@
-/** `database.url` for PostgreSQL, in the form of JDBC or of PostgreSQL itself, and what it says of encryption. */
+/** The setting `database.url` for PostgreSQL, in the form of JDBC or of PostgreSQL itself, and its TLS parameters. */
 import { isLoopback, withoutBrackets } from '../protocol/private-host.ts'
 import type { Files } from './files.ts'
 
@@ -31,7 +31,10 @@ interface Login {
   readonly password: string | undefined
 }
 
-/** What a URL without `jdbc:` says, or every mistake in it. No mistake repeats the URL: it may have the password in it. */
+/**
+ * Parses a URL without `jdbc:`, or returns all mistakes in it. No mistake repeats the URL, which may contain the
+ * password.
+ */
 export function readPostgresUrl(
   url: string,
   settings: Login,
@@ -43,7 +46,7 @@ export function readPostgresUrl(
   const login = oneLogin(settings, parsed)
   const tls = readTls(parameters, files)
   const schema = parameters.get('currentSchema')
-  const mistakes = [...parameterMistakes(parameters), ...login.mistakes, ...('mistakes' in tls ? tls.mistakes : [])]
+  const mistakes = [...findParameterMistakes(parameters), ...login.mistakes, ...('mistakes' in tls ? tls.mistakes : [])]
   if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     mistakes.push('database.url: currentSchema must be one name of small letters, digits and underscores')
   }
@@ -61,7 +64,7 @@ interface Parsed extends Login {
 
 function parse(text: string): Parsed | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // One host, and a database: the URL parser takes several hosts for a name that no host can have.
+  // The URL has one host and a database: the parser accepts a list of hosts as one host name, which no host can have.
   if (url?.hash !== '' || !/^\/[^/]+$/.test(url.pathname) || !/^(\[[0-9a-f:.]+\]|[\w.-]+)$/i.test(url.hostname)) {
     return undefined
   }
@@ -79,13 +82,13 @@ function parse(text: string): Parsed | undefined {
   }
 }
 
-function parameterMistakes(parameters: ReadonlyMap<string, string>): string[] {
+function findParameterMistakes(parameters: ReadonlyMap<string, string>): string[] {
   return [...parameters.keys()]
     .filter((name) => !PARAMETERS.includes(name))
     .map((name) => `database.url: parameter ${name}: unknown; there are ${PARAMETERS.join(', ')}`)
 }
 
-/** User and password stand in one place each. */
+/** Combines user and password, each of which may be set in one place only. */
 function oneLogin(settings: Login, { user, password, parameters }: Parsed) {
   const mistakes: string[] = []
   const one = (name: 'user' | 'password', ...values: readonly (string | undefined)[]): string => {
@@ -125,8 +128,8 @@ function readTls(
   }
 }
 
-/** Personal data goes to the database, and should not be read on the way. */
-export function postgresWarnings({ host, tls }: PostgresAddress): string[] {
+/** Warns about connections that others could read: personal data is sent to the database. */
+export function findPostgresWarnings({ host, tls }: PostgresAddress): string[] {
   if (isLoopback(host)) return []
   if (tls.mode === 'disable') {
     return [

@@ -1,11 +1,14 @@
-/** `rateLimits`: opt-in limits by the address of the caller, and who is believed about addresses. */
+/**
+ * The setting `rateLimits`: opt-in limits by the address of the caller, and the proxies whose X-Forwarded-For is
+ * trusted.
+ */
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 
 const perMinute = (what: string) => Type.Integer({ minimum: 1, maximum: 1_000_000, description: `${what}, a minute` })
 
-export const RateLimits = Type.Object(
+export const RateLimitSettings = Type.Object(
   {
     walletRequestsPerMinute: Type.Optional(perMinute('Requests to wallet-facing endpoints from one address')),
     failedApiKeysPerMinute: Type.Optional(perMinute('Unknown API keys from one address')),
@@ -19,9 +22,9 @@ export const RateLimits = Type.Object(
   },
   { additionalProperties: false, description: 'Limits of each process; what is absent is not limited' },
 )
-export type RateLimits = Static<typeof RateLimits>
+export type RateLimitSettings = Static<typeof RateLimitSettings>
 
-export function proxyMistakes(limits: RateLimits | undefined): string[] {
+export function findProxyMistakes(limits: RateLimitSettings | undefined): string[] {
   return (limits?.trustedProxies ?? []).flatMap((proxy, index) =>
     isNetwork(proxy)
       ? []

@@ -1,9 +1,11 @@
-/** `retention`: how long personal data and sessions are kept. Each service has its own defaults. */
+/** The setting `retention`: how long personal data and sessions are kept. Each service has its own defaults. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 
 const TEN_YEARS_SECONDS = 315_360_000
-/** The longest that `expires_in` and `refresh_seconds` take, with a day for what may keep a session alive after them. */
+/**
+ * The longest life of a session before its end: the maxima of `expires_in` and `refresh_seconds`, and a day of reserve.
+ */
 const LONGEST_LIFE_SECONDS = 604_800 + 31_536_000 + 86_400
 
 export const RetentionSettings = Type.Object(
@@ -30,29 +32,32 @@ type RetentionSettings = Static<typeof RetentionSettings>
 
 export type Retention = Required<RetentionSettings>
 
-/** What is not said is as in `defaults`; personal data that would outlive its session goes with it. */
-export function retentionOf(settings: RetentionSettings | undefined, defaults: Retention): Retention {
+/** Adds the defaults. Personal data is erased at the latest with its session. */
+export function resolveRetention(settings: RetentionSettings | undefined, defaults: Retention): Retention {
   const { personalDataSeconds = defaults.personalDataSeconds, sessionSeconds = defaults.sessionSeconds } =
     settings ?? {}
   return { personalDataSeconds: Math.min(personalDataSeconds, sessionSeconds), sessionSeconds }
 }
 
-/** What is due of a session that has ended, or will. */
-export interface Due {
+/** The next step for a session: to erase its personal data, or to delete it. */
+export interface RetentionPlan {
   readonly erases: boolean
-  /** It is erased already, and goes. */
+  /** True when the session is to be deleted; its personal data was erased before. */
   readonly purges: boolean
-  /** When something is to be done next. */
+  /** The time of the next step. */
   readonly next: Date
 }
 
-/** Of a session whose end is `end`, in milliseconds since the epoch, and which was erased then, if it was. */
-export function dueOf(
+/**
+ * Plans the retention of a session that ends or ended at `end` and was erased at `erasedAt`, in milliseconds since the
+ * epoch.
+ */
+export function planRetention(
   { personalDataSeconds, sessionSeconds }: Retention,
   end: number,
   erasedAt: number | undefined,
   now: Date,
-): Due {
+): RetentionPlan {
   const [eraseAt, purgeAt] = [end + personalDataSeconds * 1000, end + sessionSeconds * 1000]
   const at = now.getTime()
   return {
@@ -62,13 +67,16 @@ export function dueOf(
   }
 }
 
-/** How long a session may be there, from its first day on. */
+/** Returns the longest time in milliseconds for which a session may be stored. */
 export function longestKeptMs({ sessionSeconds }: Retention): number {
   return (sessionSeconds + LONGEST_LIFE_SECONDS) * 1000
 }
 
-/** Both were said, and they contradict each other. */
-export function retentionMistakes({ personalDataSeconds = 0, sessionSeconds = Infinity }: RetentionSettings): string[] {
+/** Finds the contradiction between the two settings. */
+export function findRetentionMistakes({
+  personalDataSeconds = 0,
+  sessionSeconds = Infinity,
+}: RetentionSettings): string[] {
   if (personalDataSeconds <= sessionSeconds) return []
   return ['retention.personalDataSeconds: must not be more than retention.sessionSeconds: both go with the session']
 }

@@ -1,6 +1,7 @@
 /**
- * `secretsFile`: the source of codes, nonces and tokens, apart from the key that signs. One generation stands on each line:
- * the first makes, all are accepted. The line `signing-key` stands for what is derived from the signing key without a file.
+ * The setting `secretsFile`: the source of codes, nonces and tokens, apart from the signing key. Each line is one
+ * generation: the first is used for new values, and all are accepted. The line `signing-key` stands for the secret that
+ * is derived from the signing key without a file.
  */
 import { type SecretSource, SIGNING_KEY } from '../keys/secrets.ts'
 import type { Files } from './files.ts'

@@ -1,4 +1,6 @@
-/** How the services speak TLS: 1.3, and 1.2 with suites that give forward secrecy and authenticate what they encrypt. */
+/**
+ * TLS options of the servers: TLS 1.3, and TLS 1.2 with suites that have forward secrecy and authenticated encryption.
+ */
 import type { ReadKey } from './signing.ts'
 
 /** Options of a TLS server of Node. */
@@ -10,7 +12,7 @@ export interface ServerTls {
   readonly honorCipherOrder: boolean
 }
 
-/** The suites of TLS 1.3 come first; those of 1.2 are the ones that RFC 9325 section 4.2 recommends. */
+/** The suites of TLS 1.3 come first, followed by those of TLS 1.2 that RFC 9325 section 4.2 recommends. */
 const SUITES = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -21,7 +23,7 @@ const SUITES = [
   'ECDHE-RSA-AES256-GCM-SHA384',
 ]
 
-export function serverTls({ keyPem, certificatePem }: Pick<ReadKey, 'keyPem' | 'certificatePem'>): ServerTls {
+export function createServerTls({ keyPem, certificatePem }: Pick<ReadKey, 'keyPem' | 'certificatePem'>): ServerTls {
   return {
     key: keyPem,
     cert: certificatePem,

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import type { ServiceKeys, SigningKey, SigningKeys } from '../keys/key-ring.ts'
-import { certificateWarnings, endedWarnings } from './certificate-warnings.ts'
+import { findCertificateWarnings, endedWarnings } from './certificate-warnings.ts'
 import type { Files } from './files.ts'
 import { KeyAndCertificates, KeysAndCertificates, readKeyAndCertificates } from './signing.ts'
 
@@ -59,12 +59,12 @@ export function readServiceKeys(
   { signs, now }: { readonly signs: 'credential' | 'request'; readonly now: Date },
   files: Files,
 ): ReadServiceKeys {
-  const read = namedKeys(settings, signs).map(({ setting, ...named }) => ({
-    ...named,
-    result: readKeyAndCertificates({ ...named, now }, setting, files),
+  const read = namedKeys(settings, signs).map(({ setting, ...use }) => ({
+    ...use,
+    result: readKeyAndCertificates({ ...use, now }, setting, files),
   }))
   const mistakes = read.flatMap(({ result }) => ('mistakes' in result ? result.mistakes : []))
-  const good = read.flatMap(({ result, ...named }) => ('mistakes' in result ? [] : [{ ...named, key: result }]))
+  const good = read.flatMap(({ result, ...use }) => ('mistakes' in result ? [] : [{ ...use, key: result }]))
   const keysAt = (path: string): SigningKeys | undefined => {
     const current = good.find(({ where }) => where === path)?.key
     const previous = good.filter(({ where }) => where.startsWith(`${path}.previous[`)).map(({ key }) => signingKey(key))
@@ -81,8 +81,8 @@ export function readServiceKeys(
     },
     warnings: good.flatMap(({ where, isPrevious, purpose, key }) => {
       if (isPrevious) return endedWarnings(where, key.chain, now)
-      // Nobody looks at the certificate of a checkpoint but for its key.
-      return purpose === 'audit' ? [] : certificateWarnings(where, key.chain, now)
+      // The certificate of a checkpoint only carries its key, so its warnings do not matter.
+      return purpose === 'audit' ? [] : findCertificateWarnings(where, key.chain, now)
     }),
   }
 }

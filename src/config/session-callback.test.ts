@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sessionCallbackMistakes, sessionCallbackOf, sessionCallbackWarnings } from './session-callback.ts'
+import { findSessionCallbackMistakes, findSessionCallbackWarnings, resolveSessionCallback } from './session-callback.ts'
 
 const url = 'https://app.example/events'
 const secret = Buffer.alloc(24, 1).toString('base64')
@@ -14,7 +14,7 @@ describe('sessionCallback', () => {
     { url, apiKey: 'k', secret },
     { url, secret: `whsec_${secret}` },
   ])('may be %j', (setting) => {
-    expect(sessionCallbackMistakes(setting)).toEqual([])
+    expect(findSessionCallbackMistakes(setting)).toEqual([])
   })
 
   it.each([
@@ -33,22 +33,22 @@ describe('sessionCallback', () => {
     [{ url, secret: `whsec_whsec_${secret}` }, /^sessionCallback\.secret: it is not base64/],
     [{ url, secret: '' }, /^sessionCallback\.secret: it has 0 bytes/],
   ])('may not be %j', (setting, mistake) => {
-    expect(sessionCallbackMistakes(setting)).toEqual([expect.stringMatching(mistake)])
+    expect(findSessionCallbackMistakes(setting)).toEqual([expect.stringMatching(mistake)])
     const { apiKey, secret: wrong } = { apiKey: '', secret: '', ...setting }
     // What is secret of it is in no mistake.
     for (const each of [apiKey, wrong]) {
-      if (each.length > 1) expect(sessionCallbackMistakes(setting).join()).not.toContain(each)
+      if (each.length > 1) expect(findSessionCallbackMistakes(setting).join()).not.toContain(each)
     }
   })
 
   it('has the bytes of its secret, with its prefix or without', () => {
     for (const text of [secret, `whsec_${secret}`]) {
-      expect(sessionCallbackOf({ url, secret: text }).secret).toEqual(Buffer.alloc(24, 1))
+      expect(resolveSessionCallback({ url, secret: text }).secret).toEqual(Buffer.alloc(24, 1))
     }
   })
 
   it('that nobody could tell from what a stranger sends is warned of', () => {
-    expect(sessionCallbackWarnings({ url })).toEqual([expect.stringMatching(/neither apiKey nor secret/)])
-    expect(sessionCallbackWarnings({ url, apiKey: 'k' })).toEqual([])
+    expect(findSessionCallbackWarnings({ url })).toEqual([expect.stringMatching(/neither apiKey nor secret/)])
+    expect(findSessionCallbackWarnings({ url, apiKey: 'k' })).toEqual([])
   })
 })

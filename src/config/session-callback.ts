@@ -1,4 +1,6 @@
-/** `sessionCallback`: who is told what became of sessions, and how it knows that we say so. Standard Webhooks. */
+/**
+ * The setting `sessionCallback`: the receiver of events of sessions, and how it authenticates them. Standard Webhooks.
+ */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { fromBase64 } from '../codec/base64url.ts'
@@ -29,7 +31,7 @@ export interface SessionCallback {
 const PREFIX = 'whsec_'
 const LEAST_SECRET_BYTES = 24
 
-export function sessionCallbackMistakes({ url, apiKey, secret }: SessionCallbackSetting): string[] {
+export function findSessionCallbackMistakes({ url, apiKey, secret }: SessionCallbackSetting): string[] {
   const addressProblem = problemOfUrl(url)
   const secretProblem = secret === undefined ? undefined : problemOfSecret(secret)
   return [
@@ -41,13 +43,13 @@ export function sessionCallbackMistakes({ url, apiKey, secret }: SessionCallback
   ]
 }
 
-export function sessionCallbackWarnings({ apiKey, secret }: SessionCallback): string[] {
+export function findSessionCallbackWarnings({ apiKey, secret }: SessionCallback): string[] {
   if (apiKey !== undefined || secret !== undefined) return []
   return ['sessionCallback: neither apiKey nor secret is given; whoever knows the address can send events of their own']
 }
 
-/** Of a setting without mistakes. */
-export function sessionCallbackOf({ url, apiKey, secret }: SessionCallbackSetting): SessionCallback {
+/** Converts a setting without mistakes. */
+export function resolveSessionCallback({ url, apiKey, secret }: SessionCallbackSetting): SessionCallback {
   return {
     url,
     ...(apiKey === undefined ? {} : { apiKey }),
@@ -61,7 +63,7 @@ function problemOfUrl(text: string): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://'
   if (url.username !== '' || url.password !== '') return 'it must not contain a user or password; use apiKey'
   if (url.hash !== '') return 'it must not have a fragment, which nobody would be sent'
-  // A name without a dot can only be one of the own network, as containers have them.
+  // A host name without a dot is one of the operator's own network, such as the name of a container.
   if (isSecure(url) || !/[.:]/.test(url.hostname)) return undefined
   return 'http is for hosts of the own network only; use https'
 }

@@ -1,4 +1,4 @@
-/** A key and its certificates, as files: read, and held against each other. */
+/** Reads a private key and its certificates from files, and checks that they belong together. */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'

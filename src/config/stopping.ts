@@ -1,8 +1,8 @@
-/** How a service stops when it is told to by SIGTERM. */
+/** The setting `stopping`: how a service stops after SIGTERM. */
 import * as Type from 'typebox'
 
 export interface Stopping {
-  /** For how long it goes on answering, and says that it is not ready. */
+  /** Seconds for which the service still answers, while its readiness says 503. */
   readonly graceSeconds: number
 }
 
@@ -20,6 +20,6 @@ export const StoppingSetting = Type.Object(
   { additionalProperties: false },
 )
 
-export function stoppingOf(setting: Partial<Stopping> = {}): Stopping {
+export function resolveStopping(setting: Partial<Stopping> = {}): Stopping {
   return { graceSeconds: setting.graceSeconds ?? 0 }
 }

@@ -80,7 +80,7 @@ const REQUIRED = { local: 'directory', evm: 'rpcUrl', partisia: 'readerUrl' } as
 export function readChosen(settings: Settings): Chosen | { readonly mistakes: readonly string[] } {
   const { chain } = settings
   const mistakes = [
-    ...(chain === undefined ? [] : chainMistakes(chain)),
+    ...(chain === undefined ? [] : findChainMistakes(chain)),
     ...filterMistakes(settings),
     ...componentMistakes(settings.components ?? {}),
   ]
@@ -97,7 +97,7 @@ export function readChosen(settings: Settings): Chosen | { readonly mistakes: re
   }
 }
 
-function chainMistakes(chain: NonNullable<Settings['chain']>): string[] {
+function findChainMistakes(chain: NonNullable<Settings['chain']>): string[] {
   const { type, ...members } = chain
   const allowed: readonly string[] = OF_TYPE[type]
   const required = REQUIRED[type]

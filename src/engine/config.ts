@@ -2,15 +2,15 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { MalformedError } from '../codec/malformed.ts'
-import { addressMistakes } from '../config/address.ts'
-import { certificateWarnings } from '../config/certificate-warnings.ts'
-import { commonSettings, type ReadResult, readShape } from '../config/common.ts'
+import { findAddressMistakes } from '../config/address.ts'
+import { findCertificateWarnings } from '../config/certificate-warnings.ts'
+import { checkSettings, commonSettings, type ReadResult } from '../config/common.ts'
 import { type DatabaseConfig, readDatabase } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
-import { proxyMistakes } from '../config/rate-limits.ts'
-import { type ServerTls, serverTls } from '../config/server-tls.ts'
+import { findProxyMistakes } from '../config/rate-limits.ts'
+import { createServerTls, type ServerTls } from '../config/server-tls.ts'
 import { readKeyAndCertificates } from '../config/signing.ts'
-import { type Stopping, stoppingOf } from '../config/stopping.ts'
+import { resolveStopping, type Stopping } from '../config/stopping.ts'
 import { isSecure } from '../protocol/private-host.ts'
 import { ChainSetting, type Chosen, ComponentsSetting, FilterSetting, readChosen } from './chain-settings.ts'
 import { type Identity, readIdentity } from './identity.ts'
@@ -120,18 +120,20 @@ export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', comp
 
 /** The configuration, or every mistake in it with its path. */
 export function readEngineConfig(value: unknown, files: Files, now: Date): ReadResult<EngineConfig> {
-  const { mistakes: shapeMistakes, settings } = readShape(EngineSettings, value)
+  const { mistakes: shapeMistakes, settings } = checkSettings(EngineSettings, value)
   const where = readDatabase(settings.database, engineDefaults.databaseFile, files)
   const secure = settings.tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now }, settings.tls, files)
   const identity = settings.identity && readIdentityFile(settings.identity.keyFile, files)
   const chosen = readChosen(settings)
   const mistakes = [
     ...shapeMistakes,
-    ...(settings.baseUrl === undefined ? [] : addressMistakes(settings.baseUrl)),
+    ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
     ...[where, secure, identity, chosen].flatMap((part) => (part && 'mistakes' in part ? part.mistakes : [])),
     ...encryptionMistakes(settings),
     ...hostMistakes(settings.outbound?.allow ?? []),
-    ...proxyMistakes({ trustedProxies: settings.trustedProxies ?? [] }).map((each) => each.replace('rateLimits.', '')),
+    ...findProxyMistakes({ trustedProxies: settings.trustedProxies ?? [] }).map((each) =>
+      each.replace('rateLimits.', ''),
+    ),
   ]
   if ('mistakes' in where || (secure && 'mistakes' in secure) || 'mistakes' in chosen) return { mistakes }
   if (identity === undefined || 'mistakes' in identity || mistakes.length > 0) return { mistakes }
@@ -140,12 +142,12 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
       ...complete(settings as Settings),
       ...chosen,
       database: where.database,
-      tls: secure && serverTls(secure),
+      tls: secure && createServerTls(secure),
       identity,
     },
     warnings: [
       ...where.warnings,
-      ...certificateWarnings('tls', secure?.chain ?? [], now),
+      ...findCertificateWarnings('tls', secure?.chain ?? [], now),
       ...exposureWarnings(settings),
     ],
   }
@@ -166,7 +168,7 @@ function complete(
       allow: (outbound?.allow ?? []).map((each) => each.toLowerCase()),
       allowPrivateAddresses: outbound?.allowPrivateAddresses ?? false,
     },
-    stopping: stoppingOf(settings.stopping),
+    stopping: resolveStopping(settings.stopping),
     staleSeconds: settings.staleSeconds ?? 60,
     pollMilliseconds: settings.pollMilliseconds ?? (settings.chain.type === 'local' ? 250 : 2000),
     cors: settings.cors ?? true,

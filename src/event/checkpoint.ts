@@ -1,4 +1,7 @@
-/** Signs where the audit log stands, now and then, and lets the log stream carry a copy away from the database. */
+/**
+ * Signs the head of the audit log from time to time, and writes the checkpoint to the log stream, which carries a copy
+ * away from the database.
+ */
 import type { Logger } from 'pino'
 import { writeCheckpoint } from '../audit/checkpoint.ts'
 import { blockId, HEAD } from '../audit/collections.ts'
@@ -13,7 +16,7 @@ export interface CheckpointContext {
   readonly log: Logger
 }
 
-/** Writes a checkpoint unless the last one still says all there is to say. */
+/** Writes a checkpoint, unless there is one for the current head. */
 export async function signAuditLog({ store, signer, now, log }: CheckpointContext): Promise<void> {
   const head = await store.get('audit_head', HEAD)
   if (head === undefined) return

@@ -1,6 +1,6 @@
 /**
- * What happened in a service: each administrative act, and each change of a session that somebody may want to hear of. It
- * is written in the transaction that makes it so, and taken from there into the audit log and to the callback.
+ * Events of a service: administrative acts, and changes of sessions that an application may want to know. An event is
+ * written in the batch of its cause, and moved from there into the audit log and to the callback.
  */
 import type { AuditCollections } from '../audit/collections.ts'
 import type { CallbackCollections } from '../callback/queue.ts'
@@ -8,7 +8,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import type { Change } from '../store/store.ts'
 
-/** Every kind of event, and whether the callback tells the application of it; all of them go into the audit log. */
+/** Every type of event, and whether the callback reports it; all of them go into the audit log. */
 export const carriedByCallback = {
   'configuration.created': false,
   'configuration.removed': false,
@@ -37,25 +37,25 @@ export interface Event {
   readonly type: EventType
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** The place among the events of the session, which {@link eventOrder} gives; `at` where it is the only one, or the first. */
+  /** The position among the events of the session, from {@link eventOrder}; `at` for the first or only event. */
   readonly order?: number
   readonly sessionId?: string
-  /** The id of the configuration or the query that it is about. */
+  /** The id of the configuration or query of the event. */
   readonly subject?: string
-  /** The label of the API key of whoever did it. */
+  /** The label of the API key of the caller. */
   readonly caller?: string
-  /** The status body of the session as it then was, for the callback, where it cannot be had from the session later. */
+  /** The status body of the session at the time of the event, for the callback, when it cannot be made later. */
   readonly data?: JsonObject
 }
 
-/** Those of an event, and those that it goes on to. */
+/** The collections of events and of their destinations. */
 export type EventCollections = AuditCollections &
   CallbackCollections & {
-    /** By id; a row is taken away as soon as it is in the audit log. */
+    /** The events by id; a row is deleted when the event is in the audit log. */
     event: Event
   }
 
-/** All but `event`, which was there before them. */
+/** The names of the collections apart from `event`, which is older. */
 export const collectionsOfEvents = [
   'audit_head',
   'audit_block',
@@ -65,15 +65,15 @@ export const collectionsOfEvents = [
 ] as const satisfies readonly (keyof EventCollections)[]
 
 /**
- * The order of the next event of a session whose last one had `last`: its time, or one more than `last` where the clock was set back, so
- * that events of a session never change places.
+ * Returns the order of the next event of a session after `last`: the time, or `last` + 1 when the clock was set back,
+ * so that events of a session never change places.
  */
 export function eventOrder(now: Date, last: number): number {
   return Math.max(now.getTime(), last + 1)
 }
 
-/** The change that records an event, for the batch of what it is about. */
-export function recorded(event: Event, random: (bytes: number) => Uint8Array): Change<EventCollections> {
+/** Creates the change that records an event, for the batch of its cause. */
+export function recordEvent(event: Event, random: (bytes: number) => Uint8Array): Change<EventCollections> {
   const dueAt = new Date(event.order ?? event.at)
   return { insert: 'event', id: toBase64url(random(16)), value: event, dueAt }
 }

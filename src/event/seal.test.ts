@@ -3,16 +3,16 @@ import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { testDatabase } from '../../test/support/store.ts'
-import { checkpointKeys } from '../audit/checkpoint.ts'
+import { indexCheckpointKeys } from '../audit/checkpoint.ts'
 import { blockId, HEAD } from '../audit/collections.ts'
-import { copyLines } from '../audit/copy.ts'
+import { exportLog } from '../audit/copy.ts'
 import { verifyCopy } from '../audit/verify.ts'
-import { pendingCallback } from '../callback/queue.ts'
+import { hasPendingCallback } from '../callback/queue.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { createCollection, type Migration, type Store } from '../store/store.ts'
 import { signAuditLog } from './checkpoint.ts'
-import { type Event, type EventCollections, recorded } from './event.ts'
+import { type Event, type EventCollections, recordEvent } from './event.ts'
 import { sealEvents } from './seal.ts'
 
 const tables = ['event', 'audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
@@ -34,7 +34,7 @@ const seal = (store: Store<EventCollections>, callback = true) =>
   sealEvents({ store, callback, now, random: randomBytes })
 const record = (store: Store<EventCollections>, event: Omit<Event, 'at'>) => {
   time += 1
-  return store.commit([recorded({ at: time, ...event }, randomBytes)])
+  return store.commit([recordEvent({ at: time, ...event }, randomBytes)])
 }
 
 beforeEach(() => {
@@ -50,7 +50,7 @@ async function newKey() {
 
 async function linesOf(store: Store<EventCollections>): Promise<string[]> {
   const lines: string[] = []
-  for await (const line of copyLines(store)) lines.push(line)
+  for await (const line of exportLog(store)) lines.push(line)
   return lines
 }
 
@@ -91,7 +91,7 @@ describe('sealing', () => {
       ['a', 'issuance.succeeded', 'issuance.expired'],
       ['b', 'verification.declined'],
     ])
-    expect([await pendingCallback(store, 'a'), await pendingCallback(store, 'c')]).toEqual([true, false])
+    expect([await hasPendingCallback(store, 'a'), await hasPendingCallback(store, 'c')]).toEqual([true, false])
   })
 
   it('queues nothing when there is nobody to tell', async () => {
@@ -121,7 +121,7 @@ describe('sealing', () => {
     const lines = await linesOf(store)
     const subjects = lines.map((line) => (JSON.parse(line) as { subject?: string }).subject)
     expect(new Set(subjects.filter((subject) => /^\d-\d+$/.test(subject ?? ''))).size).toBe(120)
-    const report = await verifyCopy(lines, checkpointKeys([keyOf(signer)]), [])
+    const report = await verifyCopy(lines, indexCheckpointKeys([keyOf(signer)]), [])
     expect(report).toMatchObject({ intact: true, problems: [], records: 121, vouchedFor: 121 })
     expect(report.checkpoints).toBeGreaterThan(1)
   })

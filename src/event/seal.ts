@@ -1,28 +1,28 @@
 /**
- * Takes events into the audit log and to the callback, many at a time, so that whoever recorded one paid for an insert and no
- * more. One batch moves the head of the log on, writes the records, queues the callbacks and takes the events away: all or
- * nothing, and only one process of those that try at once.
+ * Moves events into the audit log and to the callback queue, many at a time, so that recording an event costs one
+ * insert. One batch moves the head of the log, writes the records, queues the callbacks and deletes the events; when
+ * several processes try at once, one succeeds.
  */
 import { type AuditHead, blockId, HEAD } from '../audit/collections.ts'
-import { type AuditEntry, chain, LOG_STARTED, ORIGIN, sessionThumbprint } from '../audit/record.ts'
-import { type PendingCallback, queued } from '../callback/queue.ts'
+import { type AuditEntry, chainRecords, hashSessionId, LOG_STARTED, ORIGIN } from '../audit/record.ts'
+import { enqueueCallbacks, type PendingCallback } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { type Change, type DueRow, partOf, type Row, type Store } from '../store/store.ts'
 import { carriedByCallback, type Event, type EventCollections } from './event.ts'
 
 export interface SealContext {
   readonly store: Store<EventCollections>
-  /** Whether there is somebody to tell. */
+  /** True when a callback is configured. */
   readonly callback: boolean
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
 }
 
 const MOST_AT_ONCE = 200
-/** Later than the order of every event: none waits for a clock that was set back. */
+/** A time after every event, so that no event waits for a clock that was set back. */
 const END_OF_TIME = new Date(8.64e15)
 
-/** Seals all events that there are. Throws when the log in the database is not what this service wrote. */
+/** Moves all stored events. Throws when the audit log in the database was changed by another program. */
 export async function sealEvents(context: SealContext, stop?: AbortSignal): Promise<void> {
   const { store } = context
   while (stop?.aborted !== true) {
@@ -36,14 +36,14 @@ export async function sealEvents(context: SealContext, stop?: AbortSignal): Prom
       ...(context.callback ? await callbacks(context, events) : []),
       ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
     ])
-    // Where the condition of the head holds, no other process is why the block is there already.
+    // The head was as expected, so it was no other process that wrote this block.
     if (conflict === blockChange) {
       throw new Error('the audit log has a block after the one that it ends with; see Audit log in docs/operating.md')
     }
   }
 }
 
-/** The change of the head of the log, and that of the block that the log ends with from then on. */
+/** Creates the change of the head of the log, and that of its new last block. */
 function loggedChanges(
   { random, now }: SealContext,
   head: Row<AuditHead> | undefined,
@@ -51,7 +51,7 @@ function loggedChanges(
 ): readonly [head: Change<EventCollections>, block: Change<EventCollections>] {
   const log = head?.value.log ?? toBase64url(random(16))
   const started = { at: now().toISOString(), type: LOG_STARTED, subject: log }
-  const records = chain(head?.value ?? ORIGIN, [
+  const records = chainRecords(head?.value ?? ORIGIN, [
     ...(head === undefined ? [started] : []),
     ...events.map(({ value }) => entryOf(value)),
   ])
@@ -72,7 +72,7 @@ function entryOf({ at, type, caller, subject, sessionId }: Event): AuditEntry {
     type,
     ...(caller === undefined ? {} : { caller }),
     ...(subject === undefined ? {} : { subject }),
-    ...(sessionId === undefined ? {} : { session: sessionThumbprint(sessionId) }),
+    ...(sessionId === undefined ? {} : { session: hashSessionId(sessionId) }),
   }
 }
 
@@ -93,5 +93,7 @@ function callbacks(
     }
     bySession.set(value.sessionId, [...(bySession.get(value.sessionId) ?? []), pending])
   }
-  return Promise.all([...bySession].map(([sessionId, pending]) => queued(partOf(store), sessionId, pending, at)))
+  return Promise.all(
+    [...bySession].map(([sessionId, pending]) => enqueueCallbacks(partOf(store), sessionId, pending, at)),
+  )
 }

@@ -1,19 +1,19 @@
 /** The issuance service's `server.json`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { anchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
+import { findAnchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
-  AuthorizationServer,
   type AuthorizationServerConfig,
-  authorizationServerMistakes,
-  authorizationServerOf,
+  AuthorizationServerSetting,
+  findAuthorizationServerMistakes,
+  resolveAuthorizationServer,
 } from '../config/authorization-server.ts'
 import {
   type CommonConfig,
+  checkSettings,
   commonSettings,
   type ReadResult,
   readCommon,
-  readShape,
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
@@ -64,7 +64,7 @@ export const IssuerSettings = Type.Object(
       },
       { additionalProperties: false },
     ),
-    authorizationServer: Type.Optional(AuthorizationServer),
+    authorizationServer: Type.Optional(AuthorizationServerSetting),
     secretsFile: Type.Optional(
       Type.String({
         description:
@@ -132,7 +132,7 @@ export const issuerDefaults: ServiceDefaults = {
 
 /** The configuration, or every mistake in it with its path. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
-  const shape = readShape(IssuerSettings, value)
+  const shape = checkSettings(IssuerSettings, value)
   const common = readCommon(
     { ...shape, mistakes: [...shape.mistakes, ...entriesMistakes(shape.settings.statusList?.entries)] },
     files,
@@ -141,7 +141,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
   )
   const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files, now)
   const secrets = readSecretsFile(shape.settings.secretsFile, files)
-  const serverMistakes = authorizationServerMistakes(shape.settings.authorizationServer)
+  const serverMistakes = findAuthorizationServerMistakes(shape.settings.authorizationServer)
   if ('mistakes' in common || 'mistakes' in anchors || 'mistakes' in secrets || serverMistakes.length > 0) {
     const mistakes = [common, anchors, secrets].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
     return { mistakes: [...mistakes, ...serverMistakes] }
@@ -153,7 +153,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
       ...common.config,
       keys: { ...common.config.keys, secrets: secrets.secrets },
       issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
-      authorizationServer: authorizationServer && authorizationServerOf(authorizationServer),
+      authorizationServer: authorizationServer && resolveAuthorizationServer(authorizationServer),
       keyAttestationTrustAnchors: anchors.certificates,
       statusList: {
         entries: statusList?.entries ?? ENTRIES.default,
@@ -167,7 +167,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
       ...common.warnings,
       ...identifierWarnings(common.config.keys.signing.chain, issuer.id),
       ...statusListWarnings(common.config.keys, issuer.id),
-      ...anchorWarnings(ATTESTERS, anchors.certificates, now),
+      ...findAnchorWarnings(ATTESTERS, anchors.certificates, now),
     ],
   }
 }

@@ -3,7 +3,7 @@ import { cacheById } from '../async/cache.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { parseConfiguration } from '../credential/configuration.ts'
 import type { Configuration } from '../credential/format.ts'
-import { recorded } from '../event/event.ts'
+import { recordEvent } from '../event/event.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
 import type { CredentialConfiguration } from '../protocol/oid4vci.ts'
 import { updateWith } from '../store/store.ts'
@@ -31,7 +31,7 @@ export async function createConfiguration(
   const value: StoredConfiguration = { configuration: posted, removed: false }
   await context.store.commit([
     { insert: 'credential_configuration', id, value },
-    recorded({ type: 'configuration.created', at: context.now().getTime(), subject: id, caller }, context.random),
+    recordEvent({ type: 'configuration.created', at: context.now().getTime(), subject: id, caller }, context.random),
   ])
   context.offeredConfigurations.invalidate()
   return id
@@ -73,7 +73,7 @@ export function configurationLoader({
 /** Takes the configuration away from new sessions; those that name it keep working. Refuses with `not_found`. */
 export async function removeConfiguration(context: IssuerContext, id: string, caller: string): Promise<void> {
   const at = context.now().getTime()
-  const also = [recorded({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
+  const also = [recordEvent({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
   const removed = await updateWith(context, 'credential_configuration', id, (stored) =>
     stored.removed ? refuseUnknown(id) : { value: { ...stored, removed: true }, also },
   )

@@ -2,7 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
-import { recorded } from '../event/event.ts'
+import { recordEvent } from '../event/event.ts'
 import type { Remember } from '../http/idempotency.ts'
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
@@ -59,7 +59,7 @@ export async function startSession(
     ...remember(answer),
     { insert: 'issuance_session', id: sessionId, value, dueAt: new Date(expiresAt) },
     ...(dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]),
-    recorded({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
+    recordEvent({ type: 'issuance.started', at: createdAt, sessionId, caller }, context.random),
     ...supplied.changes,
   ])
   if (supplied.changes.some((change) => change === conflict)) refuseUsedCode()

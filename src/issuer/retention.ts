@@ -2,7 +2,7 @@
  * The end of an issuance session, and what is left of it: its expiry is recorded, its dataset is erased when nothing
  * more can be issued, and later the session goes. What was issued keeps its entry in the status list.
  */
-import { dueOf, type Retention } from '../config/retention.ts'
+import { planRetention, type Retention } from '../config/retention.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
@@ -31,7 +31,7 @@ export async function sweepSessions({ retention }: IssuerConfig, effects: Issuer
 /** The session as it is after `now`, or `purge` when it is over and done with. Pure. */
 function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | 'purge' {
   // A token, or whatever else keeps a session alive, may have moved the end.
-  const { erases, purges, next } = dueOf(retention, endOf(session), session.erasedAt, now)
+  const { erases, purges, next } = planRetention(retention, endOf(session), session.erasedAt, now)
   if (purges) return 'purge'
   const at = now.getTime()
   const expires = statusOf(session, now) === 'EXPIRED' && session.expiredAt === undefined

@@ -1,6 +1,6 @@
 /** The status of an issuance session, for those with an API key: as an answer, and as the body of an event. */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
-import { type Event, type EventType, eventOrder, recorded } from '../event/event.ts'
+import { type Event, type EventType, eventOrder, recordEvent } from '../event/event.ts'
 import type { Change } from '../store/store.ts'
 import { findSession, type IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
@@ -126,6 +126,6 @@ export function sessionEvent(
 ): { readonly value: IssuanceSession; readonly event: Change<IssuerCollections> } {
   const data = statusBody(sessionId, withoutWords(session), now, status)
   const order = eventOrder(now, Math.max(session.lastEvent ?? session.createdAt, status?.lastEvent ?? 0))
-  const event = recorded({ type, at: now.getTime(), order, sessionId, ...by, data }, random)
+  const event = recordEvent({ type, at: now.getTime(), order, sessionId, ...by, data }, random)
   return { value: { ...session, lastEvent: order }, event }
 }

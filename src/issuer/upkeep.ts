@@ -1,5 +1,5 @@
 /** What the issuance service does by itself while it runs. */
-import { eventTasks } from '../event/upkeep.ts'
+import { createEventTasks } from '../event/tasks.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import { partOf } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
@@ -25,7 +25,7 @@ export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): read
     { name: 'sessions', everyMs: 1000, run: () => sweepSessions(config, effects) },
     { name: 'purge', everyMs: 60_000, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
-    ...eventTasks({
+    ...createEventTasks({
       ...effects,
       store: partOf(store),
       sessionCallback: config.sessionCallback,

@@ -2,7 +2,7 @@
  * The storage port on SQLite with a thread of its own for what is written: a commit waits for the disk, and no request
  * should wait with it that has nothing to commit. What comes meanwhile is written together, with the next fsync.
  */
-import { askedThread } from '../thread/asking.ts'
+import { createWorkerClient } from '../thread/worker-client.ts'
 import { openSqlite } from './sqlite.ts'
 import type { WriterData, Writing } from './sqlite-writer.ts'
 import type { Migration, Store } from './store.ts'
@@ -14,8 +14,8 @@ export async function openSqliteInThreads<C>(
   workerFile: string,
 ): Promise<Store<C>> {
   const reader = await openSqlite<C>(file, migrations)
-  const thread = askedThread(workerFile, { file, migrations } satisfies WriterData)
-  const ask = <T>(verb: Writing, ...args: readonly unknown[]): Promise<T> => thread.ask([verb, ...args]) as Promise<T>
+  const thread = createWorkerClient(workerFile, { file, migrations } satisfies WriterData)
+  const ask = <T>(verb: Writing, ...args: readonly unknown[]): Promise<T> => thread.call([verb, ...args]) as Promise<T>
   return {
     get: (collection, id) => reader.get(collection, id),
     list: (collection) => reader.list(collection),

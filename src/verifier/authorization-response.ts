@@ -3,7 +3,7 @@
  * each is read is in `response-form.ts`.
  */
 import { digestOf } from '../codec/digest.ts'
-import { eventOrder, recorded } from '../event/event.ts'
+import { eventOrder, recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
@@ -111,7 +111,7 @@ export async function receiveResponse(
 function finished({ now, random }: VerifierContext, sessionId: string, session: VerificationSession) {
   const at = now()
   const order = eventOrder(at, session.createdAt)
-  return recorded({ type: eventTypeOf[statusOf(session, at)], at: at.getTime(), order, sessionId }, random)
+  return recordEvent({ type: eventTypeOf[statusOf(session, at)], at: at.getTime(), order, sessionId }, random)
 }
 
 /** OpenID4VP 1.0, Response Mode: who asked for an encrypted response takes no other, and the other way about. */

@@ -2,13 +2,13 @@
 import type { KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { anchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
+import { findAnchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
   type CommonConfig,
+  checkSettings,
   commonSettings,
   type ReadResult,
   readCommon,
-  readShape,
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
@@ -115,7 +115,7 @@ export const verifierDefaults: ServiceDefaults = {
 
 /** The configuration, or every mistake in it with its path. */
 export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {
-  const shape = readShape(VerifierSettings, value)
+  const shape = checkSettings(VerifierSettings, value)
   const { settings } = shape
   const common = readCommon(shape, files, verifierDefaults, now)
   const anchors = readAnchorDirectory('issuerTrustAnchors', settings.issuerTrustAnchors, files, now)
@@ -170,5 +170,5 @@ function trustWarnings(anchors: readonly Certificate[] | undefined, now: Date): 
       'issuerTrustAnchors: not configured, so that any certificate will do; a verification then only shows that a credential is well-formed',
     ]
   }
-  return anchorWarnings('issuerTrustAnchors', anchors, now)
+  return findAnchorWarnings('issuerTrustAnchors', anchors, now)
 }

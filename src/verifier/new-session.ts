@@ -1,7 +1,7 @@
 /** Starting a verification session. The link is what a wallet scans; its client_id is kept with the session. */
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { recorded } from '../event/event.ts'
+import { recordEvent } from '../event/event.ts'
 import type { Remember } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
@@ -43,7 +43,7 @@ export async function startSession(
   const answer = { session_id: sessionId, request_uri: linkTo(context, sessionId, request.request_uri_method) }
   const conflict = await store.commit([
     { insert: 'verification_session', id: sessionId, value, dueAt: new Date(value.expiresAt) },
-    recorded({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
+    recordEvent({ type: 'verification.started', at: createdAt, sessionId, subject: value.queryId, caller }, random),
     ...remember(answer),
   ])
   return conflict === undefined ? { committed: answer } : { conflict }

@@ -3,7 +3,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import { formatOf, queryMistakes, supportedFormats } from '../credential/formats.ts'
-import { recorded } from '../event/event.ts'
+import { recordEvent } from '../event/event.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { findUncheckable } from '../protocol/dcql-authorities.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
@@ -22,7 +22,7 @@ export async function createQuery(
   const id = toBase64url(random(16))
   await store.commit([
     { insert: 'verification_query', id, value: { dcqlQuery } },
-    recorded({ type: 'query.created', at: now().getTime(), subject: id, caller }, random),
+    recordEvent({ type: 'query.created', at: now().getTime(), subject: id, caller }, random),
   ])
   return id
 }

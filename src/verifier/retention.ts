@@ -2,8 +2,8 @@
  * The end of a verification session, and what is left of it: its expiry is recorded, what was disclosed is erased a while
  * after the final state, and later the session goes.
  */
-import { dueOf, type Retention } from '../config/retention.ts'
-import { eventOrder, recorded } from '../event/event.ts'
+import { planRetention, type Retention } from '../config/retention.ts'
+import { eventOrder, recordEvent } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { CheckResult } from './checks/check.ts'
@@ -46,7 +46,7 @@ export function sweepSessions(
 
 /** The session as it is after `now`, or `purge` when it is over and done with. Pure. */
 function stepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
-  const { erases, purges, next } = dueOf(retention, endOf(session), session.erasedAt, now)
+  const { erases, purges, next } = planRetention(retention, endOf(session), session.erasedAt, now)
   if (purges) return 'purge'
   const at = now.getTime()
   const expires = statusOf(session, now) === 'EXPIRED' && session.expiredAt === undefined
@@ -73,7 +73,7 @@ async function changesOf(
   const event = { type: 'verification.expired', at: now.getTime(), order, sessionId: id } as const
   return [
     { update: 'verification_session', id, version, value: step.session, dueAt: step.dueAt, erases: true },
-    ...(step.expires ? [recorded(event, random)] : []),
+    ...(step.expires ? [recordEvent(event, random)] : []),
   ]
 }
 

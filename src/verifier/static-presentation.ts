@@ -5,7 +5,7 @@
 import { fromBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
-import { recorded } from '../event/event.ts'
+import { recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
@@ -54,7 +54,7 @@ export async function verifyStatic(
   )
   const subject = request.verification_query_id
   const event = { type: 'presentation.verified', at: now.getTime(), caller, ...(subject && { subject }) } as const
-  await store.commit([recorded(event, random)])
+  await store.commit([recordEvent(event, random)])
   return report
 }
 

@@ -1,9 +1,9 @@
 /** What the verification service does by itself while it runs. */
 import { singleFlight } from '../async/single-flight.ts'
-import { pendingCallback } from '../callback/queue.ts'
+import { hasPendingCallback } from '../callback/queue.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { sealEvents } from '../event/seal.ts'
-import { eventTasks } from '../event/upkeep.ts'
+import { createEventTasks } from '../event/tasks.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { partOf } from '../store/store.ts'
@@ -22,7 +22,7 @@ export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects)
     const queueAll = singleFlight(() => sealEvents({ ...effects, store: partOf(store), callback: true }))
     return sweepSessions(config, effects, async (sessionId) => {
       if (sessionCallback !== undefined) await queueAll()
-      return pendingCallback(store, sessionId)
+      return hasPendingCallback(store, sessionId)
     })
   }
   const purge = async (): Promise<void> => {
@@ -32,7 +32,7 @@ export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects)
     { name: 'sessions', everyMs: 1000, run: sessions },
     { name: 'purge', everyMs: 60_000, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
-    ...eventTasks({
+    ...createEventTasks({
       ...effects,
       store: partOf(store),
       sessionCallback,

@@ -1,7 +1,7 @@
 /** What the audit log has: each administrative act with who did it, each final state, and of each no more than that. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type AuditRecord, sessionThumbprint } from '../../src/audit/record.ts'
+import { type AuditRecord, hashSessionId } from '../../src/audit/record.ts'
 import { carriedByCallback, type EventCollections } from '../../src/event/event.ts'
 import { sealEvents } from '../../src/event/seal.ts'
 import { partOf, type Store } from '../../src/store/store.ts'
@@ -143,7 +143,7 @@ describe('a clock that is set back by an hour', () => {
       const blocks = await store.list('audit_block')
       return blocks
         .flatMap(({ value }) => value.records)
-        .flatMap(({ session, type }) => (session === sessionThumbprint(id) ? [type] : []))
+        .flatMap(({ session, type }) => (session === hashSessionId(id) ? [type] : []))
     }
     const acts = ['credential.suspended', 'credential.reinstated', 'credential.suspended', 'credential.revoked']
     expect(await typesOf(services.issuerStore, sessionId)).toEqual(['issuance.started', 'issuance.succeeded', ...acts])

@@ -2,7 +2,7 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkpointKeys, readCheckpoint } from '../../src/audit/checkpoint.ts'
+import { indexCheckpointKeys, readCheckpoint } from '../../src/audit/checkpoint.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { readPemCertificates } from '../../src/keys/certificate.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
@@ -92,7 +92,7 @@ describe('keys of their own', () => {
     ]
     for (const [checkpoint] of checkpoints) {
       const keysOf = (name: string) =>
-        checkpointKeys(
+        indexCheckpointKeys(
           readPemCertificates(files[`${name}.pem`] ?? services.files.get(`${name}.pem`) ?? '').map(
             ({ publicKey }) => publicKey,
           ),

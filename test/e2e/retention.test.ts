@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it } from 'vitest'
-import { sessionThumbprint } from '../../src/audit/record.ts'
+import { hashSessionId } from '../../src/audit/record.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
 import { sweepSessions } from '../../src/issuer/retention.ts'
@@ -86,7 +86,7 @@ describe('an issuance session that nobody redeems', () => {
     expect(status).toMatchObject({ status: 'EXPIRED', erased_at: seconds() - 1, credentials: [] })
     expect(await datasetOf(sessionId)).toBe(null)
     expect(await events(services.issuerStore, 'issuance.expired')).toEqual([
-      expect.objectContaining({ at: inSeconds(begun, 100), session: sessionThumbprint(sessionId) }),
+      expect.objectContaining({ at: inSeconds(begun, 100), session: hashSessionId(sessionId) }),
     ])
   })
 
@@ -219,7 +219,7 @@ describe('a verification session without a response', () => {
     expect(await stored()).not.toHaveProperty('encryptionKey')
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'EXPIRED' })
     expect(await events(services.verifierStore, 'verification.expired')).toEqual([
-      expect.objectContaining({ at: inSeconds(begun, 100), session: sessionThumbprint(sessionId) }),
+      expect.objectContaining({ at: inSeconds(begun, 100), session: hashSessionId(sessionId) }),
     ])
     clock.now = new Date(begun.getTime() + 99_000)
     const late = await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)

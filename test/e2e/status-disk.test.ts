@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sessionThumbprint } from '../../src/audit/record.ts'
+import { hashSessionId } from '../../src/audit/record.ts'
 import { statusAt } from '../../src/codec/status-list.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { readBits } from '../../src/issuer/status-list/chunks.ts'
@@ -64,12 +64,12 @@ describe('a disk that is full', () => {
 
     const store = await open()
     const bits = await readBits(store, 'list', LIST)
-    const waiting = (await store.list('event')).map(({ value }) => sessionThumbprint(value.sessionId ?? ''))
+    const waiting = (await store.list('event')).map(({ value }) => hashSessionId(value.sessionId ?? ''))
     const logged = (await store.list('audit_block')).flatMap(({ value }) => value.records.map(({ session }) => session))
     const events = [...waiting, ...logged]
     for (const { id, index } of sessions) {
       const state = (await store.get('credential_status', id))?.value.state
-      const told = [state, statusAt(bits, 2, index), events.filter((each) => each === sessionThumbprint(id)).length]
+      const told = [state, statusAt(bits, 2, index), events.filter((each) => each === hashSessionId(id)).length]
       expect([id, ...told]).toEqual(acknowledged.has(id) ? [id, 'REVOKED', 1, 1] : [id, 'VALID', 0, 0])
     }
     await store.close()

@@ -2,8 +2,8 @@
 import type { KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { type CheckpointKeys, checkpointKeys, findCheckpoints } from '../../audit/checkpoint.ts'
-import { copyLines } from '../../audit/copy.ts'
+import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys } from '../../audit/checkpoint.ts'
+import { exportLog } from '../../audit/copy.ts'
 import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { readWords, usageOf } from '../command-line.ts'
@@ -26,7 +26,7 @@ export async function runAudit(args: string[]): Promise<void> {
     },
   })
   const [word, file, ...more] = positionals
-  if (word === 'export' && file === undefined) return withStore(values, (store) => print(copyLines(store)))
+  if (word === 'export' && file === undefined) return withStore(values, (store) => print(exportLog(store)))
   if (word !== 'verify' || file === undefined || more.length > 0 || values.certificate.length === 0) {
     throw new Error(usageOf('audit').trimEnd())
   }
@@ -70,7 +70,7 @@ function withoutReturn(line: string): string {
 }
 
 function keysOf(certificateFiles: readonly string[]): CheckpointKeys {
-  return checkpointKeys(
+  return indexCheckpointKeys(
     certificateFiles.flatMap((file): KeyObject[] => {
       const text = read(file)
       try {

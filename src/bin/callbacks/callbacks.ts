@@ -1,5 +1,5 @@
 /** `vouchsafe callbacks`: what the application has not been told, and telling it now. Shows no session ids and no data. */
-import { type CallbackStore, hasten, type PendingCallback, revive } from '../../callback/queue.ts'
+import { type CallbackStore, type PendingCallback, requeueDead, retryNow } from '../../callback/queue.ts'
 import { partOf } from '../../store/store.ts'
 import { readWords, usageOf } from '../command-line.ts'
 import { now, retryOnConflict } from '../effects.ts'
@@ -81,9 +81,9 @@ async function retry(store: CallbackStore, id: string): Promise<void> {
   )
   if (waiting !== undefined) {
     const isFirst = waiting.value.events[0]?.id === id
-    const hastened = isFirst && (await hasten({ store, retryOnConflict }, waiting.id, now()))
+    const hastened = isFirst && (await retryNow({ store, retryOnConflict }, waiting.id, now()))
     say(hastened ? 'It is tried again at once.' : 'It is being delivered, or stands behind another of its session.')
-  } else if (await revive({ store, retryOnConflict }, id, now())) say('It is tried again at once.')
+  } else if (await requeueDead({ store, retryOnConflict }, id, now())) say('It is tried again at once.')
   else throw new Error(`There is no event ${plain(id)} that waits or is dead; see: vouchsafe callbacks list`)
 }
 
@@ -91,10 +91,10 @@ async function retry(store: CallbackStore, id: string): Promise<void> {
 async function retryAll(store: CallbackStore): Promise<void> {
   let count = 0
   for (const { id } of await store.due('callback', FOR_EVER, MOST_TRIED)) {
-    if (await hasten({ store, retryOnConflict }, id, now())) count += 1
+    if (await retryNow({ store, retryOnConflict }, id, now())) count += 1
   }
   for (const { id } of await store.due('dead_callback', FOR_EVER, MOST_TRIED)) {
-    if (await revive({ store, retryOnConflict }, id, now())) count += 1
+    if (await requeueDead({ store, retryOnConflict }, id, now())) count += 1
   }
   say(count === 0 ? 'There is nothing to try again.' : `${count} tried again at once, by the service that runs.`)
 }

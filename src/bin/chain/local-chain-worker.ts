@@ -2,12 +2,12 @@
 import { workerData } from 'node:worker_threads'
 import { cacheValue } from '../../async/cache.ts'
 import { localJsonRpc } from '../../chain/local/local.ts'
-import { answerQuestions } from '../../thread/answering.ts'
+import { serveRequests } from '../../thread/worker-server.ts'
 import { blockFiles } from './block-files.ts'
 
 const chain = cacheValue(() => localJsonRpc(blockFiles(workerData as string), () => new Date()))
 
-answerQuestions(async ([method, params]: [method: string, params: readonly unknown[]]) => {
+serveRequests(async ([method, params]: [method: string, params: readonly unknown[]]) => {
   const rpc = await chain.get()
   return rpc(method, params)
 })

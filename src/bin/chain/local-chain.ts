@@ -3,16 +3,16 @@
  * requests meanwhile does not wait for it.
  */
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
-import { askedThread } from '../../thread/asking.ts'
+import { createWorkerClient } from '../../thread/worker-client.ts'
 
 /**
  * Begins a chain where there is none. Rejects, in words for an operator, when what is there is none. `workerFile` is
  * `local-chain-worker.ts`, bundled.
  */
 export async function openLocalChain(directory: string, workerFile: string): Promise<JsonRpc> {
-  const thread = askedThread(workerFile, directory)
+  const thread = createWorkerClient(workerFile, directory)
   const rpc: JsonRpc = (method, params) =>
-    thread.ask([method, params]).catch((error: unknown) => {
+    thread.call([method, params]).catch((error: unknown) => {
       const { name, message, code, data } = error as Error & Pick<JsonRpcError, 'code' | 'data'>
       throw name === 'JsonRpcError' ? new JsonRpcError(code, message, data) : new Error(`the local chain: ${message}`)
     })

@@ -1,5 +1,5 @@
 /** Whether a service could listen where it should, and be found where it says. */
-import { addressMistakes } from '../../config/address.ts'
+import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { defaultHost, lanAddress, listenProblem } from '../network.ts'
 import { ANSWER_MS, titleAt } from '../who-listens.ts'
@@ -19,7 +19,7 @@ const ENGINE = 'Vouchsafe execution engine'
 
 export async function addressFindings(address: Address): Promise<Finding[]> {
   const { baseUrl } = address
-  const usable = baseUrl !== undefined && addressMistakes(baseUrl).length === 0
+  const usable = baseUrl !== undefined && findAddressMistakes(baseUrl).length === 0
   const reached = usable ? await reach(baseUrl, address.title) : undefined
   return [
     ...(usable ? [...loopbackFindings(address, baseUrl), ...mismatchFindings(baseUrl, address.port)] : []),

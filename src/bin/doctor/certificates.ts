@@ -1,5 +1,5 @@
 /** What a person should know of the keys and certificates of a service before a wallet or a verifier tells them. */
-import { certificateWarnings, endsSoon, validityText } from '../../config/certificate-warnings.ts'
+import { describeValidity, endsSoon, findCertificateWarnings } from '../../config/certificate-warnings.ts'
 import type { ReadKey } from '../../config/signing.ts'
 import { type Certificate, certificateProblem, isSelfSigned, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
@@ -31,11 +31,11 @@ export function tlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at:
 /** The warnings of the start-up, and until when the certificate of the key is valid where that is long enough. */
 function certificateFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const [leaf] = chain
-  const warnings = certificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
+  const warnings = findCertificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
   return [
     ...(leaf === undefined || endsSoon(leaf, at)
       ? []
-      : [{ subject, outcome: 'ok', text: validityText(leaf, at) } as const]),
+      : [{ subject, outcome: 'ok', text: describeValidity(leaf, at) } as const]),
     ...warnings.map((text) => ({ subject, outcome: 'warning', text }) as const),
   ]
 }
@@ -78,7 +78,7 @@ function anchorUsage(anchor: Certificate, at: Date, say: Say): Finding[] {
 function expiry(certificate: Certificate, at: Date, say: Say): Finding {
   const problem = certificateProblem(certificate, at, 0)
   if (problem !== undefined) return say('warning', problem)
-  return say(endsSoon(certificate, at) ? 'warning' : 'ok', validityText(certificate, at))
+  return say(endsSoon(certificate, at) ? 'warning' : 'ok', describeValidity(certificate, at))
 }
 
 function loneFindings(leaf: Certificate, say: Say): Finding[] {

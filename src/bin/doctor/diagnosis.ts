@@ -4,7 +4,7 @@
  */
 import { isObject } from '../../codec/json.ts'
 import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
-import { type ReadResult, readShape, type ServiceDefaults } from '../../config/common.ts'
+import { checkSettings, type ReadResult, type ServiceDefaults } from '../../config/common.ts'
 import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type KeySettings, type NamedKey, namedKeys } from '../../config/service-keys.ts'
@@ -46,7 +46,7 @@ interface Patient {
 
 export async function diagnose(service: ServiceName, value: unknown, files: Files, at: Date): Promise<Finding[]> {
   const { defaults, migrations, read, settings: schema, title } = services[service]
-  const settings = readShape(schema, value).settings as Settings
+  const settings = checkSettings(schema, value).settings as Settings
   const { baseUrl, host } = settings
   const database = namedDatabase(value, settings, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port

@@ -4,7 +4,7 @@ import type { ServiceDefaults } from '../../config/common.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { readEncryptionKeys } from '../../config/encryption-keys.ts'
 import type { Files } from '../../config/files.ts'
-import { longestKeptMs, retentionOf } from '../../config/retention.ts'
+import { longestKeptMs, resolveRetention } from '../../config/retention.ts'
 import { encryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { fileProblem } from '../database-file.ts'
@@ -15,7 +15,7 @@ const SETTING = 'database.encryptionKeyFile'
 
 interface Settings {
   readonly database?: { readonly encryptionKeyFile?: string } | undefined
-  readonly retention?: Parameters<typeof retentionOf>[0]
+  readonly retention?: Parameters<typeof resolveRetention>[0]
 }
 
 interface Surroundings {
@@ -36,7 +36,7 @@ export async function encryptionFindings(
   const keys = read.keys.map(encryptionKey)
   // PostgreSQL is asked at the start.
   const known = database.kind === 'sqlite' ? await knownKeys(database.file) : []
-  const keptMs = longestKeptMs(retentionOf(retention, defaults.retention))
+  const keptMs = longestKeptMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(known, { keys, now: at, keptMs })
   if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
   if (path === undefined) return []

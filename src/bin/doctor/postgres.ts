@@ -1,5 +1,5 @@
 /** Whether a service could use its PostgreSQL database, found out without changing anything. */
-import { type DatabaseConfig, databaseName } from '../../config/database.ts'
+import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { withConnection } from '../../store/postgres-connections.ts'
 import {
   missingPostgresSteps,
@@ -13,7 +13,7 @@ import type { Finding } from './finding.ts'
 type Config = Extract<DatabaseConfig, { readonly kind: 'postgresql' }>
 
 export async function postgresFindings(config: Config, migrations: readonly Migration[]): Promise<Finding[]> {
-  const name = databaseName(config)
+  const name = describeDatabase(config)
   try {
     return await withConnection(config, async (run) => {
       const problem = await settingsProblem(run)

@@ -1,7 +1,7 @@
 /** `vouchsafe doctor engine`: everything that can be said of an engine's configuration before it starts. */
 import { existsSync } from 'node:fs'
 import type { Chain } from '../../chain/chain.ts'
-import { readShape } from '../../config/common.ts'
+import { checkSettings } from '../../config/common.ts'
 import { readDatabase } from '../../config/database.ts'
 import { readKeyAndCertificates } from '../../config/signing.ts'
 import { engineMigrations } from '../../engine/collections.ts'
@@ -35,7 +35,7 @@ export async function doctorEngine(configFile: string, json: boolean): Promise<v
 }
 
 async function diagnose(value: unknown): Promise<Finding[]> {
-  const { settings } = readShape(EngineSettings, value)
+  const { settings } = checkSettings(EngineSettings, value)
   const read = readEngineConfig(value, files, now())
   const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
   const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings

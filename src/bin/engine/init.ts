@@ -2,7 +2,7 @@
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { addressMistakes } from '../../config/address.ts'
+import { findAddressMistakes } from '../../config/address.ts'
 import { engineDefaults } from '../../engine/config.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import type { Address } from '../../offchain/address.ts'
@@ -15,7 +15,7 @@ const CHAIN_DIRECTORY = 'data/chain'
 
 export async function initEngine(directoryWord: string, baseUrlWord: string | undefined): Promise<void> {
   const baseUrl = baseUrlWord ?? `http://localhost:${engineDefaults.port}`
-  const mistakes = addressMistakes(baseUrl)
+  const mistakes = findAddressMistakes(baseUrl)
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(directoryWord)
   const { made, publicKey } = await makeEngineFiles(baseUrl, CHAIN_DIRECTORY)

@@ -1,7 +1,7 @@
 /** The database of an engine: opened as its configuration says, with what its identity decrypts. */
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
-import { databaseName } from '../../config/database.ts'
+import { describeDatabase } from '../../config/database.ts'
 import { type EngineCollections, type EngineStore, engineMigrations, engineSecrets } from '../../engine/collections.ts'
 import { type EngineConfig, readEngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/identity.ts'
@@ -28,7 +28,7 @@ export async function openStore(
         ? await openDatabase(database, engineMigrations, open)
         : await openServiceDatabase(database, engineMigrations, { log, open })
   } catch (error) {
-    return { mistake: `database.url: ${databaseName(database)}: ${(error as Error).message}` }
+    return { mistake: `database.url: ${describeDatabase(database)}: ${(error as Error).message}` }
   }
   try {
     const keys = [encryptionKey(storageEncryptionKey(identity))]
@@ -36,7 +36,7 @@ export async function openStore(
     return await encrypted(store, { ...settings, keys, random, now: now() })
   } catch {
     await store.close()
-    return { mistake: `identity.keyFile: the database ${databaseName(database)} is of an engine with another key` }
+    return { mistake: `identity.keyFile: the database ${describeDatabase(database)} is of an engine with another key` }
   }
 }
 

@@ -3,7 +3,7 @@
  * comments, so the explanation is printed.
  */
 import { resolve } from 'node:path'
-import { addressMistakes } from '../../config/address.ts'
+import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, readWords, shellWord } from '../command-line.ts'
 import { lanAddress } from '../network.ts'
@@ -55,7 +55,7 @@ export async function runInit(args: string[]): Promise<void> {
   }
   const service = serviceOf(positionals)
   const baseUrl = values['base-url'] ?? `http://localhost:${services[service].defaults.port}`
-  const mistakes = addressMistakes(baseUrl)
+  const mistakes = findAddressMistakes(baseUrl)
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(values.dir)
   const port = listenPort(service, baseUrl)

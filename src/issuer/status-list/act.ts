@@ -1,5 +1,5 @@
 /** Revoking, suspending and reinstating: all credentials of a session at once, while the session is there and after. */
-import { type EventType, eventOrder, recorded } from '../../event/event.ts'
+import { type EventType, eventOrder, recordEvent } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import { type IssuerCollections, refuseUnknownSession } from '../collections.ts'
@@ -63,7 +63,7 @@ async function batchOf(
     return [
       { update: 'credential_status', id: sessionId, version, value: { ...value, lastEvent: order } },
       ...bits,
-      recorded({ ...changed, order, data: bodyOf(sessionId, value) }, random),
+      recordEvent({ ...changed, order, data: bodyOf(sessionId, value) }, random),
     ]
   }
   const session = value.state === 'REVOKED' ? endRefreshing(row.value, now) : row.value

@@ -1,5 +1,5 @@
-/** What becomes of events while a service runs: into the audit log, which is signed, and to the application. */
-import { callbackDelivery, type DeliveryContext } from '../callback/deliver.ts'
+/** The background tasks for events: into the audit log, whose head is signed, and to the application. */
+import { createDelivery, type DeliveryContext } from '../callback/deliver.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import { partOf } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
@@ -10,7 +10,7 @@ type Context = Omit<SealContext, 'callback'> &
   CheckpointContext &
   Omit<DeliveryContext, 'store' | 'sessionCallback'> & { readonly sessionCallback: SessionCallback | undefined }
 
-export function eventTasks(context: Context): readonly Task[] {
+export function createEventTasks(context: Context): readonly Task[] {
   const { store, now, sessionCallback } = context
   const callback = sessionCallback !== undefined
   return [
@@ -28,7 +28,7 @@ export function eventTasks(context: Context): readonly Task[] {
           {
             name: 'callbacks',
             everyMs: 300,
-            run: callbackDelivery({ ...context, store: partOf(store), sessionCallback }),
+            run: createDelivery({ ...context, store: partOf(store), sessionCallback }),
           },
         ]
       : []),

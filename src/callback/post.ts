@@ -1,26 +1,26 @@
-/** One attempt to tell the application of one event. */
+/** Posts one event to the application. */
 import type { JsonObject } from '../codec/json.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import { type Outbound, OutboundError, type OutboundResponse } from '../http/outbound.ts'
 import type { PendingCallback } from './queue.ts'
 import { signatureHeaders } from './signature.ts'
 
-/** What became of it. `retryAfterMs` is what the receiver asked for. */
-export type Attempt =
+/** The result of a delivery. `retryAfterMs` is the pause that the receiver asked for. */
+export type DeliveryResult =
   | { readonly delivered: true }
   | { readonly delivered: false; readonly problem: string; readonly retryAfterMs: number }
 
 const TIMEOUT_MS = 10_000
-/** What a receiver answers is not looked at. */
+/** The most bytes of a response, whose content is ignored. */
 const MAX_ANSWER_BYTES = 64 * 1024
 
 /** Posts the event with its data. Never rejects. */
-export async function attempt(
+export async function postCallback(
   { sessionCallback, outbound }: { readonly sessionCallback: SessionCallback; readonly outbound: Outbound },
   event: PendingCallback,
   data: JsonObject,
   now: Date,
-): Promise<Attempt> {
+): Promise<DeliveryResult> {
   const { url, apiKey, secret } = sessionCallback
   const { id, type, at } = event
   const body = JSON.stringify({ id, type, timestamp: new Date(at).toISOString(), data })
@@ -30,7 +30,7 @@ export async function attempt(
     ...(secret === undefined ? {} : signatureHeaders(id, now, body, secret)),
   }
   try {
-    // The address comes from the configuration alone, so that one of the operator's own network is meant.
+    // The address is from the configuration, so an address of the operator's own network is intended.
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, allowPrivateAddresses: true }
     return judge(await outbound({ url, method: 'POST', headers, body, ...limits }), now)
   } catch (error) {
@@ -39,14 +39,14 @@ export async function attempt(
   }
 }
 
-function judge({ status, headers }: OutboundResponse, now: Date): Attempt {
+function judge({ status, headers }: OutboundResponse, now: Date): DeliveryResult {
   if (status >= 200 && status < 300) return { delivered: true }
   const redirected = status >= 300 && status < 400
   const problem = `the receiver answered ${status}${redirected ? ', and redirects are not followed' : ''}`
   return { delivered: false, problem, retryAfterMs: retryAfterMs(headers['retry-after'], now) }
 }
 
-/** RFC 9110, Retry-After: seconds or a date; 0 when it says nothing that can be read. */
+/** Parses Retry-After (RFC 9110), seconds or a date; 0 when it cannot be parsed. */
 function retryAfterMs(value: string | undefined, now: Date): number {
   if (value === undefined) return 0
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000

@@ -1,0 +1,88 @@
+/**
+ * A client of a worker thread that answers any number of requests at once. The worker keeps the process alive only
+ * while a request waits for its reply, and a worker that ended by itself is replaced at the next request.
+ */
+import { Worker } from 'node:worker_threads'
+
+export interface WorkerRequest {
+  readonly id: number
+  readonly request: unknown
+}
+
+/** A reply with the result, or with the error and all its own properties, such as a code. */
+export type WorkerReply = { readonly id: number } & (
+  | { readonly result: unknown }
+  | { readonly error: { readonly message: string; readonly [more: string]: unknown } }
+)
+
+export interface WorkerClient {
+  /**
+   * Sends a request. Rejects with an Error that has the message and the properties of what the worker threw, and when
+   * the worker ends before it replies.
+   */
+  call(request: unknown): Promise<unknown>
+  /** Ends the worker for good. Rejects the requests that wait for a reply, and all later ones. */
+  end(): Promise<void>
+}
+
+/** Creates a client of a worker; `file` is a program that calls `serveRequests`, and `data` is its `workerData`. */
+export function createWorkerClient(file: string, data: unknown): WorkerClient {
+  let current: Started | undefined
+  let isOver = false
+  const begin = (): Started => {
+    const begun = start(file, data, () => {
+      if (current === begun) current = undefined
+    })
+    return begun
+  }
+  return {
+    call: async (request) => {
+      if (isOver) throw new Error('the thread has ended')
+      current ??= begin()
+      return current.call(request)
+    },
+    end: async () => {
+      isOver = true
+      await current?.worker.terminate()
+    },
+  }
+}
+
+interface Started {
+  readonly worker: Worker
+  readonly call: WorkerClient['call']
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+function start(file: string, data: unknown, ended: () => void): Started {
+  const worker = new Worker(file, { workerData: data })
+  worker.unref()
+  const waiting = new Map<number, Waiting>()
+  let nextId = 0
+  worker.on('message', (reply: WorkerReply) => {
+    const caller = waiting.get(reply.id)
+    waiting.delete(reply.id)
+    if (waiting.size === 0) worker.unref()
+    if ('result' in reply) caller?.resolve(reply.result)
+    else caller?.reject(Object.assign(new Error(), reply.error))
+  })
+  const end = (why: string): void => {
+    ended()
+    for (const { reject } of waiting.values()) reject(new Error(`the thread ended before it answered: ${why}`))
+    waiting.clear()
+  }
+  worker.on('error', ({ message }: Error) => end(message))
+  worker.on('exit', (code) => end(`exit ${code}`))
+  const call = (request: unknown): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const id = nextId++
+      worker.postMessage({ id, request } satisfies WorkerRequest)
+      waiting.set(id, { resolve, reject })
+      worker.ref()
+    })
+  return { worker, call }
+}

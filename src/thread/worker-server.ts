@@ -1,0 +1,17 @@
+/** The side of the worker: answers the requests of `worker-client.ts`. */
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import type { WorkerReply, WorkerRequest } from './worker-client.ts'
+
+/** Calls `reply` with each request, without waiting for earlier requests. */
+export function serveRequests(reply: (request: never) => Promise<unknown>): void {
+  const port = parentPort as MessagePort
+  port.on('message', ({ id, request }: WorkerRequest) => {
+    reply(request as never).then(
+      (result) => port.postMessage({ id, result } satisfies WorkerReply),
+      (thrown: unknown) => {
+        const { name, message, ...more } = thrown as Error
+        port.postMessage({ id, error: { ...more, name, message } } satisfies WorkerReply)
+      },
+    )
+  })
+}
