@@ -17,8 +17,8 @@ import { Database, type DatabaseConfig, readDatabase } from './database.ts'
 import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
 import { findProxyMistakes, RateLimitSettings } from './rate-limits.ts'
-import { type Retention, RetentionSettings, findRetentionMistakes, resolveRetention } from './retention.ts'
-import { type ServerTls, createServerTls } from './server-tls.ts'
+import { findRetentionMistakes, type Retention, RetentionSettings, resolveRetention } from './retention.ts'
+import { createServerTls, type ServerTls } from './server-tls.ts'
 import { type KeySettings, type ReadServiceKeys, readServiceKeys, VerifierKeys } from './service-keys.ts'
 import {
   findSessionCallbackMistakes,
@@ -28,7 +28,7 @@ import {
   SessionCallbackSetting,
 } from './session-callback.ts'
 import { KeyAndCertificates, KeysAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
-import { type Stopping, StoppingSetting, resolveStopping } from './stopping.ts'
+import { resolveStopping, type Stopping, StoppingSetting } from './stopping.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {

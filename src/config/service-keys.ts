@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import type { ServiceKeys, SigningKey, SigningKeys } from '../keys/key-ring.ts'
-import { findCertificateWarnings, endedWarnings } from './certificate-warnings.ts'
+import { endedWarnings, findCertificateWarnings } from './certificate-warnings.ts'
 import type { Files } from './files.ts'
 import { KeyAndCertificates, KeysAndCertificates, readKeyAndCertificates } from './signing.ts'
 
