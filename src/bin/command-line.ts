@@ -1,14 +1,14 @@
 /** Command lines: what each command takes, how its words are read, and how one is shown so that it can be copied. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearestName } from '../codec/misspelling.ts'
-import type { ServiceName } from './services.ts'
+import type { KindName } from './service-kind.ts'
 
 /** That of package.json, which an installed command need not have beside it; a test compares them. */
 export const VERSION = '0.1.0'
 
-/** Those that are loaded with the execution engine. */
-export type EngineWord = 'engine' | 'chain' | 'component' | 'secret'
-export type CommandName = ServiceName | EngineWord | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
+/** The commands beside `engine` that are loaded with the execution engine. */
+export type EngineWord = 'chain' | 'component' | 'secret'
+export type CommandName = KindName | EngineWord | 'demo' | 'init' | 'doctor' | 'wallet' | 'callbacks' | 'audit'
 
 const USAGES: Readonly<Record<CommandName, string>> = {
   issuer: '  vouchsafe issuer   [--config FILE]          issue credentials to wallets',

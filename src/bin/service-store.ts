@@ -21,7 +21,9 @@ export async function withStore<T>(
 ): Promise<T> {
   const file = readConfigFile(config, named)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
-  const service = named === undefined ? serviceOf(file.value) : serviceNamed(named)
+  const service = named === undefined ? await serviceOf(file.value) : serviceNamed(named)
+  if (service === 'engine')
+    throw new Error(`${config} is an engine's configuration; name one of an issuer or a verifier`)
   if (service === undefined) {
     throw new Error(`${config} could be of either service; say which: --service issuer, or --service verifier`)
   }

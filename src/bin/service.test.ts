@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { commonSettings, type ReadResult } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { VerifierCollections } from '../verifier/collections.ts'
+import { credentialServiceKind } from './credential-service.ts'
 import { openDatabase } from './effects.ts'
 import { makeFiles } from './init/files.ts'
 import { buildService } from './service.ts'
+import type { ServiceKind } from './service-kind.ts'
 import { type ConfigOf, type ServiceName, serviceNames, services } from './services.ts'
 
 const log = pino({ level: 'silent' })
@@ -28,12 +30,9 @@ const memory = { kind: 'sqlite', file: ':memory:' } as const
 
 describe('the table of services', () => {
   it.each(serviceNames)('has what the %s says of itself', async (name) => {
-    const service = await buildService(
-      name,
-      await configOf(name),
-      await openDatabase(memory, services[name].migrations),
-      log,
-    )
+    const kind: ServiceKind = credentialServiceKind(name)
+    const store = await openDatabase(memory, services[name].migrations)
+    const service = await buildService(kind, await configOf(name), store, log)
     const { info } = (await service.app.inject('/openapi')).json<{ info: { title: string } }>()
     expect(info.title).toBe(services[name].title)
     await service.close()
@@ -57,7 +56,7 @@ describe('a service that cannot be built', () => {
     const store = await openDatabase<VerifierCollections>(memory, services.verifier.migrations)
     const config = await configOf('verifier')
     const unsound = { ...config, keys: { ...config.keys, signing: { ...config.keys.signing, chain: [] } } }
-    await expect(buildService('verifier', unsound, store, log)).rejects.toThrow(TypeError)
+    await expect(buildService(credentialServiceKind('verifier'), unsound, store, log)).rejects.toThrow(TypeError)
     await expect(store.list('verification_query')).rejects.toThrow(/not open/)
   })
 })

@@ -1,132 +1,128 @@
-/** `vouchsafe issuer` and `vouchsafe verifier`: from a configuration file to a server that listens, and back. */
+/** The frame of all services: from a configuration file to a server that listens, and back. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
-import { describeDatabase } from '../config/database.ts'
-import type { App } from '../http/app-type.ts'
 import { readConfigFile } from './config-file.ts'
-import { conflictTask } from './conflicts.ts'
-import { encryptDatabase, files, now, outbound, random, retryOnConflict } from './effects.ts'
+import { files, now } from './effects.ts'
 import { createLog } from './log.ts'
 import { defaultHost } from './network.ts'
-import { type Hangup, onHangup, renew, signingKeyMistakes } from './renewal.ts'
-import { addressPort, keepYoungGenerationSmall, listenMistake, refuseToStart, stopOnSignal } from './running.ts'
-import { openServiceDatabase } from './service-database.ts'
-import { type ConfigOf, type ServiceName, type StoreOf, services } from './services.ts'
+import { type Hangup, onHangup, renew } from './renewal.ts'
+import { addressPort, listenMistake, type Running, refuseToStart, stopOnSignal } from './running.ts'
+import type { BuiltService, KindName, ListeningConfig, ServiceKind } from './service-kind.ts'
+import { serviceKinds } from './service-kinds.ts'
 import { keepUp } from './upkeep.ts'
 import { otherServiceMistake } from './which-service.ts'
 
-/** A server that does not listen yet, and what to do after it has closed. */
-export interface Service<Name extends ServiceName = ServiceName> {
-  readonly app: App
+/** How long work beside the server may keep a service from stopping. What it leaves is found at the next start. */
+const STOP_WAIT_MS = 6000
+
+/** A server that does not listen yet, with its tasks running, and what to do after it has closed. */
+export interface Service<Config> extends Running, Pick<BuiltService<Config>, 'management' | 'facts'> {
   /** Goes on with the certificates and trust anchors of another configuration; all else of it is not looked at. */
-  renew(config: ConfigOf<Name>): void
-  close(): Promise<void>
+  renew(config: Config): void
 }
 
 /** Runs a service until it is told to stop. Exits with 2 and every mistake when it cannot start. */
-export async function runService(name: ServiceName, configFile: string): Promise<void> {
-  // What it makes is for this user alone: the database holds claims and codes.
+export async function runService(name: KindName, configFile: string): Promise<void> {
+  // What a service makes is for this user alone: the database holds claims, codes and keys.
   process.umask(0o077)
   const log = createLog(name)
-  const renewal = onHangup()
+  const hangup = onHangup()
   try {
-    await serve(name, configFile, { log, renewal })
+    const mistakes = await start(await serviceKinds[name](), configFile, { log, hangup })
+    if (mistakes.length > 0) refuseToStart(log, configFile, mistakes)
   } catch (err) {
     log.fatal({ event: 'start_failed', err }, 'not started')
     throw err
   }
 }
 
-/** The open database, with what is personal in it encrypted when there is a key; or why there is none. */
-async function openStore<Name extends ServiceName>(
-  name: Name,
-  config: ConfigOf<Name>,
+/** The server of a service on its open parts, which are closed with it, or when the server cannot be built. */
+export async function buildService<Config extends ListeningConfig, Parts>(
+  kind: ServiceKind<Config, Parts>,
+  config: Config,
+  parts: Parts,
   log: Logger,
-): Promise<StoreOf<Name> | { readonly mistake: string }> {
-  const { migrations, secrets } = services[name]
-  const { database } = config
-  let store: StoreOf<Name>
-  try {
-    store = await openServiceDatabase(database, migrations, { log })
-  } catch (error) {
-    return { mistake: `database.url: ${describeDatabase(database)}: ${(error as Error).message}` }
-  }
-  try {
-    return await encryptDatabase(store as never, secrets as never, config)
-  } catch (error) {
-    await store.close()
-    return { mistake: `database.encryptionKeyFile: ${(error as Error).message}` }
-  }
-}
-
-/** The server of a service on its open database, which is closed with it, or when the server cannot be built. */
-export async function buildService<Name extends ServiceName>(
-  name: Name,
-  config: ConfigOf<Name>,
-  store: StoreOf<Name>,
-  log: Logger,
-): Promise<Service<Name>> {
-  const { create, upkeep } = services[name]
-  let current = config
-  const effects = { store, retryOnConflict, outbound, now, random, log }
-  let app: App
-  try {
-    app = await create(config, { ...effects, current: () => current })
-  } catch (error) {
-    await store.close()
+): Promise<Service<Config>> {
+  const built = await kind.build(config, parts, log).catch(async (error: unknown) => {
+    await kind.close(parts)
     throw error
-  }
-  const stopUpkeep = keepUp([...upkeep(config, effects), conflictTask(log)], log)
+  })
+  const { app, management, facts } = built
+  const stopTasks = keepUp(built.tasks, log)
   return {
     app,
+    management,
+    ...(facts && { facts }),
     renew: (next) => {
       const { tls } = next
       if (tls !== undefined && app.server instanceof TlsServer) app.server.setSecureContext(tls)
-      current = next
+      built.renew?.(next)
     },
     close: async () => {
-      await app.close()
-      await stopUpkeep()
-      await store.close()
+      const stopped = built.stop?.()
+      await Promise.all([app.close(), management?.app.close()])
+      if (stopped !== undefined) await endOrLate(stopped)
+      await stopTasks()
+      await kind.close(parts)
     },
   }
 }
 
-async function serve(
-  name: ServiceName,
+/** Resolves when `work` has ended, or takes too long. */
+async function endOrLate(work: Promise<void>): Promise<void> {
+  const late = new AbortController()
+  await Promise.race([work, wait(STOP_WAIT_MS, undefined, { signal: late.signal })])
+  late.abort()
+}
+
+/** Starts a service, or gives every mistake for which it cannot start. */
+async function start(
+  kind: ServiceKind,
   configFile: string,
-  { log, renewal }: { readonly log: Logger; readonly renewal: Hangup },
-): Promise<void> {
-  const file = readConfigFile(configFile, name)
-  const other = 'value' in file ? otherServiceMistake(name, file.value) : undefined
-  if (other !== undefined) {
-    refuseToStart(log, configFile, [other])
-    return
-  }
-  const read = () => ('mistakes' in file ? file : services[name].read(file.value, files, now()))
+  { log, hangup }: { readonly log: Logger; readonly hangup: Hangup },
+): Promise<readonly string[]> {
+  const file = readConfigFile(configFile, kind.name)
+  if ('mistakes' in file) return file.mistakes
+  const read = () => kind.read(file.value, files, now())
   const result = read()
   if ('mistakes' in result) {
-    refuseToStart(log, configFile, result.mistakes)
-    return
+    const other = await otherServiceMistake(kind.name, file.value)
+    return other === undefined ? result.mistakes : [other]
   }
   for (const warning of result.warnings) log.warn({ event: 'configuration_warning', warning }, warning)
-  const { port, host = await defaultHost() } = result.config
-  const store = await openStore(name, result.config, log)
-  if ('mistake' in store) {
-    refuseToStart(log, configFile, [store.mistake])
-    return
-  }
-  const service = await buildService(name, result.config, store, log)
-  try {
-    await service.app.listen({ port, host })
-  } catch (error) {
+  const { config } = result
+  const opened = await kind.open(config, log)
+  if ('mistake' in opened) return [opened.mistake]
+  const service = await buildService(kind, config, opened.parts, log)
+  const mistake = await listen(service, config)
+  if (mistake !== undefined) {
     await service.close()
-    refuseToStart(log, configFile, [await listenMistake(error as NodeJS.ErrnoException, { port, host })])
-    return
+    return [mistake]
   }
-  keepYoungGenerationSmall()
-  log.info({ event: 'listening', port: addressPort(service.app) }, 'accepting connections')
-  stopOnSignal(service, result.config.stopping, log)
-  const fixed = (config: ConfigOf<ServiceName>) => signingKeyMistakes(result.config, config)
-  renewal.act(() => renew(service, { read, fixed, log }))
+  kind.onListening?.()
+  log.info({ event: 'listening', port: addressPort(service.app), ...service.facts }, 'accepting connections')
+  stopOnSignal(service, config.stopping, log)
+  const fixed = (again: ListeningConfig) => kind.fixedMistakes(config, again)
+  hangup.act(() => renew(service, { read, fixed, log }))
+  return []
+}
+
+/** Why the service cannot listen, or undefined when it does. */
+async function listen(
+  { app, management }: Service<ListeningConfig>,
+  { port, host }: ListeningConfig,
+): Promise<string | undefined> {
+  const servers = [
+    { app, port, host: host ?? (await defaultHost()) },
+    ...(management === undefined ? [] : [{ ...management, within: 'management.' }]),
+  ]
+  for (const { app: server, ...where } of servers) {
+    try {
+      await server.listen({ port: where.port, host: where.host })
+    } catch (error) {
+      return listenMistake(error as NodeJS.ErrnoException, where)
+    }
+  }
+  return undefined
 }

@@ -1,14 +1,14 @@
 /** The command `vouchsafe`: one word, one service or tool. Each is loaded only when it is asked for. */
 import { type CommandName, type EngineWord, readWords, USAGE, usageOf, VERSION, wordHint } from './command-line.ts'
 import { bypassProxy } from './proxy.ts'
-import type { ServiceName } from './services.ts'
+import type { KindName } from './service-kind.ts'
 import { plainLines } from './terminal.ts'
 
 /** What each command does with the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
-  issuer: async (args) => (await import('./service.ts')).runService('issuer', configFile('issuer', args)),
-  verifier: async (args) => (await import('./service.ts')).runService('verifier', configFile('verifier', args)),
-  engine: (args) => runWord('engine', args),
+  issuer: (args) => runServiceWord('issuer', args),
+  verifier: (args) => runServiceWord('verifier', args),
+  engine: (args) => runServiceWord('engine', args),
   chain: (args) => runWord('chain', args),
   component: (args) => runWord('component', args),
   secret: (args) => runWord('secret', args),
@@ -25,9 +25,11 @@ async function runWord(word: EngineWord, args: string[]): Promise<void> {
   return (await import('./engine/commands.ts')).engineCommands[word](args)
 }
 
-function configFile(service: ServiceName, args: string[]): string {
-  return readWords(service, { args, options: { config: { type: 'string', default: 'conf/server.json' } } }).values
-    .config
+/** Runs the service with the configuration that its command line names. */
+async function runServiceWord(name: KindName, args: string[]): Promise<void> {
+  const options = { config: { type: 'string', default: 'conf/server.json' } } as const
+  const { config } = readWords(name, { args, options }).values
+  return (await import('./service.ts')).runService(name, config)
 }
 
 async function main(): Promise<void> {

@@ -1,28 +1,24 @@
-/** Which service a configuration is of, by the settings that no other has. */
+/** Which service a configuration is of, by the settings that no other service has. */
 import { isObject } from '../codec/json.ts'
-import { commonSettings } from '../config/common.ts'
-import { type ServiceName, serviceNames, services } from './services.ts'
+import type { KindName } from './service-kind.ts'
+import { serviceKinds } from './service-kinds.ts'
 
-/** Whether it is an engine's, whose schema is not loaded to find out. */
-export function isEngines(value: unknown): boolean {
-  return isObject(value) && ['identity', 'contractFilter', 'staleSeconds'].some((name) => Object.hasOwn(value, name))
-}
-
-/** By the settings that only one service has. */
-export function serviceOf(value: unknown): ServiceName | undefined {
+/** The one service of which the configuration has settings that no other has; undefined where that is none, or several. */
+export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   if (!isObject(value)) return undefined
-  const names = serviceNames.filter((service) => ownSettings(service).some((name) => Object.hasOwn(value, name)))
-  return names.length === 1 ? names[0] : undefined
-}
-
-function ownSettings(service: ServiceName): string[] {
-  return Object.keys(services[service].settings.properties).filter((name) => !Object.hasOwn(commonSettings, name))
+  const names = Object.keys(serviceKinds) as KindName[]
+  const kinds = await Promise.all(names.map((name) => serviceKinds[name]()))
+  const settings = kinds.map((kind) => Object.keys(kind.settings.properties))
+  const services = names.filter((_, index) => {
+    const others = new Set(settings.filter((_each, other) => other !== index).flat())
+    return settings[index]?.some((name) => !others.has(name) && Object.hasOwn(value, name)) === true
+  })
+  return services.length === 1 ? services[0] : undefined
 }
 
 /** What is said first of a configuration that is the other service's. */
-export function otherServiceMistake(name: ServiceName, value: unknown): string | undefined {
-  if (isEngines(value)) return `configuration: this is an engine's configuration, and not the ${name}'s`
-  const other = serviceOf(value)
+export async function otherServiceMistake(name: KindName, value: unknown): Promise<string | undefined> {
+  const other = await serviceOf(value)
   if (other === undefined || other === name) return undefined
-  return `configuration: this is ${other === 'issuer' ? 'an' : 'a'} ${other}'s configuration, and not the ${name}'s`
+  return `configuration: this is ${other === 'verifier' ? 'a' : 'an'} ${other}'s configuration, and not the ${name}'s`
 }

@@ -184,13 +184,16 @@ describe('a database that is put back beside the log of another', () => {
 })
 
 describe('a damaged database', () => {
-  it('is refused at the start, and told by doctor', { timeout: 60_000 }, async () => {
+  it.each([
+    ['in most pages', (pages: number) => ({ first: 3, last: pages - 1 })],
+    ['in one page that the start does not need', (pages: number) => ({ first: pages - 1, last: pages - 1 })],
+  ])('is refused at the start, and told by doctor: %s', { timeout: 60_000 }, async (_, damagedOf) => {
     const { service, directory, file } = await started('issuer')
     service.child.kill('SIGTERM')
     await service.ended
-    const size = statSync(file).size
+    const { first, last } = damagedOf(statSync(file).size / 4096)
     const descriptor = openSync(file, 'r+')
-    for (let at = 4096 * 3; at < size; at += 4096) writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, at)
+    for (let page = first; page <= last; page++) writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, page * 4096)
     closeSync(descriptor)
     for (const words of [['issuer'], ['doctor', 'issuer']]) {
       const { status, stdout, stderr } = await startCommand(words, { cwd: directory }).ended

@@ -14,7 +14,7 @@ afterAll(() => Promise.all(engines.map((engine) => engine.remove())))
 interface Started {
   readonly child: ChildProcess
   readonly url: string
-  readonly ended: Promise<{ readonly status: number | null }>
+  readonly ended: Promise<{ readonly status: number | null; readonly stdout: string }>
 }
 
 async function started(service: string): Promise<Started> {
@@ -54,10 +54,24 @@ describe.each(['issuer', 'verifier', 'engine'])('%s that is stopped', (service) 
     isStopping = true
     expect(new Set((await Promise.all(callers)).flat())).toEqual(new Set([200]))
     agent.destroy()
-    expect((await ended).status).toBe(0)
+    const { status, stdout } = await ended
+    expect(status).toBe(0)
+    expect(secondsBetween(stdout, 'stopping', 'stopped')).toBeGreaterThanOrEqual(GRACE.stopping.graceSeconds)
     expect(await statusOf(`${url}/health/live`)).toBe('ECONNREFUSED')
   }, 120_000)
 })
+
+/** The time between two lines of a log. */
+function secondsBetween(log: string, ...events: readonly string[]): number {
+  const lines = log
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly event: string; readonly time: string })
+  const [from = Number.NaN, to = Number.NaN] = events.map((event) =>
+    Date.parse(lines.find((line) => line.event === event)?.time ?? ''),
+  )
+  return (to - from) / 1000
+}
 
 function opened(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {

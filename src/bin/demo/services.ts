@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import type { CommonConfig } from '../../config/common.ts'
 import type { Files } from '../../config/files.ts'
 import { readConfigFile } from '../config-file.ts'
+import { credentialServiceKind } from '../credential-service.ts'
 import { files, now, openDatabase } from '../effects.ts'
 import { CONFIG_FILE, certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
 import { createLog } from '../log.ts'
@@ -53,11 +54,12 @@ export async function makeHome(home: string, places: Readonly<Record<ServiceName
 export async function startService(name: ServiceName, home: string, place: Place): Promise<DemoService> {
   const directory = join(home, name)
   const config = readConfig(name, directory, place)
+  const kind = credentialServiceKind(name)
   const store: StoreOf<ServiceName> = await openDatabase(config.database, services[name].migrations)
-  return listen(await buildService(name, config, store, createLog(name, logFile(home))), config, directory)
+  return listen(await buildService(kind, config, store, createLog(name, logFile(home))), config, directory)
 }
 
-async function listen(service: Service, config: CommonConfig, directory: string): Promise<DemoService> {
+async function listen(service: Service<CommonConfig>, config: CommonConfig, directory: string): Promise<DemoService> {
   const [apiKey = ''] = Object.keys(config.apiKeys)
   const { baseUrl, port } = config
   try {

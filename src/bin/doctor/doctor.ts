@@ -2,8 +2,10 @@
 import { readWords } from '../command-line.ts'
 import { placeHint, readConfigFile } from '../config-file.ts'
 import { files, now } from '../effects.ts'
-import { isServiceName, type ServiceName } from '../services.ts'
-import { isEngines, otherServiceMistake, serviceOf } from '../which-service.ts'
+import type { KindName } from '../service-kind.ts'
+import { isKindName } from '../service-kinds.ts'
+import type { ServiceName } from '../services.ts'
+import { otherServiceMistake, serviceOf } from '../which-service.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
 import { tell } from './report.ts'
@@ -16,10 +18,8 @@ export async function runDoctor(args: string[]): Promise<void> {
   })
   const file = readConfigFile(values.config, positionals[0])
   const value = 'value' in file ? file.value : undefined
-  if (positionals.join() === 'engine' || (positionals.length === 0 && isEngines(value))) {
-    return (await import('../engine/commands.ts')).doctorEngine(values.config, values.json)
-  }
-  const service = namedService(positionals) ?? serviceOf(value)
+  const service = namedService(positionals) ?? (await serviceOf(value))
+  if (service === 'engine') return (await import('../engine/commands.ts')).doctorEngine(values.config, values.json)
   const findings =
     'mistakes' in file
       ? file.mistakes.map((text): Finding => ({ subject: 'configuration', outcome: 'problem', text }))
@@ -32,7 +32,7 @@ export async function runDoctor(args: string[]): Promise<void> {
 /** What the diagnosis finds, with what only the place and the kind of the file explain. */
 async function findingsOf(service: ServiceName, value: unknown, configFile: string): Promise<Finding[]> {
   const findings = await diagnose(service, value, files, now())
-  const other = otherServiceMistake(service, value)?.replace(/^configuration: /, '')
+  const other = (await otherServiceMistake(service, value))?.replace(/^configuration: /, '')
   const hint = placeHint(
     configFile,
     findings.map(({ text }) => text),
@@ -50,9 +50,9 @@ const UNKNOWN_SERVICE: Finding = {
   text: 'it could be of either service; say which: vouchsafe doctor issuer, or vouchsafe doctor verifier',
 }
 
-function namedService(positionals: readonly string[]): ServiceName | undefined {
+function namedService(positionals: readonly string[]): KindName | undefined {
   const [word, ...more] = positionals
   if (word === undefined) return undefined
-  if (more.length === 0 && isServiceName(word)) return word
+  if (more.length === 0 && isKindName(word)) return word
   throw new Error('Say at most one service: vouchsafe doctor [issuer|verifier|engine] [--config FILE] [--json]')
 }

@@ -4,13 +4,18 @@
  */
 import type { EngineWord } from '../command-line.ts'
 import type { Narrator } from '../demo/narrator.ts'
+import type { ServiceKind } from '../service-kind.ts'
 
 /** What each does with the words after it. */
 export const engineCommands: Readonly<Record<EngineWord, (args: string[]) => Promise<void>>> = {
-  engine: async (args) => (await import('./engine.ts')).runEngine(args),
   chain: async (args) => (await import('../chain/chain.ts')).runChain(args),
   component: async (args) => (await import('../component/component.ts')).runComponent(args),
   secret: async (args) => (await import('../secret/secret.ts')).runSecret(args),
+}
+
+/** The engine as a service to run, and to tell configurations apart. */
+export async function loadEngineKind(): Promise<ServiceKind> {
+  return (await import('./engine.ts')).engineKind
 }
 
 /** `vouchsafe init engine` */

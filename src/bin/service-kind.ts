@@ -1,0 +1,51 @@
+/** What the command has to know of a service to run it: one object for the issuer, one for the verifier, one for the engine. */
+import type { Logger } from 'pino'
+import type { ReadResult, readShape } from '../config/common.ts'
+import type { Files } from '../config/files.ts'
+import type { ServerTls } from '../config/server-tls.ts'
+import type { Stopping } from '../config/stopping.ts'
+import type { App } from '../http/app-type.ts'
+import type { Task } from '../store/upkeep.ts'
+
+export type KindName = 'issuer' | 'verifier' | 'engine'
+
+/** The settings that the start and the stop of every service need. */
+export interface ListeningConfig {
+  readonly port: number
+  readonly host: string | undefined
+  readonly tls: ServerTls | undefined
+  readonly stopping: Stopping
+}
+
+/** A kind of service. `Parts` is what it stands on, such as its open database. */
+export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, Parts = unknown> {
+  readonly name: KindName
+  /** The schema of its `server.json`. */
+  readonly settings: Parameters<typeof readShape>[0]
+  read(value: unknown, files: Files, at: Date): ReadResult<Config>
+  /** Opens the parts, or says why they cannot be opened, in words that begin with the setting. */
+  open(config: Config, log: Logger): Promise<{ readonly parts: Parts } | { readonly mistake: string }>
+  /** Makes a server that does not listen yet. */
+  build(config: Config, parts: Parts, log: Logger): Promise<BuiltService<Config>>
+  /** Closes the parts, after the server has closed or could not be built. */
+  close(parts: Parts): Promise<void>
+  /** What is another in `after` than at the start, and needs a restart. */
+  fixedMistakes(before: Config, after: Config): readonly string[]
+  /** Is called once when the service listens. */
+  onListening?(): void
+}
+
+/** A server that does not listen yet, and what runs beside it. */
+export interface BuiltService<Config> {
+  readonly app: App
+  /** What the service does by itself while it runs. */
+  readonly tasks: readonly Task[]
+  /** The server for operators alone, and where it listens. */
+  readonly management?: { readonly app: App; readonly port: number; readonly host: string } | undefined
+  /** Members of the log line that says that the service listens. */
+  readonly facts?: object
+  /** Begins no more work, and resolves when the work that runs has ended. */
+  stop?(): Promise<void>
+  /** Goes on with what a renewal may change in the configuration, beside the TLS certificate; all else of it is not looked at. */
+  renew?(config: Config): void
+}

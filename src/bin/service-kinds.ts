@@ -1,0 +1,13 @@
+/** The kinds of services, in one table. The code of the engine is loaded for the engine alone. */
+import { credentialServiceKind } from './credential-service.ts'
+import type { KindName, ServiceKind } from './service-kind.ts'
+
+export const serviceKinds: Readonly<Record<KindName, () => Promise<ServiceKind>>> = {
+  issuer: () => Promise.resolve<ServiceKind>(credentialServiceKind('issuer')),
+  verifier: () => Promise.resolve<ServiceKind>(credentialServiceKind('verifier')),
+  engine: async () => (await import('./engine/commands.ts')).loadEngineKind(),
+}
+
+export function isKindName(word: string): word is KindName {
+  return Object.hasOwn(serviceKinds, word)
+}
