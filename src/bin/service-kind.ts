@@ -1,6 +1,7 @@
 /** What the command has to know of a service to run it: one object for the issuer, one for the verifier, one for the engine. */
 import type { Logger } from 'pino'
-import type { ReadResult, readShape } from '../config/common.ts'
+import type { readShape } from '../'
+import type { ReadResult } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { ServerTls } from '../config/server-tls.ts'
 import type { Stopping } from '../config/stopping.ts'
