@@ -1,7 +1,6 @@
 /** What the command has to know of a service to run it: one object for the issuer, one for the verifier, one for the engine. */
 import type { Logger } from 'pino'
-import type { readShape } from '../'
-import type { ReadResult } from '../config/common.ts'
+import type { checkSettings, ReadResult } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import type { ServerTls } from '../config/server-tls.ts'
 import type { Stopping } from '../config/stopping.ts'
@@ -22,7 +21,7 @@ export interface ListeningConfig {
 export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, Parts = unknown> {
   readonly name: KindName
   /** The schema of its `server.json`. */
-  readonly settings: Parameters<typeof readShape>[0]
+  readonly settings: Parameters<typeof checkSettings>[0]
   read(value: unknown, files: Files, at: Date): ReadResult<Config>
   /** Opens the parts, or says why they cannot be opened, in words that begin with the setting. */
   open(config: Config, log: Logger): Promise<{ readonly parts: Parts } | { readonly mistake: string }>
