@@ -13,7 +13,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Authority, certify, makeAuthority } from '../../test/support/forge.ts'
 import { makeKey, pemOf } from '../../test/support/services.ts'
-import { OutboundError, type OutboundRequest } from '../http/outbound.ts'
+import { type HttpClientRequest, OutboundError } from '../http/outbound.ts'
 import { toPem } from '../keys/make-certificate.ts'
 import { createOutbound } from './outbound.ts'
 
@@ -37,7 +37,7 @@ async function listening(server: TcpServer): Promise<number> {
 const serve = async (listener: RequestListener): Promise<string> =>
   `http://127.0.0.1:${await listening(createServer(listener))}`
 
-const ask = (url: string, more: Partial<OutboundRequest> = {}, options: Parameters<typeof createOutbound>[0] = {}) =>
+const ask = (url: string, more: Partial<HttpClientRequest> = {}, options: Parameters<typeof createOutbound>[0] = {}) =>
   createOutbound(options)({ url, timeoutMs: 2000, maxBytes: 1000, allowPrivateAddresses: true, ...more })
 
 const at = (...addresses: string[]): { resolve: () => Promise<LookupAddress[]> } => ({

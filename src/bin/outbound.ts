@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { type Outbound, OutboundError, type OutboundRequest, type OutboundResponse } from '../http/outbound.ts'
+import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import { isPublicAddress, withoutBrackets } from '../protocol/private-host.ts'
 import { reasonOf } from './outbound-reason.ts'
 
@@ -61,7 +61,7 @@ class StaleConnection extends Error {
 }
 
 /** Refuses what need not be resolved to be refused. */
-function addressOf({ url: text, allowPrivateAddresses }: OutboundRequest): URL {
+function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL {
   if (!URL.canParse(text)) throw new OutboundError('the address is no URL')
   const url = new URL(text)
   const { protocol, username, password } = url
@@ -87,7 +87,7 @@ function refusal({ protocol, hostname }: URL): OutboundError {
 }
 
 /** Gives the connection those addresses alone that it may go to. */
-function lookupBy(resolve: Resolve, { url, allowPrivateAddresses }: OutboundRequest): LookupFunction {
+function lookupBy(resolve: Resolve, { url, allowPrivateAddresses }: HttpClientRequest): LookupFunction {
   const { protocol } = new URL(url)
   return (hostname, options, callback) => {
     resolve(hostname).then(
@@ -107,7 +107,7 @@ function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
   return promisify(systemLookup)(hostname, { all: true })
 }
 
-function headersOf({ headers, body: text, bytes }: OutboundRequest): Record<string, string | number> {
+function headersOf({ headers, body: text, bytes }: HttpClientRequest): Record<string, string | number> {
   const body = text ?? bytes
   return {
     'accept-encoding': 'gzip',
@@ -120,9 +120,9 @@ function headersOf({ headers, body: text, bytes }: OutboundRequest): Record<stri
 /** One request and its answer, over before the deadline. */
 function exchange(
   send: () => ClientRequest,
-  { body, bytes, maxBytes, timeoutMs }: OutboundRequest,
+  { body, bytes, maxBytes, timeoutMs }: HttpClientRequest,
   deadline: number,
-): Promise<OutboundResponse> {
+): Promise<HttpClientResponse> {
   return new Promise((resolve, reject) => {
     const request = send()
     const end = (error: Error): void => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
-import { type Outbound, OutboundError, type OutboundRequest } from '../http/outbound.ts'
+import { type HttpClientRequest, type Outbound, OutboundError } from '../http/outbound.ts'
 import { createCollection } from '../store/store.ts'
 import { createDelivery } from './deliver.ts'
 import { type CallbackStore, enqueueCallbacks, type PendingCallback, requeueDead, retryNow } from './queue.ts'
@@ -13,7 +13,7 @@ const HOUR = 3600 * SECOND
 let store: CallbackStore
 let time: number
 let lines: string[]
-let asked: OutboundRequest[]
+let asked: HttpClientRequest[]
 /** What the receiver does with each event; it takes all when nothing else is said. */
 let receiver: (event: Received) => ReturnType<Outbound> | undefined
 
@@ -64,7 +64,7 @@ describe('a callback', () => {
   it('is posted with its id, type, time and data, and then forgotten', async () => {
     await wait('s1', 'e1')
     await process()()
-    const [{ body, headers, method, url, timeoutMs } = {} as OutboundRequest] = asked
+    const [{ body, headers, method, url, timeoutMs } = {} as HttpClientRequest] = asked
     expect([method, url, timeoutMs]).toEqual(['POST', 'https://app.example/events', 10_000])
     expect(headers).toEqual({ 'content-type': 'application/json', authorization: 'Bearer a-key' })
     expect(JSON.parse(body ?? '')).toEqual({

@@ -1,7 +1,7 @@
 /** Posts one event to the application. */
 import type { JsonObject } from '../codec/json.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
-import { type Outbound, OutboundError, type OutboundResponse } from '../http/outbound.ts'
+import { type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import type { PendingCallback } from './queue.ts'
 import { signatureHeaders } from './signature.ts'
 
@@ -39,7 +39,7 @@ export async function postCallback(
   }
 }
 
-function judge({ status, headers }: OutboundResponse, now: Date): DeliveryResult {
+function judge({ status, headers }: HttpClientResponse, now: Date): DeliveryResult {
   if (status >= 200 && status < 300) return { delivered: true }
   const redirected = status >= 300 && status < 400
   const problem = `the receiver answered ${status}${redirected ? ', and redirects are not followed' : ''}`

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { serving, text } from '../../test/support/engine.ts'
-import { type Outbound, OutboundError, type OutboundRequest } from '../http/outbound.ts'
+import { type HttpClientRequest, type Outbound, OutboundError } from '../http/outbound.ts'
 import type { HttpRequestData } from '../offchain/http-data.ts'
 
 /** What a component gets that sends this request, and what went out. */
 async function sent(request: Partial<HttpRequestData>, answer?: Outbound) {
-  const out: OutboundRequest[] = []
+  const out: HttpClientRequest[] = []
   const outbound: Outbound = (asked) => {
     out.push(asked)
     return (

@@ -1,6 +1,6 @@
 /** What a component may ask in the middle of a call, answered by the engine. */
 import type { Host } from '../component/runtime.ts'
-import { OutboundError, type OutboundRequest, type OutboundResponse } from '../http/outbound.ts'
+import { type HttpClientRequest, type HttpClientResponse, OutboundError } from '../http/outbound.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
 import { currentGeneration } from '../store/generation.ts'
 import { partOf } from '../store/store.ts'
@@ -69,7 +69,7 @@ async function sendFor(
 function outboundOf(
   { uri, headers, body }: HttpRequestData,
   method: string,
-): Pick<OutboundRequest, 'url' | 'method' | 'headers' | 'bytes'> {
+): Pick<HttpClientRequest, 'url' | 'method' | 'headers' | 'bytes'> {
   const own = headers.filter(({ name }) => !OURS.has(name.toLowerCase()))
   const asked = {
     url: uri,
@@ -79,7 +79,7 @@ function outboundOf(
   return body.length === 0 && (method === 'GET' || method === 'HEAD') ? asked : { ...asked, bytes: body }
 }
 
-function responseOf({ status, headers, body }: OutboundResponse): HttpResponseData {
+function responseOf({ status, headers, body }: HttpClientResponse): HttpResponseData {
   // They were of the bytes on the wire.
   const kept = Object.entries(headers).filter(([name]) => name !== 'content-encoding' && name !== 'content-length')
   return { status, headers: kept.map(([name, value]) => ({ name, values: [value] })), body }

@@ -9,7 +9,7 @@ import {
   type TestEngine,
   text,
 } from '../../test/support/engine.ts'
-import type { OutboundRequest } from '../http/outbound.ts'
+import type { HttpClientRequest } from '../http/outbound.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -116,9 +116,9 @@ describe('the component of a contract', () => {
   })
 
   it('is fetched from where its contract says, if the operator allows that host, and kept', async () => {
-    const asked: OutboundRequest[] = []
+    const asked: HttpClientRequest[] = []
     let body = Buffer.from('forged')
-    const outbound = (request: OutboundRequest) => {
+    const outbound = (request: HttpClientRequest) => {
       asked.push(request)
       return Promise.resolve({ status: 200, headers: {}, body })
     }

@@ -1,15 +1,15 @@
-/** What a client would rather have: which of the media types we have, and whether gzipped. RFC 9110 section 12.5. */
+/** Content negotiation: the preferred one of our media types, and gzip. RFC 9110 section 12.5. */
 
 interface Range {
   readonly type: string
   readonly quality: number
-  /** In the header. */
-  readonly place: number
+  /** The position in the header. */
+  readonly position: number
 }
 
 /**
- * One of `types`. The higher quality wins; among equals a type that the client names wins over one that a wildcard covers,
- * then the one it names first. The first of `types` when the client says nothing, or wants none of them.
+ * Chooses one of `types`. A higher quality wins; among equals a type that the client names wins over one that a
+ * wildcard covers, then the one that is named first. The first of `types` is the default.
  */
 export function preferredType<T extends string>(accept: string | undefined, types: readonly [T, ...T[]]): T {
   const ranges = (accept ?? '').split(',').map(readRange)
@@ -22,20 +22,20 @@ export function preferredType<T extends string>(accept: string | undefined, type
   return best?.type ?? types[0]
 }
 
-/** Whether the client takes what is gzipped. RFC 9110 section 12.5.3. */
+/** Tests whether the client accepts gzip. RFC 9110 section 12.5.3. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   const codings = (acceptEncoding ?? '').split(',').map(readRange)
   const coding = codings.find(({ type }) => type === 'gzip') ?? codings.find(({ type }) => type === '*')
   return coding !== undefined && coding.quality > 0
 }
 
-function readRange(text: string, place: number): Range {
+function readRange(text: string, position: number): Range {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
   const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1'
-  return { type, quality: /^(0(\.\d*)?|1(\.0*)?)$/.test(quality) ? Number(quality) : 0, place }
+  return { type, quality: /^(0(\.\d*)?|1(\.0*)?)$/.test(quality) ? Number(quality) : 0, position }
 }
 
-/** The most specific range that covers `type`. */
+/** Returns the most specific range that covers `type`. */
 function rangeOf(type: string, ranges: readonly Range[]): Range | undefined {
   const covering = [type, `${type.split('/')[0]}/*`, '*/*']
   return covering.map((name) => ranges.find((range) => range.type === name)).find((range) => range !== undefined)
@@ -43,6 +43,6 @@ function rangeOf(type: string, ranges: readonly Range[]): Range | undefined {
 
 function isBetter(one: Range, other: Range): boolean {
   if (one.quality !== other.quality) return one.quality > other.quality
-  const [named, otherNamed] = [!one.type.endsWith('*'), !other.type.endsWith('*')]
-  return named === otherNamed ? named && one.place < other.place : named
+  const [isExplicit, isOtherExplicit] = [!one.type.endsWith('*'), !other.type.endsWith('*')]
+  return isExplicit === isOtherExplicit ? isExplicit && one.position < other.position : isExplicit
 }

@@ -1,4 +1,4 @@
-/** How routes describe their answers in the OpenAPI document. */
+/** Descriptions of responses for the OpenAPI document. */
 import type { TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../protocol/error.ts'
@@ -7,39 +7,39 @@ import { REFUSALS } from './openapi.ts'
 export const JSON_TYPE = 'application/json'
 export const JWT_TYPE = 'application/jwt'
 
-/** The answer when all is well, in JSON unless another media type is named. */
+/** Describes a successful response, in JSON unless another media type is named. */
 export function answers(status: 200 | 201 | 204, schema?: TSchema, mediaType?: string): Record<string, object> {
   const content = schema ?? Type.Null()
   return { [status]: mediaType === undefined ? content : byType({ [mediaType]: content }) }
 }
 
-/** The same for an answer that comes in several media types. */
+/** Describes a successful response that has several media types. */
 export function answersByType(schemas: Readonly<Record<string, TSchema>>): Record<string, object> {
   return { 200: byType(schemas) }
 }
 
-/** The codes that an operation is refused with, beside those of every operation of its kind, which `openapi.ts` knows. */
+/** Lists the error codes of an operation, beside those of every operation of its kind, which `openapi.ts` adds. */
 export function refuses(...codes: readonly ErrorCode[]): Record<string, readonly ErrorCode[]> {
   return { [REFUSALS]: codes }
 }
 
-/** A JSON object with whatever members. */
+/** A JSON object with any members. */
 export const AnyObject = Type.Object({}, { additionalProperties: true })
 
-/** What a body is in each media type that it may have. */
+/** Describes a body for each of its media types. */
 export function byType(schemas: Readonly<Record<string, TSchema>>) {
   return { content: Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }])) }
 }
 
-/** Called by the integrating application. */
+/** The operations that the integrating application calls. */
 export const byApplication = { security: [{ apiKey: [] }], tags: ['integration'] }
 
-/** Called by the wallet; the session id in the path, where there is one, is its secret. */
+/** The operations that wallets call; a session id in the path is the secret of the wallet. */
 export const byWallet = { security: [], tags: ['wallet'] }
 
 export const SessionParams = Type.Object({ session_id: Type.String() })
 
-/** Seconds since the epoch. */
+/** A time in seconds since the epoch. */
 export const Seconds = Type.Integer({ description: 'Seconds since the epoch' })
 
 export const IdempotencyHeader = Type.Object({

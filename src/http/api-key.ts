@@ -1,21 +1,21 @@
-/** API keys: `integrations.authentication` maps each key (a secret) to a label (not one). */
+/** API keys: `integrations.authentication` maps each key, which is secret, to a label, which is not. */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 
-/** The label of the key in an `Authorization: Bearer` header. Refuses anything else with `unauthorized`. */
+/** Returns the label of the key in an `Authorization: Bearer` header. Refuses anything else with `unauthorized`. */
 export type Authenticate = (authorization: string | undefined) => string
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** Names the API key of a request that was let in, where its label would not do: two keys may have one label. */
+/** Returns a digest that identifies the API key of an authenticated request; labels are not unique. */
 export function apiKeyDigest(authorization: string | undefined): string {
   return digestOf(BEARER.exec(authorization ?? '')?.[1] ?? '')
 }
 
 /**
- * Keys are looked up by a digest together with a secret of this process, so that the time of the look-up says nothing about how much
- * of a guess was right.
+ * Creates the look-up of API keys. Keys are compared by a digest with a secret of this process, so that the time of a
+ * look-up reveals nothing about a guess.
  */
 export function authenticator(
   labelByKey: Readonly<Record<string, string>>,

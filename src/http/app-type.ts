@@ -1,16 +1,16 @@
-/** The type of our servers, and what our routes add to Fastify's own types. */
+/** The type of the servers, and what the routes add to the types of Fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 import type { ErrorCode } from '../protocol/error.ts'
 
-/** The connections of a server, for whoever stops it. */
+/** The connections of a server, for the code that stops it. */
 export interface ServerConnections {
   readonly open: () => number
   readonly areEnding: () => boolean
-  /** From now on an answer is the last of its connection (`Connection: close`). RFC 9112 section 9.6. */
+  /** Makes each response the last of its connection (`Connection: close`). RFC 9112 section 9.6. */
   readonly endAfterAnswers: () => void
-  /** Closes the connections that ask nothing, again and again: a browser opens some before it needs them. */
+  /** Closes idle connections repeatedly: a browser opens some before it needs them. */
   readonly closeQuiet: () => void
 }
 
@@ -18,11 +18,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** An API key is required, and no other origin may call. */
     admin?: boolean
-    /** The code for a request of this route that cannot be read; `invalid_request` when absent. */
+    /** The error code for a malformed request of this route; `invalid_request` when absent. */
     malformed?: ErrorCode
-    /** The name of this endpoint of wallets in the status of a session, which tells its refusals. */
+    /** The name of this wallet endpoint in the status of a session, which lists its refusals. */
     endpoint?: string
-    /** By status: the event of the log line that an answer of that status leaves. */
+    /** The event that the log records for a response, by status. */
     logged?: Readonly<Record<number, string>>
   }
   interface FastifyInstance {
@@ -31,7 +31,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The label of the API key, on administrative routes. */
     apiKeyLabel: string
-    /** The session that the request names, whether there is one or not; empty when none is known. */
+    /** The session id in the request, whether the session exists or not; empty when there is none. */
     sessionId: string
   }
 }

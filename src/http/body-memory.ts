@@ -1,39 +1,39 @@
 /**
- * The memory of request bodies, over all connections: bounded, with half of it for each sender at most. Where it is full, bodies of
- * which nothing has come for a while make room, and then the oldest bodies of the sender that has the most.
+ * Bounds the memory of request bodies over all connections, with at most half of it for each sender. When the memory is
+ * full, stalled bodies make room first, and then the oldest bodies of the sender that has the most.
  */
 import { ProtocolError } from '../protocol/error.ts'
 import type { App } from './app-type.ts'
 import { networkOf } from './rate-limit.ts'
 
-/** How many bytes may be in memory at once. */
+/** The most bytes in memory at once. */
 export interface MemoryBounds {
   readonly all: number
   readonly each: number
 }
 
-/** The bytes that are in memory now, by whom they are counted for. */
+/** The bytes in memory by owner. */
 export interface BodyMemory {
-  /** Whether there is room for so many bytes more; drops stalled bodies where there is none, and those of a sender that has more. */
+  /** Tests whether `bytes` more fit; drops stalled bodies when they do not, and those of a sender that has more. */
   readonly hasRoom: (owner: string, bytes: number) => boolean
   readonly add: (owner: string, bytes: number) => void
   readonly bytes: () => number
-  /** The bodies that are still coming. */
+  /** The bodies that are still being received. */
   readonly coming: Set<ComingBody>
 }
 
 export interface ComingBody {
-  /** For whom the body is counted. */
+  /** The owner for whom the body is counted. */
   readonly owner: string
-  /** When something of it came last, in milliseconds. */
+  /** The time of the last part of the body, in milliseconds. */
   at: number
   readonly drop: () => void
 }
 
 const MIB = 1024 * 1024
-/** The bytes that a service has for bodies. Each API key and each network may have half of them. */
+/** The bytes for the bodies of a service. Each API key and each network may have half of them. */
 const BOUNDS = { all: 64 * MIB, each: 32 * MIB }
-/** A body of which nothing came for so long may have to make room. */
+/** The time without a new part after which a body may have to make room. */
 const STALLED_MS = 2000
 
 export function bodyMemory({ all, each }: MemoryBounds, now: () => Date): BodyMemory {
@@ -66,20 +66,20 @@ export function bodyMemory({ all, each }: MemoryBounds, now: () => Date): BodyMe
   }
 }
 
-/** The oldest body that still comes, of the owner of such bodies who has the most in memory. */
+/** Returns the oldest body of the owner with the most bytes in memory. */
 function largest(coming: Iterable<ComingBody>, bytesOf: (owner: string) => number): ComingBody | undefined {
-  let found: ComingBody | undefined
-  for (const body of coming) if (found === undefined || bytesOf(body.owner) > bytesOf(found.owner)) found = body
-  return found
+  let oldest: ComingBody | undefined
+  for (const body of coming) if (oldest === undefined || bytesOf(body.owner) > bytesOf(oldest.owner)) oldest = body
+  return oldest
 }
 
 /**
- * Refuses bodies with `temporarily_unavailable` while the memory for them is full. A body counts until its answer is sent, for
- * the API key of its request, or else for the network of its sender.
+ * Refuses bodies with `temporarily_unavailable` while their memory is full. A body counts until its response is sent,
+ * for the API key of its request, or else for the network of its sender.
  */
 export function limitBodyMemory(app: App, now: () => Date, memory = bodyMemory(BOUNDS, now)): void {
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    // The sender went away while something was looked up: the response has closed, and would release nothing.
+    // The sender disconnected during a look-up: the response is closed already, and would release nothing.
     if (request.raw.destroyed) {
       reply.hijack()
       return
@@ -99,7 +99,7 @@ interface CountedRequest {
   readonly now: () => Date
 }
 
-/** Counts from when the body is first read: a listener before would set it flowing while nobody takes it. */
+/** Counts a body from its first listener on: an earlier listener would start the stream before anything reads it. */
 function countBody(memory: BodyMemory, { request, response, owner, now }: CountedRequest): void {
   let size = 0
   const release = (): void => {

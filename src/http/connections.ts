@@ -1,35 +1,39 @@
 /**
- * The connections of a server: requests of one are answered one after another, so that a client which does not read has one
- * answer in our memory and no more; and when the service stops, each ends after an answer, or when it has nothing to ask.
+ * The connections of a server. Requests of one connection are answered one after another, so that a client that does
+ * not read holds one response in memory. When the service stops, each connection ends after a response, or when it is
+ * idle.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { App, ServerConnections } from './app-type.ts'
 
-/** Requests on one connection that are not answered yet; browsers and proxies send one at a time. */
+/** The most unanswered requests on one connection; browsers and proxies send one at a time. */
 const MAX_PIPELINED = 16
-/** How long a connection may still begin a request after the server has stopped listening. */
+/** The time for which a connection may still begin a request after the server has stopped listening. */
 const LAST_REQUEST_MS = 50
 
-/** A request that is not answered yet, and what begins its work once those before it on its connection are. */
+/**
+ * An unanswered request, and the function that starts its work when the earlier requests of its connection are
+ * answered.
+ */
 interface UnfinishedRequest {
   readonly response: ServerResponse
   begin?: () => void
 }
 
 /**
- * Has a server that does not listen yet take the requests of a connection in turn, and end a connection that asks and asks and
- * does not read. To be called before other hooks are added; `app.connections` is what it gives.
+ * Makes a server that does not listen yet answer the requests of a connection in turn, and close a connection that
+ * sends requests and never reads. Must be called before other hooks are added; sets `app.connections`.
  */
 export function watchConnections(app: App): void {
   const connections = new Map<Socket, UnfinishedRequest[]>()
   let isEnding = false
-  // The socket that a request names: under TLS it is there after the handshake.
+  // The event gives the same socket as a request: under TLS, it comes after the handshake.
   app.server.on('setSecureContext' in app.server ? 'secureConnection' : 'connection', (socket: Socket) => {
     connections.set(socket, [])
     socket.once('close', () => connections.delete(socket))
   })
-  // Before the listener of Fastify, which runs the hooks.
+  // This listener runs before that of Fastify, which runs the hooks.
   app.server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     if (isEnding) response.shouldKeepAlive = false
     takeRequest(connections.get(socket) ?? [], socket, response)

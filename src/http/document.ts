@@ -1,23 +1,23 @@
-/** Documents that are the same for all who ask: their bytes are shared by all answers, and leave piece by piece. */
+/** Documents that are the same for every client: all responses share their bytes, and send them in pieces. */
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Bytes that a connection is given at once; more follow when these are taken. */
+/** The bytes that a connection is given at once; more follow when it has taken them. */
 const PIECE = 64 * 1024
 
-/** A document in parts, which may belong to others too. */
+/** A document in parts, which other documents may share. */
 export interface PublicDocument {
   readonly etag: string
   readonly parts: readonly Uint8Array[]
 }
 
-/** The document with this text. */
+/** Creates a document of a text. */
 export function publicDocument(text: string): PublicDocument {
   return { etag: `"${hash('sha256', text, 'base64url')}"`, parts: [Buffer.from(text)] }
 }
 
-/** Answers with the document, or with 304 where the client has it. RFC 9110 section 13.1.2. */
+/** Sends the document, or 304 when the client has it. RFC 9110 section 13.1.2. */
 export function sendDocument(
   { headers }: FastifyRequest,
   reply: FastifyReply,
@@ -27,14 +27,14 @@ export function sendDocument(
   return isKnownTag(headers['if-none-match'], etag) ? reply.code(304).send() : sendPieces(reply, parts)
 }
 
-/** Sends shared bytes, of which a connection that does not read holds no more than some pieces. */
+/** Sends shared bytes in pieces, so that a connection that does not read holds only a few of them. */
 export function sendPieces(reply: FastifyReply, parts: readonly Uint8Array[]): FastifyReply {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   if (length <= PIECE) return reply.send(Buffer.concat(parts))
   return reply.header('content-length', length).send(Readable.from(piecesOf(parts)))
 }
 
-/** Whether `If-None-Match` names the tag; compared weakly, as GET has it. */
+/** Tests whether `If-None-Match` names the tag by weak comparison, as for GET. */
 export function isKnownTag(condition: string | undefined, etag: string): boolean {
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '')
   return (condition ?? '').split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag))

@@ -1,4 +1,4 @@
-/** What a service is given of the outside world. */
+/** The access of a service to the world outside of its process. */
 import type { Logger } from 'pino'
 import type { RetryOnConflict } from '../store/retry.ts'
 import type { Store } from '../store/store.ts'
@@ -6,7 +6,7 @@ import type { Outbound } from './outbound.ts'
 
 export interface Effects<C> {
   readonly store: Store<C>
-  /** Does work on the store anew when another request was first. */
+  /** Repeats a read and commit when another request was first. */
   readonly retryOnConflict: RetryOnConflict
   readonly outbound: Outbound
   readonly now: () => Date

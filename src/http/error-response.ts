@@ -1,10 +1,10 @@
-/** The one place where an error becomes an answer: `{"error", "error_description"}` and its status. */
+/** Converts errors to responses: `{"error", "error_description"}` and a status. No other file does. */
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, HTTP_STATUS, ProtocolError } from '../protocol/error.ts'
 import { ConflictError } from '../store/retry.ts'
 
-/** Turns whatever was thrown into a {@link ProtocolError}; what we did not mean becomes `server_error` without detail. */
+/** Converts any error to a {@link ProtocolError}; an unexpected error becomes `server_error` without detail. */
 export function toProtocolError(error: unknown, request: FastifyRequest): ProtocolError {
   if (error instanceof ProtocolError) return error
   if (error instanceof ConflictError) {
@@ -27,7 +27,7 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
   })
 }
 
-/** The media types of the bodies that its route takes. */
+/** Lists the media types of bodies that the route accepts. */
 function takenTypes({ routeOptions }: FastifyRequest): string {
   const { body, consumes } = (routeOptions.schema ?? {}) as {
     body?: { content?: object }
@@ -45,7 +45,10 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })
 }
 
-/** What is no HTTP request at all, or did not come to its end in time: there is no route, so the answer is written by hand. */
+/**
+ * Answers bytes that are not an HTTP request, or a request that did not arrive in time. No route applies, so the
+ * response is written by hand.
+ */
 export function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
@@ -64,7 +67,10 @@ function challengeFor(code: ErrorCode, request: FastifyRequest): string | undefi
   return code === 'insufficient_scope' ? 'Bearer error="insufficient_scope"' : undefined
 }
 
-/** The characters that RFC 6749 section 5.2 allows in `error_description`: an id or a path that is told back may have others. */
+/**
+ * Replaces the characters that RFC 6749 section 5.2 does not allow in `error_description`; a quoted id or path may have
+ * some.
+ */
 function plainAscii(text: string): string {
   return text.replace(/["\\]/g, "'").replace(/[^ -~]/g, '?')
 }

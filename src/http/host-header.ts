@@ -1,7 +1,10 @@
-/** The header `Host`, which says for whom a request is. */
+/** The header `Host`, which names the server that a request is for. */
 import type { IncomingMessage } from 'node:http'
 
-/** Whether a request has `Host` more than once, so that a proxy and this service may take it for two. RFC 9112 section 3.2: answered 400. */
+/**
+ * Tests whether a request has several `Host` headers, which a proxy and this service may read differently. RFC 9112
+ * section 3.2 asks for a 400.
+ */
 export function hasSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key`: a request that is repeated, because its answer was lost, gets the first answer again. What is kept of
- * the request is a MAC of its body under the key, and of the key a digest.
+ * `Idempotency-Key`: a request that is repeated because its response was lost gets the first response again. The store
+ * has a digest of the key, and a MAC of the body under the key.
  */
 import { createHmac } from 'node:crypto'
 import { digestOf } from '../codec/digest.ts'
@@ -17,7 +17,7 @@ export interface IdempotentAnswer {
 }
 
 export type IdempotencyCollections = {
-  /** By a digest of route, API key and Idempotency-Key. */
+  /** The answers by a digest of route, API key and Idempotency-Key. */
   idempotent_answer: IdempotentAnswer
 }
 
@@ -26,28 +26,28 @@ interface IdempotencyStore {
 }
 
 export interface IdempotentRequest {
-  /** The header; undefined when it was not sent. */
+  /** The value of the header; undefined when it was not sent. */
   readonly key: string | undefined
   readonly route: string
-  /** By {@link apiKeyDigest}: what one application repeats is nobody else's. */
+  /** The digest from {@link apiKeyDigest}: applications do not share keys. */
   readonly apiKey: string
   readonly body: unknown
   readonly now: Date
 }
 
-/** Changes for the batch of what is answered, so that it happens with its answer remembered or not at all. */
+/** Creates the changes that store the answer, for the batch that makes it true. */
 export type Remember = (answer: JsonObject) => readonly Change<IdempotencyCollections>[]
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
-/** Visible characters, as of a UUID or a quoted string. */
+/** A key has visible characters, such as a UUID or a quoted string. */
 const KEY = /^[!-~]{1,255}$/
 
-/** Works on a request and commits what comes of it with the changes of {@link Remember}, or says which change conflicted. */
+/** Handles a request and commits its changes with those of {@link Remember}, or returns the change that conflicted. */
 type Run<Answer> = (remember: Remember) => Promise<Attempt<Answer>>
 
 /**
- * The answer of `run`, or its answer to the first such request of the last 24 hours. Refuses with `idempotency_conflict` a
- * key that was used for another body, and with `invalid_request` a key with other characters.
+ * Returns the answer of `run`, or the answer to the first such request of the last 24 hours. Refuses with
+ * `idempotency_conflict` a key that was used for another body, and with `invalid_request` a key with other characters.
  */
 export async function answerIdempotently<Answer extends JsonObject>(
   { store, retryOnConflict }: Pick<UpdateEffects<IdempotencyCollections>, 'retryOnConflict'> & IdempotencyStore,
@@ -55,7 +55,7 @@ export async function answerIdempotently<Answer extends JsonObject>(
   run: Run<Answer>,
 ): Promise<Answer> {
   const { key, route, apiKey, body, now } = request
-  // Without a key, every change of the batch is of a new id.
+  // Without a key, all changes of the batch have new ids.
   if (key === undefined) return retryOnConflict(() => run(() => []))
   if (!KEY.test(key)) refuse('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
   const id = digestOf(JSON.stringify([route, apiKey, key]))

@@ -1,4 +1,4 @@
-/** Errors as the log has them: without their messages, which may quote keys, claims or tokens that were sent. */
+/** Errors as the log has them, without their messages, which may quote keys, claims or tokens. */
 import { MalformedError } from '../codec/malformed.ts'
 
 export interface LoggedError {
@@ -12,12 +12,12 @@ export interface LoggedError {
 
 const CODE = /^[A-Z][A-Z0-9_]{2,60}$/
 const OPENSSL = 'ERR_OSSL'
-/** The errors of JavaScript and Node; another name is one that somebody gave to an object. */
+/** The names of errors of JavaScript and Node; any other name is not logged. */
 const NAME = /^[A-Za-z]{1,40}$/
-/** Errors below the first that are told. */
+/** The most causes that are logged. */
 const MAX_CAUSES = 4
 
-/** Describes an error of which nothing was expected: what kind it is and where it was thrown, and the same of its causes. */
+/** Describes an unexpected error: its kind and where it was thrown, and the same of its causes. */
 export function loggedError(error: unknown, causesLeft = MAX_CAUSES): LoggedError {
   const { cause } = error instanceof Error ? error : {}
   const stack = framesOf(error)
@@ -28,7 +28,7 @@ export function loggedError(error: unknown, causesLeft = MAX_CAUSES): LoggedErro
   }
 }
 
-/** Describes the error of a library for which something was refused: what kind it is, and the reason of OpenSSL. */
+/** Describes the error of a library that led to a refusal: its kind, and the reason of OpenSSL. */
 export function loggedCause(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { name: typeof error }
   const { name, code, reason } = error as Error & { readonly code?: unknown; readonly reason?: unknown }
@@ -40,13 +40,16 @@ export function loggedCause(error: unknown): LoggedError {
   }
 }
 
-/** Describes why a request was refused: the error of the library that found something malformed, or the message of another error of ours. */
+/**
+ * Describes the reason of a refusal: the error of the library that found malformed input, or the message of another
+ * error of this project.
+ */
 export function loggedRefusal({ cause }: Error): LoggedError | string | undefined {
   if (!(cause instanceof MalformedError)) return cause instanceof Error ? cause.message : undefined
   return cause.cause === undefined ? undefined : loggedCause(cause.cause)
 }
 
-/** The lines of the stack that name a place in the code, without the message before them. */
+/** Returns the lines of the stack that name a place in the code, without the message before them. */
 function framesOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const { stack = '', message } = error

@@ -1,20 +1,22 @@
-/** Looks up what a request is for before its body is read, so that a body for nothing costs one look-up and no more. */
+/**
+ * Looks up the subject of a request before its body is read, so that a body for an unknown subject costs one look-up.
+ */
 import type { FastifyRequest } from 'fastify'
 
 interface LookedUp<T> {
-  /** A hook of the route; what the look-up refuses is the answer. */
+  /** The hook of the route; a refusal of the look-up is the response. */
   readonly onRequest: (request: FastifyRequest) => Promise<void>
-  /** Gives what was found for a request, in the handler of the route. */
-  readonly foundFor: (request: FastifyRequest) => T
+  /** Returns the subject of a request to the handler of the route. */
+  readonly subjectOf: (request: FastifyRequest) => T
 }
 
-/** A hook that asks `lookUp`, which refuses by throwing, and a function that gives the handler what was found. */
+/** Creates the hook that calls `lookUp`, and the function that gives its result to the handler. */
 export function lookUpFirst<T>(lookUp: (request: FastifyRequest) => Promise<T>): LookedUp<T> {
-  const found = new WeakMap<FastifyRequest, T>()
+  const subjects = new WeakMap<FastifyRequest, T>()
   return {
     onRequest: async (request) => {
-      found.set(request, await lookUp(request))
+      subjects.set(request, await lookUp(request))
     },
-    foundFor: (request) => found.get(request) as T,
+    subjectOf: (request) => subjects.get(request) as T,
   }
 }

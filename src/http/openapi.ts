@@ -1,13 +1,13 @@
 /**
- * `GET /openapi`: what the routes say of themselves as a document that generators can use. Schemas with a title become components,
- * and every refusal is there by its status and its codes. OpenAPI 3.1.
+ * `GET /openapi`: the descriptions of the routes as an OpenAPI 3.1 document for generators. Schemas with a title become
+ * components, and every refusal is listed by its status and codes.
  */
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { type ErrorCode, HTTP_STATUS } from '../protocol/error.ts'
 
-/** The codes an operation refuses with, beside those that its kind always has. */
+/** The member with the error codes of an operation, beside those of its kind. */
 export const REFUSALS = 'x-refusals'
-/** The schema that the document shows in the place of one that leaves the details to code. */
+/** The member with the schema that the document shows for one whose details are in code. */
 const DESCRIBED = 'x-described'
 
 const TAGS = [
@@ -33,7 +33,7 @@ const ERROR = {
   },
 }
 
-/** `collected` is the document as it was made of the routes. */
+/** Completes the document that was collected from the routes. */
 export function openApiDocument(collected: JsonObject): JsonObject {
   const schemas: JsonObject = {}
   const paths = mapped(own(collected, 'paths'), (operations) =>
@@ -54,7 +54,7 @@ function withRefusals(operation: JsonObject, method: string): JsonObject {
   const isProtected = namesScheme(operation, 'accessToken')
   const byStatus = new Map<number, string[]>()
   for (const code of new Set(codes)) {
-    // RFC 9449 section 7.1: at a protected resource, unlike at the token endpoint.
+    // RFC 9449 section 7.1: the status at a protected resource differs from that at the token endpoint.
     const status = isProtected && /dpop/.test(code) ? 401 : HTTP_STATUS[code]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
@@ -70,7 +70,7 @@ function refusal(codes: readonly string[]): JsonObject {
   return { description: codes.join(', '), content: { 'application/json': { schema } } }
 }
 
-/** The codes that an operation refuses with because of who calls it and whether it takes a body. */
+/** Lists the error codes that follow from the caller of an operation and from its body. */
 function usualCodes(operation: JsonObject, method: string): readonly ErrorCode[] {
   const tags = stringsIn(operation.tags)
   const hasBody = own(operation, 'requestBody') !== undefined
@@ -80,9 +80,9 @@ function usualCodes(operation: JsonObject, method: string): readonly ErrorCode[]
     ...(isKeyed ? (['unauthorized'] as const) : []),
     ...(isProtected ? (['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce', 'insufficient_scope'] as const) : []),
     ...(hasBody && !isProtected ? (['invalid_request'] as const) : []),
-    // A body that is not asked for is read within the limit too.
+    // A body without a use is read within the limit too.
     ...(method === 'post' ? (['request_too_large'] as const) : []),
-    // There may be no memory for its body, or too many others that change the same.
+    // The memory for bodies may be full, or too many other requests change the same.
     ...(method === 'post' && !tags.includes('operation') ? (['temporarily_unavailable'] as const) : []),
     ...(hasBody && isKeyed ? (['unsupported_media_type'] as const) : []),
     ...(tags.includes('operation') ? [] : (['too_many_requests', 'server_error'] as const)),
@@ -94,7 +94,7 @@ function namesScheme(operation: JsonObject, name: string): boolean {
   return Array.isArray(security) && security.some((scheme) => isObject(scheme) && Object.hasOwn(scheme, name))
 }
 
-/** The value with a reference in the place of each schema that has a title; those go into `schemas`, by their titles. */
+/** Replaces each schema that has a title by a reference, and adds it to `schemas` by its title. */
 function hoisted(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((each) => hoisted(each, schemas))
   if (!isObject(value)) return value
@@ -105,7 +105,7 @@ function hoisted(value: Json, schemas: JsonObject): Json {
   )
   const { title, ...schema } = inside
   const name = ownString(value, 'title')
-  // A member of an object may be called title as well, and then it is no text.
+  // An object may have a member called `title`, which is then not a text.
   if (title === undefined || name === undefined || !isSchema(value)) return inside
   schemas[name] = schema
   return { $ref: `#/components/schemas/${name}` }

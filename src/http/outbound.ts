@@ -1,35 +1,41 @@
 /**
- * What a service asks of other servers: callbacks, status lists, the keys of an authorization server. Who is asked is
- * bounded in size and time, and never redirects us. `bin/outbound.ts` does it.
+ * Requests to other servers: callbacks, status lists, the keys of an authorization server. Each is bounded in size and
+ * time, and follows no redirect. `bin/outbound.ts` sends them.
  */
 
-export interface OutboundRequest {
+export interface HttpClientRequest {
   readonly url: string
-  /** GET when absent. */
+  /** The method; GET when absent. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** In the place of `body`, where it is no text. */
+  /** A body of bytes in place of the text in `body`. */
   readonly bytes?: Uint8Array
-  /** Of the whole exchange. */
+  /** The time limit for the whole exchange. */
   readonly timeoutMs: number
-  /** Of the answer's body, as it comes over the wire and as it is after its content encoding was undone. */
+  /** The most bytes of the response body, both as sent and with its content encoding undone. */
   readonly maxBytes: number
-  /** Whether the address may be one of this machine or its network, after resolution; then plain http is taken too. */
+  /** True when the resolved address may be of this machine or its network; plain http is then allowed too. */
   readonly allowPrivateAddresses: boolean
 }
 
-export interface OutboundResponse {
+export interface HttpClientResponse {
   readonly status: number
-  /** Names in lower case. */
+  /** The headers with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
-/** Rejects with an {@link OutboundError} when there is no whole answer. A redirect is an answer like any other. */
-export type Outbound = (request: OutboundRequest) => Promise<OutboundResponse>
+/**
+ * Sends a request. Rejects with an {@link OutboundError} when there is no complete response. A redirect is a response
+ * like any other.
+ */
+export type Outbound = (request: HttpClientRequest) => Promise<HttpClientResponse>
 
-/** `message` says why, in words for an operator; `limit`, which one of the request was met, where one was. */
+/**
+ * The failure of a request. `message` is for an operator; `limit` names the limit of the request that was exceeded, if
+ * any.
+ */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
   readonly limit: 'time' | 'size' | undefined

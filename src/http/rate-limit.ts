@@ -1,36 +1,36 @@
 /**
- * Rate limits by the address of the caller, where the configuration sets any: requests to wallet-facing endpoints, and API keys
- * that are not ours. Kept in the memory of the process, so that each process counts for itself.
+ * Rate limits by the address of the caller, where configured: for requests to wallet endpoints, and for unknown API
+ * keys. Each process counts for itself, in memory.
  */
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createLru } from '../async/lru.ts'
 import { refuse } from '../protocol/error.ts'
 
-/** As in `rateLimits` of the configuration; what is absent is not limited. */
+/** The setting `rateLimits`; an absent member means no limit. */
 export interface RateLimits {
   readonly walletRequestsPerMinute?: number
   readonly failedApiKeysPerMinute?: number
-  /** Addresses and networks that are believed when they say, in X-Forwarded-For, from where they were called. */
+  /** The proxies whose X-Forwarded-For is trusted: addresses and networks. */
   readonly trustedProxies?: readonly string[]
 }
 
-/** Counts for one kind of request. */
+/** The counts for one kind of request. */
 export interface Allowance {
-  /** Uses one up. The seconds to wait, or 0 when it was allowed. */
+  /** Counts a request. Returns the seconds to wait, or 0 when the request is allowed. */
   take(address: string): number
-  /** The seconds until one is to be had, without using it up. */
+  /** Returns the seconds until a request is allowed, without counting one. */
   wait(address: string): number
 }
 
 const REMEMBERED_ADDRESSES = 10_000
 
-/** So many at once, and as many again in the course of a minute. */
+/** Allows `perMinute` requests at once, and as many again in the course of a minute. */
 export function allowance(perMinute: number, now: () => Date): Allowance {
   return refilled(perMinute, perMinute / 60_000, now)
 }
 
-/** `burst` at once, and so many again with every millisecond. */
+/** Allows `burst` requests at once, and `perMs` more with every millisecond (a token bucket). */
 export function refilled(burst: number, perMs: number, now: () => Date): Allowance {
   const left = createLru<string, { readonly count: number; readonly at: number }>(REMEMBERED_ADDRESSES)
   const countOf = (address: string, at: number): number => {
@@ -49,7 +49,7 @@ export function refilled(burst: number, perMs: number, now: () => Date): Allowan
   }
 }
 
-/** Refuses with `too_many_requests` and `Retry-After` unless there is nothing to wait for. */
+/** Refuses with `too_many_requests` and `Retry-After` unless `seconds` is 0. */
 export function refuseWhileWaiting(seconds: number, reply: FastifyReply): void {
   if (seconds === 0) return
   reply.header('retry-after', String(seconds))
@@ -57,8 +57,8 @@ export function refuseWhileWaiting(seconds: number, reply: FastifyReply): void {
 }
 
 /**
- * `authenticate`, with guesses limited: whose keys were wrong too often is not listened to for a while, right or wrong, since
- * otherwise the answer would tell.
+ * Limits guesses of API keys: an address with too many wrong keys is refused for a while, with right keys as well,
+ * since the response would tell otherwise.
  */
 export function limitGuesses(
   authenticate: (authorization: string | undefined) => string,
@@ -76,8 +76,8 @@ export function limitGuesses(
 }
 
 /**
- * Whoever has one IPv6 address has 2^64 of them. Some proxies write the port along with the address; whatever else is no
- * address counts as one caller.
+ * Returns the network that counts as one caller: an IPv4 address, or the /64 of an IPv6 address. Some proxies add the
+ * port; everything that is not an address counts as one caller.
  */
 export function networkOf(text: string): string {
   const [, bracketed, plain] = /^(?:\[(.*)\](?::\d+)?|([^:]+):\d+)$/.exec(text) ?? []

@@ -1,6 +1,7 @@
 /**
- * Bodies of requests, read so that nothing in them changes: UTF-8 and percent-encoding strictly, JSON exactly. RFC 8259 section 8.1;
- * RFC 6749 appendix B for forms. Each is a content type parser for Fastify; what it refuses has the status 400.
+ * Parsers of request bodies that change nothing: UTF-8 and percent-encoding are decoded strictly, and JSON exactly. RFC
+ * 8259 section 8.1; RFC 6749 appendix B for forms. Each is a content type parser for Fastify; a malformed body has the
+ * status 400.
  */
 import type { FastifyRequest } from 'fastify'
 import { type Json, parseJson } from '../codec/json.ts'
@@ -10,17 +11,17 @@ import { utf8Text } from '../codec/utf8.ts'
 type Parsed = (error: Error | null, body?: unknown) => void
 type BodyParser = (request: FastifyRequest, body: Buffer, parsed: Parsed) => void
 
-/** Names and values in a form; ours have six at most. */
+/** The most parameters of a form; ours have six at most. */
 const MAX_PARAMETERS = 100
 
-/** The value of a JSON body. Refuses what {@link parseJson} refuses, and members named `__proto__`. */
+/** Parses a JSON body. Refuses what {@link parseJson} refuses, and members named `__proto__`. */
 export const parseJsonBody = bodyParser((bytes) => {
   const value = parseJson(bytes)
   const reserved = reservedPath(value)
   return reserved === undefined ? value : malformed(`${reserved}: this name is reserved`)
 })
 
-/** The parameters of a form; one that stands there several times is an array, and fails its schema. */
+/** Parses a form; a repeated parameter becomes an array, and fails its schema. */
 export const parseFormBody = bodyParser((bytes) => {
   const parts = utf8Text(bytes)
     .split('&', MAX_PARAMETERS + 1)
@@ -35,7 +36,7 @@ export const parseFormBody = bodyParser((bytes) => {
   return form
 })
 
-/** A body that is a text by itself, such as a JWT. */
+/** Decodes a body that is a text, such as a JWT. */
 export const parseTextBody = bodyParser(utf8Text)
 
 function bodyParser(read: (bytes: Uint8Array) => unknown): BodyParser {
@@ -59,7 +60,7 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** The path of a member named `__proto__`, which code that copies objects takes for something else. */
+/** Returns the path of a member named `__proto__`, which code that copies objects would misread. */
 function reservedPath(value: Json): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (Object.hasOwn(value, '__proto__')) return '__proto__'

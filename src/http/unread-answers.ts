@@ -1,17 +1,20 @@
 /**
- * The memory of answers that clients have not read yet, over all connections: bounded. Where it is full, the connections whose answers are
- * the oldest are closed.
+ * Bounds the memory of responses that clients have not read yet, over all connections. When it is full, the connections
+ * with the oldest responses are closed.
  */
 import type { ServerResponse } from 'node:http'
 import type { App } from './app-type.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
-/** The bytes that a connection holds of an answer that is sent in pieces. */
+/** The bytes that a connection holds of a response that is sent in pieces. */
 const PIECES_BYTES = 128 * 1024
 
-/** Closes the connections whose answers have waited longest, as soon as all answers that wait have more than `maxBytes`. */
+/**
+ * Closes the connections whose responses have waited longest, as soon as all unread responses have more than
+ * `maxBytes`.
+ */
 export function limitUnreadAnswers(app: App, maxBytes = MAX_BYTES): void {
-  /** The bytes of each answer that is not taken whole by the system, the oldest first. */
+  /** The size of each response that the system has not taken completely, the oldest first. */
   const unread = new Map<ServerResponse, number>()
   let total = 0
   const release = (response: ServerResponse): void => {

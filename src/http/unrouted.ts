@@ -1,6 +1,7 @@
 /**
- * What has no route: unknown paths, known paths with another method, and the preflight requests of browsers.
- * CORS is here because the two kinds of endpoint share their path prefixes: any origin may call the wallet's, none the others.
+ * Requests without a route: unknown paths, known paths with another method, and the preflight requests of browsers.
+ * CORS is here because the two kinds of endpoint share path prefixes: any origin may call those of the wallet, none the
+ * others.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../protocol/error.ts'
@@ -17,22 +18,22 @@ interface Route {
   admin: boolean
 }
 
-/** By path, as it was declared. */
+/** The routes by path, as they were declared. */
 export type Routes = ReadonlyMap<string, Route>
 
-/** Watches the routes that are added from now on. */
+/** Collects the routes that are added from now on. */
 export function collectRoutes(app: App): Routes {
   const routes = new Map<string, Route>()
   app.addHook('onRoute', ({ url, method, config }) => {
-    const known = routes.get(url) ?? { pattern: patternOf(url), methods: new Set(), admin: false }
-    for (const name of [method].flat()) known.methods.add(name)
-    known.admin ||= config?.admin === true
-    routes.set(url, known)
+    const route = routes.get(url) ?? { pattern: patternOf(url), methods: new Set(), admin: false }
+    for (const name of [method].flat()) route.methods.add(name)
+    route.admin ||= config?.admin === true
+    routes.set(url, route)
   })
   return routes
 }
 
-/** 401 before anything else on an administrative path; then 204 for a preflight, 405 with `Allow`, or 404. */
+/** Answers 401 before anything else on an administrative path; then 204 for a preflight, 405 with `Allow`, or 404. */
 export function answerUnrouted(
   routes: Routes,
   authenticate: (request: FastifyRequest, reply: FastifyReply) => string,
@@ -40,12 +41,12 @@ export function answerUnrouted(
   reply: FastifyReply,
 ): void {
   const path = pathOf(request.url)
-  const found = [...routes.values()].filter(({ pattern }) => pattern.test(path))
-  const admin = found.some((route) => route.admin)
+  const matches = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+  const admin = matches.some((route) => route.admin)
   if (admin) authenticate(request, reply)
   else reply.headers(CORS_HEADERS)
-  const methods = new Set(found.flatMap((route) => [...route.methods]))
-  // A method that it takes and no route all the same: what stands in the place of the id can be none.
+  const methods = new Set(matches.flatMap((route) => [...route.methods]))
+  // The path matches but the router rejected the id: answer 404, not 405.
   if (methods.size === 0 || methods.has(request.method)) {
     refuse('not_found', 'there is nothing at this path; GET /openapi lists what there is')
   }
@@ -60,7 +61,7 @@ export function answerUnrouted(
   reply.code(204).send()
 }
 
-/** The path as the router reads it: decoded, but for an encoded slash. */
+/** Returns the path as the router reads it: decoded except for encoded slashes. */
 function pathOf(url: string): string {
   const path = url.split('?', 1)[0] ?? ''
   try {

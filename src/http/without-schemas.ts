@@ -1,6 +1,6 @@
 /**
- * For a server whose routes have no schemas: Fastify would otherwise load its own compilers of schemas, which are in no bundle, so that
- * `dist/` alone could not start.
+ * Options for a server whose routes have no schemas: Fastify would otherwise load its own schema compilers, which are
+ * in no bundle, and `dist/` alone could not start.
  */
 export const WITHOUT_SCHEMAS = {
   schemaController: {

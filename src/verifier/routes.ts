@@ -95,17 +95,17 @@ function walletRoutes(app: App, context: VerifierContext): void {
 function requestObjectRoutes(app: App, context: VerifierContext): void {
   const path = '/presentation/oid4vp/authorization-request/:session_id'
   const type = 'application/oauth-authz-req+jwt'
-  const { onRequest, foundFor } = lookUpFirst((request) => findRequestedSession(context, sessionIdOf(request)))
+  const { onRequest, subjectOf } = lookUpFirst((request) => findRequestedSession(context, sessionIdOf(request)))
   app.get(path, { onRequest, schema: schemas.requestObject }, async (request, reply) => {
     const { session_id: id } = request.params
-    return reply.type(type).send(await getRequestObject(context, id, foundFor(request)))
+    return reply.type(type).send(await getRequestObject(context, id, subjectOf(request)))
   })
   formRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
     const schema = schemas.postedRequestObject
     scope.post(path, { config: FORM, onRequest, schema }, async (request, reply) => {
       const { session_id: id } = request.params
       const wallet = readWalletRequest(request.body)
-      return reply.type(type).send(await getRequestObject(context, id, foundFor(request), wallet))
+      return reply.type(type).send(await getRequestObject(context, id, subjectOf(request), wallet))
     })
   })
 }
@@ -118,7 +118,7 @@ function responseRoutes(scope: App, context: VerifierContext): void {
     '/presentation/oid4vp/authorization-response/:session_id',
     { config: FORM, onRequest: plain.onRequest, schema: schemas.authorizationResponse },
     (request) =>
-      receiveResponse(context, request.params.session_id, plain.foundFor(request), {
+      receiveResponse(context, request.params.session_id, plain.subjectOf(request), {
         requestId: request.id,
         mode: 'direct_post',
         form: request.body,
@@ -129,7 +129,7 @@ function responseRoutes(scope: App, context: VerifierContext): void {
     '/presentation/oid4vp/encrypted-authorization-response/:session_id',
     { config: FORM, onRequest: encrypted.onRequest, schema: schemas.encryptedAuthorizationResponse },
     (request) =>
-      receiveResponse(context, request.params.session_id, encrypted.foundFor(request), {
+      receiveResponse(context, request.params.session_id, encrypted.subjectOf(request), {
         requestId: request.id,
         mode: 'direct_post.jwt',
         form: request.body,

@@ -3,7 +3,7 @@ import { createHmac, createPublicKey, generateKeyPair, type KeyObject, sign } fr
 import { promisify } from 'node:util'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
-import { type Outbound, OutboundError, type OutboundRequest } from '../../src/http/outbound.ts'
+import { type HttpClientRequest, type Outbound, OutboundError } from '../../src/http/outbound.ts'
 import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
 import { signBytes } from '../../src/keys/signature.ts'
 import { type Clock, ISSUER_URL, makeKey } from './services.ts'
@@ -22,7 +22,7 @@ export interface TestKey {
 export interface TestServer {
   readonly outbound: Outbound
   /** Every request that reached it. */
-  readonly requests: OutboundRequest[]
+  readonly requests: HttpClientRequest[]
   /** What is answered, by address: an object as JSON, a number as an empty answer of that status, a function as it likes. */
   readonly answers: Map<string, unknown>
   keys: TestKey[]
@@ -42,7 +42,7 @@ export function publicJwk({ key, kid, alg }: TestKey): JsonObject {
 }
 
 export function testServer(keys: TestKey[]): TestServer {
-  const requests: OutboundRequest[] = []
+  const requests: HttpClientRequest[] = []
   const metadata = { issuer: SERVER, jwks_uri: JWKS_URI, introspection_endpoint: INTROSPECTION_URL }
   const answers = new Map<string, unknown>()
   const reset = (): void => {
@@ -55,7 +55,7 @@ export function testServer(keys: TestKey[]): TestServer {
   const outbound: Outbound = async (request) => {
     requests.push(request)
     let answer = answers.get(request.url)
-    if (typeof answer === 'function') answer = await (answer as (asked: OutboundRequest) => unknown)(request)
+    if (typeof answer === 'function') answer = await (answer as (asked: HttpClientRequest) => unknown)(request)
     if (answer === undefined) throw new OutboundError('connection refused')
     if (typeof answer === 'number') return { status: answer, headers: {}, body: new Uint8Array() }
     const body = Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer))

@@ -7,24 +7,29 @@ import { signedBytes } from '../../src/codec/cose.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import { setStatus } from '../../src/codec/status-list.ts'
-import { type Outbound, OutboundError, type OutboundRequest, type OutboundResponse } from '../../src/http/outbound.ts'
+import {
+  type HttpClientRequest,
+  type HttpClientResponse,
+  type Outbound,
+  OutboundError,
+} from '../../src/http/outbound.ts'
 import { certify, signWith, type World } from './forge.ts'
 import { ISSUER_URL } from './services.ts'
 
 export const ENTRIES = 131_072
 
-type Answer = OutboundResponse | (() => Promise<OutboundResponse>)
+type Answer = HttpClientResponse | (() => Promise<HttpClientResponse>)
 
 /** What there is at each address, and what was asked for. */
 interface Network {
   readonly at: Map<string, Answer>
-  readonly asked: OutboundRequest[]
+  readonly asked: HttpClientRequest[]
   readonly outbound: Outbound
 }
 
 export function makeNetwork(): Network {
   const at = new Map<string, Answer>()
-  const asked: OutboundRequest[] = []
+  const asked: HttpClientRequest[] = []
   const outbound: Outbound = async (request) => {
     asked.push(request)
     const answer = at.get(request.url)
@@ -118,7 +123,7 @@ export async function signList({
   key,
   afterwards,
   contentType,
-}: ListParts): Promise<OutboundResponse> {
+}: ListParts): Promise<HttpClientResponse> {
   const text = afterwards(await writeJws(header, payload, signWith(key)))
   return { status: 200, headers: { 'content-type': contentType }, body: Buffer.from(text) }
 }
@@ -147,7 +152,7 @@ export function cwtParts(world: World, uri: string, bytes: Uint8Array): CwtParts
   }
 }
 
-export async function signCwt(parts: CwtParts): Promise<OutboundResponse> {
+export async function signCwt(parts: CwtParts): Promise<HttpClientResponse> {
   const protectedBytes = encodeCbor(parts.protectedHeader)
   const payload = encodeCbor(parts.claims)
   const signature = await signWith(parts.key)(signedBytes(protectedBytes, payload))

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerTooLargeError, type JsonRpc, readResult, writeQuestion } from '../../chain/json-rpc.ts'
 import type { Json } from '../../codec/json.ts'
-import { type Outbound, OutboundError, type OutboundRequest, type OutboundResponse } from '../../http/outbound.ts'
+import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../../http/outbound.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -40,7 +40,7 @@ export function httpJsonRpc(
   }
 }
 
-function requestOf(url: string, body: string): Omit<OutboundRequest, 'timeoutMs'> {
+function requestOf(url: string, body: string): Omit<HttpClientRequest, 'timeoutMs'> {
   return {
     url,
     method: 'POST',
@@ -57,7 +57,7 @@ function mayPass(error: unknown): boolean {
   return error instanceof OutboundError && error.limit === undefined
 }
 
-function resultOf({ status, body }: OutboundResponse, id: number): Json {
+function resultOf({ status, body }: HttpClientResponse, id: number): Json {
   const result = readResult(body, id)
   if (result === undefined) throw new Error(`its node answers with status ${status} and no JSON-RPC`)
   return result

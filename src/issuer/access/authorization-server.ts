@@ -7,7 +7,7 @@ import type { Jws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
 import type { Effects } from '../../http/effects.ts'
-import { type Outbound, OutboundError, type OutboundRequest } from '../../http/outbound.ts'
+import { type HttpClientRequest, type Outbound, OutboundError } from '../../http/outbound.ts'
 import { keysOf, type PublishedKey, readKeySet, signedByOneOf } from '../../keys/key-set.ts'
 import { published } from '../../memory/published.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -75,7 +75,7 @@ function isEnough(keys: readonly PublishedKey[], jws: Jws): boolean {
   return own(jws.header, 'kid') === undefined ? signedByOneOf(keys, jws) : keysOf(keys, jws).length > 0
 }
 
-type Address = Pick<OutboundRequest, 'url' | 'allowPrivateAddresses'>
+type Address = Pick<HttpClientRequest, 'url' | 'allowPrivateAddresses'>
 
 async function discover(outbound: Outbound, { issuer }: AuthorizationServerConfig): Promise<JsonObject> {
   const { origin, pathname } = new URL(issuer)
@@ -128,7 +128,7 @@ function formEncoded(text: string): string {
   return new URLSearchParams({ text }).toString().slice('text='.length)
 }
 
-async function ask(outbound: Outbound, request: OutboundRequest): Promise<JsonObject> {
+async function ask(outbound: Outbound, request: HttpClientRequest): Promise<JsonObject> {
   const accept = { accept: 'application/json' }
   const answer = await outbound({ headers: accept, ...request }).catch((error: unknown) => {
     if (!(error instanceof OutboundError)) throw error

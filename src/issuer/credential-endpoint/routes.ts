@@ -49,7 +49,7 @@ function nonceRoutes(app: App, context: IssuerContext): void {
 
 /** The token is looked at before the body is read: an unknown caller costs one look-up and no more. */
 function byToken(context: IssuerContext) {
-  const { onRequest, foundFor } = lookUpFirst(async (request) => {
+  const { onRequest, subjectOf } = lookUpFirst(async (request) => {
     const { authorization } = request.headers
     try {
       const open = await sessionOfToken(context, { ...provedRequest(request), authorization, address: request.ip })
@@ -61,7 +61,7 @@ function byToken(context: IssuerContext) {
       throw error
     }
   })
-  return { onRequest: [offerDpopNonce(context), onRequest], openedBy: foundFor }
+  return { onRequest: [offerDpopNonce(context), onRequest], openedBy: subjectOf }
 }
 
 function notificationRoutes(app: App, context: IssuerContext): void {
