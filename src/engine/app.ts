@@ -1,20 +1,17 @@
 /** The server of an engine. What is below `/offchain/` never meets the router: its target is the component's, and not decoded. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import Fastify, { type ConnectionError, type FastifyReply, type FastifyRequest } from 'fastify'
-import { toBase64url } from '../codec/base64url.ts'
+import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../http/app-type.ts'
-import { watchConnections } from '../http/connections.ts'
-import { publicDocument, sendDocument } from '../http/document.ts'
+import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
 import { hasSeveralHosts } from '../http/host-header.ts'
 import { refilled } from '../http/rate-limit.ts'
 import { readiness } from '../http/readiness.ts'
-import { WITHOUT_SCHEMAS } from '../http/without-schemas.ts'
+import { addCommonHeaders, createServer } from '../http/server.ts'
 import type { EngineContext } from './context.ts'
 import { preflightHeaders } from './cors.ts'
 import { exchange } from './exchange.ts'
 import { openApi } from './openapi.ts'
-import { type Problem, problem } from './problem.ts'
+import { type Problem, ProblemError, problem } from './problem.ts'
 import { sendProblem } from './send.ts'
 import { engineStatus } from './status.ts'
 import { readTarget, type Target } from './target.ts'
@@ -22,7 +19,7 @@ import { readTarget, type Target } from './target.ts'
 /** What the parser of Node takes more than the limits, so that a handler says which of them it was. */
 const PARSER_SLACK = 16 * 1024
 const OFFCHAIN = '/offchain'
-const COMMON_PATHS = ['/engine', '/health/live', '/health/ready', '/openapi']
+const PATHS = ['/engine', ...COMMON_PATHS]
 
 type Targets = WeakMap<IncomingMessage, Target>
 
@@ -31,32 +28,24 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
   const { config, random } = context
   const targets: Targets = new WeakMap()
   const { targetBytes, headerBytes } = config.limits
-  const maxHeaderSize = targetBytes + headerBytes + PARSER_SLACK
-  const app = Fastify({
-    ...WITHOUT_SCHEMAS,
-    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
-    requestTimeout: 60_000,
-    keepAliveTimeout: 65_000,
-    connectionTimeout: 70_000,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    logger: false,
-    genReqId: () => toBase64url(random(12)),
-    ...(config.tls ? { https: { ...config.tls, maxHeaderSize } } : { http: { maxHeaderSize } }),
-    clientErrorHandler: answerBroken(targetBytes),
-    frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) =>
-      ownProblem(context, request, reply, problem('not-found')),
-    rewriteUrl: (request: IncomingMessage) => {
+  const app = createServer({
+    random,
+    tls: config.tls,
+    trustedProxies: config.trustedProxies,
+    requestTimeoutMs: 60_000,
+    maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
+    describeBroken: (error) => brokenProblem(error, targetBytes),
+    answerUnreadable: (request, reply) => ownProblem(context, request, reply, problem('not-found')),
+    rewriteUrl: (request) => {
       const target = readTarget(request.url ?? '')
       if (target === undefined) return request.url ?? '/'
       targets.set(request, target)
       return OFFCHAIN
     },
-  } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
+  })
   // A field too many is refused by its size, and never left out in silence.
   app.server.maxHeadersCount = 0
   expectContinue(app)
-  watchConnections(app)
   addHooks(app, context, targets)
   addRoutes(app, context)
   await app.ready()
@@ -78,10 +67,6 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
   const { requestsPerSecond, requestBurst } = config.limits
   const visits = refilled(requestBurst, requestsPerSecond / 1000, now)
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.raw.socket.destroyed) {
-      reply.hijack()
-      return
-    }
     const refused =
       hostProblem(request.raw) ??
       sizeProblem(request.raw, targets.get(request.raw), config.limits) ??
@@ -92,14 +77,17 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
       return
     }
     const target = targets.get(request.raw)
-    if (request.method === 'OPTIONS' && config.cors) preflight(request, reply)
+    if (request.method === 'OPTIONS' && config.cors) preflight(context, request, reply)
     else if (target !== undefined) {
       reply.hijack()
       void exchange(context, { request: request.raw, response: reply.raw, target, id: request.id })
     } else if (request.is404) {
-      const isKnown = COMMON_PATHS.includes(request.url.split('?', 1)[0] ?? '')
+      const isKnown = PATHS.includes(request.url.split('?', 1)[0] ?? '')
       ownProblem(context, request, reply, problem(isKnown ? 'method-not-allowed' : 'not-found'))
-    } else done()
+    } else {
+      addOwnHeaders(context, request, reply)
+      done()
+    }
   })
   const paceProblem = (request: FastifyRequest): Problem | undefined => {
     const retryAfter = request.url.startsWith('/health/') ? 0 : visits.take(request.ip)
@@ -107,10 +95,13 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     metrics.refused.inc({ limit: 'requestsPerSecond' })
     return problem('too-many-requests', { retryAfter })
   }
-  app.setErrorHandler((err, request, reply) => {
-    context.log.error({ event: 'request_failed', request: request.id, err }, 'request failed')
-    ownProblem(context, request, reply, problem('server-error'))
-  })
+}
+
+/** Answers what a route of the engine itself has thrown. */
+function answerThrown(context: EngineContext, err: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const isRefusal = err instanceof ProblemError
+  if (!isRefusal) context.log.error({ event: 'request_failed', request: request.id, err }, 'request failed')
+  ownProblem(context, request, reply, isRefusal ? err.problem : problem('server-error'))
 }
 
 function hostProblem(request: IncomingMessage): Problem | undefined {
@@ -133,7 +124,14 @@ function ownProblem(context: EngineContext, request: FastifyRequest, reply: Fast
   sendProblem(context, { request: request.raw, response: reply.raw, id: request.id }, what)
 }
 
-function preflight(request: FastifyRequest, reply: FastifyReply): void {
+/** The headers of the answers of the engine's own routes. */
+function addOwnHeaders({ config }: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
+  addCommonHeaders(request, reply)
+  if (config.cors) reply.header('access-control-allow-origin', '*')
+}
+
+function preflight(context: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
+  addOwnHeaders(context, request, reply)
   const asked = {
     method: request.headers['access-control-request-method'],
     headers: request.headers['access-control-request-headers'],
@@ -143,55 +141,25 @@ function preflight(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 function addRoutes(app: App, context: EngineContext): void {
-  const { watcher, config } = context
-  app.addHook('onSend', (request, reply, payload, done) => {
-    reply
-      .header('x-request-id', request.id)
-      .header('x-content-type-options', 'nosniff')
-      .header('cache-control', reply.getHeader('cache-control') ?? 'no-store')
-    if (config.cors) reply.header('access-control-allow-origin', '*')
-    done(null, payload)
-  })
+  const checkDatabase = readiness(context)
+  app.setErrorHandler((thrown, request, reply) => answerThrown(context, thrown, request, reply))
   app.get('/engine', () => engineStatus(context))
-  const document = publicDocument(JSON.stringify(openApi))
-  app.get('/openapi', (request, reply) =>
-    sendDocument(request, reply.type('application/json; charset=utf-8'), document),
-  )
-  app.get('/health/live', () => ({ status: 'ok' }))
-  const ready = readiness(context)
-  app.get('/health/ready', async (request, reply) => {
-    if (app.connections.areEnding()) {
-      ownProblem(context, request, reply, problem('overloaded', { detail: 'the engine is stopping' }))
-      return reply
-    }
-    const isBlind = watcher.block() === undefined || watcher.isStale()
-    const code = watcher.block() === undefined ? 'starting' : 'stale-chain'
-    if (isBlind) {
-      ownProblem(context, request, reply, problem(code))
-      return reply
-    }
-    try {
-      await ready()
-      return { status: 'ok' }
-    } catch {
-      ownProblem(context, request, reply, problem('overloaded', { detail: 'the database cannot be written' }))
-      return reply
-    }
+  addCommonRoutes(app, {
+    checkReady: async () => {
+      refuseBlind(context)
+      await checkDatabase().catch(() => {
+        throw new ProblemError(problem('overloaded', { detail: 'the database cannot be written' }))
+      })
+    },
+    stoppingRefusal: () => new ProblemError(problem('overloaded', { detail: 'the engine is stopping' })),
+    openApi: () => JSON.stringify(openApi),
   })
 }
 
-/** What is no HTTP request, or has more before its body than is read: there is no route, so the answer is written by hand. */
-function answerBroken(targetBytes: number): (error: ConnectionError, socket: Socket) => void {
-  return (error, socket) => {
-    if (error.code === 'ECONNRESET' || socket.destroyed) return
-    const what = brokenProblem(error, targetBytes)
-    const { status, headers, body } = what
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    const { title } = JSON.parse(body.toString()) as { readonly title: string }
-    const head = `HTTP/1.1 ${status} ${title}\r\n${lines.join('')}content-length: ${body.length}\r\nconnection: close\r\n\r\n`
-    if (socket.writable) socket.write(head + body.toString())
-    socket.destroySoon()
-  }
+/** Refuses while the engine knows no block of its chain, or none that is new enough. */
+function refuseBlind({ watcher }: EngineContext): void {
+  if (watcher.block() === undefined) throw new ProblemError(problem('starting'))
+  if (watcher.isStale()) throw new ProblemError(problem('stale-chain'))
 }
 
 function brokenProblem(error: ConnectionError, targetBytes: number): Problem {

@@ -61,7 +61,7 @@ export const problems = {
 } as const satisfies Record<string, Kind>
 
 /** RFC 9110 section 15, RFC 6585, RFC 4918 section 11. */
-const TITLES: Readonly<Record<number, string>> = {
+const TITLES = {
   400: 'Bad Request',
   404: 'Not Found',
   405: 'Method Not Allowed',
@@ -76,15 +76,27 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
   504: 'Gateway Timeout',
   507: 'Insufficient Storage',
-}
+} as const
 
 export type ProblemCode = keyof typeof problems
 
 export interface Problem {
   readonly code: ProblemCode
   readonly status: number
+  /** The reason phrase of the status. */
+  readonly title: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
+}
+
+/** An answer of the engine in the place of a result, where it is thrown. */
+export class ProblemError extends Error {
+  readonly problem: Problem
+
+  constructor(thrown: Problem) {
+    super(thrown.code)
+    this.problem = thrown
+  }
 }
 
 /** Seconds after which it may be better. */
@@ -98,10 +110,12 @@ const RETRY: Partial<Record<ProblemCode, number>> = {
 
 export function problem(code: ProblemCode, { retryAfter = RETRY[code], detail }: Said = {}): Problem {
   const { status, detail: standard } = problems[code]
-  const document = { type: 'about:blank', title: TITLES[status], status, detail: detail ?? standard, code }
+  const title = TITLES[status]
+  const document = { type: 'about:blank', title, status, detail: detail ?? standard, code }
   return {
     code,
     status,
+    title,
     headers: {
       'content-type': 'application/problem+json',
       'x-engine-error': code,

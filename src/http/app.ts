@@ -1,32 +1,27 @@
 /**
- * What both services are on the outside: limits, headers, errors, health, and the OpenAPI document.
+ * The server of an issuer or a verifier: API keys, limits of bodies and paces, errors as of OAuth, and an OpenAPI document made from the routes.
  * Each service adds its routes; nothing here knows one.
  */
-
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { ValidateFunction } from 'ajv'
-import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import * as Type from 'typebox'
 import { digestOf } from '../codec/digest.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { derived } from '../memory/derived.ts'
-import { refuse } from '../protocol/error.ts'
+import { ProtocolError, refuse } from '../protocol/error.ts'
 import { compileSchema } from '../protocol/json-schema.ts'
 import { describeMistakes } from '../protocol/mistakes.ts'
-import { AnyObject, answers, refuses } from './answers.ts'
 import type { Authenticate } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { limitBodyMemory } from './body-memory.ts'
-import { watchConnections } from './connections.ts'
-import { publicDocument, sendDocument } from './document.ts'
-import { answerBrokenRequest, sendError, toProtocolError } from './error-response.ts'
+import { addCommonRoutes, OPERATION } from './common-routes.ts'
+import { describeBroken, sendError, toProtocolError } from './error-response.ts'
 import { hasSeveralHosts } from './host-header.ts'
 import { loggedRefusal } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { allowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
+import { addCommonHeaders, createServer } from './server.ts'
 import { limitUnreadAnswers } from './unread-answers.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
 
@@ -46,7 +41,6 @@ export interface AppOptions {
 /** The label of the API key of an administrative request; refuses one without. */
 type Gate = (request: FastifyRequest, reply: FastifyReply) => string
 
-const OPERATION = 'operation'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const BODY_LIMIT = 1024 * 1024
 
@@ -55,32 +49,16 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   const { rateLimits, now } = options
   const { failedApiKeysPerMinute: limit } = rateLimits
   const authenticate = limitGuesses(options.authenticate, limit === undefined ? undefined : allowance(limit, now))
-  const app = Fastify({
+  const app = createServer({
+    random: options.random,
+    tls: options.tls,
+    trustedProxies: rateLimits.trustedProxies,
+    requestTimeoutMs: 30_000,
     bodyLimit: BODY_LIMIT,
-    trustProxy: rateLimits.trustedProxies ? [...rateLimits.trustedProxies] : false,
-    requestTimeout: 30_000,
-    keepAliveTimeout: 65_000,
-    // A connection on which nothing moves at all, also when it is the client that does not read.
-    connectionTimeout: 70_000,
-    forceCloseConnections: 'idle',
-    // What arrives on an open connection while the service stops is still answered, and the connection then closed.
-    return503OnClosing: false,
-    logger: false,
-    genReqId: () => Buffer.from(options.random(12)).toString('base64url'),
-    // Answers are our own objects: compiling a serializer for each would cost time at start-up and memory ever after.
-    schemaController: {
-      compilersFactory: {
-        buildValidator: () => (route: { readonly schema: object }) => lazyValidator(route.schema),
-        buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
-      },
-    },
-    clientErrorHandler: answerBrokenRequest,
-    // An address that cannot be decoded, or with a longer id than we give; no hook runs for it.
-    frameworkErrors: (_error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
-      answerUnreadable(routes, authenticate, { log: options.log, request, reply }),
-    ...(options.tls ? { https: options.tls } : {}),
-  } as Parameters<typeof Fastify>[0]).withTypeProvider<TypeBoxTypeProvider>() as unknown as App
-
+    validatorOf: lazyValidator,
+    describeBroken,
+    answerUnreadable: (request, reply) => answerUnreadable(routes, authenticate, { log: options.log, request, reply }),
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody)
   app.decorateRequest('apiKeyLabel', '')
@@ -91,7 +69,12 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   // Encapsulated, so that the routes come after the plug-in that collects them.
   await app.register((scope: App, _: unknown, done: () => void) => {
     addRoutes(scope)
-    addCommonRoutes(scope, options)
+    addCommonRoutes(scope, {
+      checkReady: () => checkDatabase(options),
+      stoppingRefusal: () =>
+        new ProtocolError('temporarily_unavailable', 'the service is stopping; ask another instance'),
+      openApi: () => JSON.stringify(openApiDocument(scope.swagger() as unknown as JsonObject)),
+    })
     done()
   })
   await app.ready()
@@ -134,16 +117,10 @@ function addHooks(
 ): void {
   const { walletRequestsPerMinute: limit } = rateLimits
   const visits = limit === undefined ? undefined : allowance(limit, now)
-  watchConnections(app)
   limitBodyMemory(app, now)
   limitUnreadAnswers(app)
   app.addHook('onRequest', (request, reply, done) => {
-    // What was read together with the request for which the connection was ended.
-    if (request.raw.socket.destroyed) {
-      reply.hijack()
-      return
-    }
-    addHeaders(request, reply)
+    addCommonHeaders(request, reply)
     request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
     if (hasSeveralHosts(request.raw)) refuse('invalid_request', 'the request has several Host headers; send one')
     // Here and not in a handler for it, which would come after the body was read and refused.
@@ -166,13 +143,6 @@ function addHooks(
     done()
   })
   app.setErrorHandler((thrown, request, reply) => answerError(thrown, log, request, reply))
-}
-
-/** What every answer has. */
-function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id)
-  reply.header('x-content-type-options', 'nosniff')
-  reply.header('cache-control', 'no-store')
 }
 
 function answerError(thrown: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): void {
@@ -199,7 +169,7 @@ function answerUnreadable(
   authenticate: Gate,
   { log, request, reply }: { readonly log: Logger; readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): void {
-  addHeaders(request, reply)
+  addCommonHeaders(request, reply)
   try {
     answerUnrouted(routes, authenticate, request, reply)
   } catch (error) {
@@ -207,37 +177,10 @@ function answerUnreadable(
   }
 }
 
-function addCommonRoutes(app: App, { ready }: AppOptions): void {
-  const operation = { security: [], tags: [OPERATION] }
-  const openApi = {
-    ...operation,
-    operationId: 'getOpenApi',
-    summary: 'This document',
-    response: answers(200, AnyObject),
-  }
-  const document = derived(
-    () => app,
-    () => publicDocument(JSON.stringify(openApiDocument(app.swagger() as unknown as JsonObject))),
+function checkDatabase({ ready }: AppOptions): Promise<unknown> {
+  return ready().catch((cause: unknown) =>
+    refuse('temporarily_unavailable', 'the database does not take what is written', cause),
   )
-  app.get('/openapi', { schema: openApi }, (request, reply) =>
-    sendDocument(request, reply.type('application/json; charset=utf-8'), document()),
-  )
-  const health = { ...operation, response: answers(200, Type.Object({ status: Type.Literal('ok') })) }
-  const live = { ...health, operationId: 'getLiveness', summary: 'Whether the process runs' }
-  app.get('/health/live', { schema: live }, () => ({ status: 'ok' }) as const)
-  const readiness = {
-    ...health,
-    ...refuses('temporarily_unavailable'),
-    operationId: 'getReadiness',
-    summary: 'Whether the database can be written, and the service goes on',
-  }
-  app.get('/health/ready', { schema: readiness }, async () => {
-    if (app.connections.areEnding()) refuse('temporarily_unavailable', 'the service is stopping; ask another instance')
-    await ready().catch((cause: unknown) =>
-      refuse('temporarily_unavailable', 'the database does not take what is written', cause),
-    )
-    return { status: 'ok' } as const
-  })
 }
 
 function openApiOf({ title, description }: AppOptions): NonNullable<SwaggerOptions['openapi']> {

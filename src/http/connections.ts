@@ -40,9 +40,14 @@ export function watchConnections(app: App): void {
   })
   app.addHook('onRequest', ({ raw }, reply, done) => {
     const requests = connections.get(raw.socket) ?? []
+    const begin = (): void => {
+      // Requests that were read together with the one for which the connection was ended are not answered.
+      if (raw.socket.destroyed) reply.hijack()
+      else done()
+    }
     const request = requests.find(({ response }) => response === reply.raw)
-    if (request === undefined || request === requests[0]) done()
-    else request.begin = done
+    if (request === undefined || request === requests[0]) begin()
+    else request.begin = begin
   })
   app.decorate('connections', {
     open: () => connections.size,

@@ -1,8 +1,8 @@
 /** Converts errors to responses: `{"error", "error_description"}` and a status. No other file does. */
-import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, HTTP_STATUS, ProtocolError } from '../protocol/error.ts'
 import { ConflictError } from '../store/retry.ts'
+import type { BrokenAnswer } from './server.ts'
 
 /** Converts any error to a {@link ProtocolError}; an unexpected error becomes `server_error` without detail. */
 export function toProtocolError(error: unknown, request: FastifyRequest): ProtocolError {
@@ -45,19 +45,15 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })
 }
 
-/**
- * Answers bytes that are not an HTTP request, or a request that did not arrive in time. No route applies, so the
- * response is written by hand.
- */
-export function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const status = late ? '408 Request Timeout' : '400 Bad Request'
-  const description = late ? 'the request did not arrive in time' : 'this is not an HTTP request that can be read'
-  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
-  const head = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nX-Content-Type-Options: nosniff`
-  if (socket.writable) socket.write(`HTTP/1.1 ${status}\r\n${head}\r\nConnection: close\r\n\r\n${body}`)
-  socket.destroy()
+/** Describes the answer to bytes that are not an HTTP request, or to a request that did not arrive in time. */
+export function describeBroken({ code }: ConnectionError): BrokenAnswer {
+  const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const description = isLate ? 'the request did not arrive in time' : 'this is not an HTTP request that can be read'
+  return {
+    ...(isLate ? { status: 408, title: 'Request Timeout' } : { status: 400, title: 'Bad Request' }),
+    headers: { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' },
+    body: JSON.stringify({ error: 'invalid_request', error_description: description }),
+  }
 }
 
 /** RFC 6750 section 3: no error code when the request carried no token at all. */

@@ -1,0 +1,93 @@
+/**
+ * The frame of a server: time limits, request ids, the requests of a connection in turn, headers of every answer, and the answer to what is no
+ * HTTP request. Which routes there are, and how a refusal looks, is each service's own. Requests reach a service as those of `node:http`.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import Fastify, { type ConnectionError, type FastifyReply, type FastifyRequest } from 'fastify'
+import { toBase64url } from '../codec/base64url.ts'
+import type { App } from './app-type.ts'
+import { watchConnections } from './connections.ts'
+
+type Validate = (data: unknown) => true | { readonly value: unknown } | { readonly error: Error }
+
+export interface ServerOptions {
+  readonly random: (bytes: number) => Uint8Array
+  readonly tls?: object | undefined
+  /** Addresses and networks that are believed when they say, in X-Forwarded-For, from where they were called. */
+  readonly trustedProxies?: readonly string[] | undefined
+  /** How long a request may take to arrive. */
+  readonly requestTimeoutMs: number
+  /** The most bytes of a request before its body, as far as the parser of Node reads; its own limit when absent. */
+  readonly maxHeaderSize?: number
+  /** The most bytes of a body that a route reads by the server. */
+  readonly bodyLimit?: number
+  /** Changes the target before a route is looked for. */
+  readonly rewriteUrl?: (request: IncomingMessage) => string
+  /** Gives the validator of a schema of a route; nothing is validated when absent. */
+  readonly validatorOf?: (schema: object) => Validate
+  /** Describes the answer to what is no HTTP request, or has not arrived in time. */
+  readonly describeBroken: (error: ConnectionError) => BrokenAnswer
+  /** Answers a request whose target the router cannot read, or whose id is longer than any; no hook runs for it. */
+  readonly answerUnreadable: (request: FastifyRequest, reply: FastifyReply) => void
+}
+
+/** An answer that is written by hand, because there is no route that could. */
+export interface BrokenAnswer {
+  readonly status: number
+  /** The reason phrase of the status. */
+  readonly title: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer
+}
+
+/** A server that does not listen yet and has no routes. */
+export function createServer(options: ServerOptions): App {
+  const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, rewriteUrl } = options
+  const { validatorOf = () => () => true } = options
+  const sizes = maxHeaderSize === undefined ? {} : { maxHeaderSize }
+  const app = Fastify({
+    ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    ...(rewriteUrl && { rewriteUrl }),
+    ...(tls ? { https: { ...tls, ...sizes } } : { http: sizes }),
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    requestTimeout: options.requestTimeoutMs,
+    keepAliveTimeout: 65_000,
+    // A connection on which nothing moves at all is closed, also when it is the client that does not read.
+    connectionTimeout: 70_000,
+    forceCloseConnections: 'idle',
+    // What arrives on an open connection while the service stops is still answered, and the connection then closed.
+    return503OnClosing: false,
+    logger: false,
+    genReqId: () => toBase64url(random(12)),
+    // Answers are our own objects: compiling a serializer for each would cost time at start-up and memory ever after.
+    schemaController: {
+      compilersFactory: {
+        buildValidator: () => (route: { readonly schema: object }) => validatorOf(route.schema),
+        buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
+      },
+    },
+    clientErrorHandler: (error: ConnectionError, socket: Socket) => answerBroken(options.describeBroken, error, socket),
+    frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+      options.answerUnreadable(request, reply),
+  } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
+  watchConnections(app)
+  return app
+}
+
+/** Adds the headers that every answer has. */
+export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  reply.header('x-content-type-options', 'nosniff')
+  reply.header('cache-control', 'no-store')
+}
+
+function answerBroken(describe: ServerOptions['describeBroken'], error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  const { status, title, headers, body } = describe(error)
+  const fields = { ...headers, 'content-length': String(body.length), connection: 'close' }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n`
+  if (socket.writable) socket.write(head + body.toString())
+  socket.destroySoon()
+}
