@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { leastProcessorMs } from '../../test/support/processor-time.ts'
-import { strangerText } from './certificate-name.ts'
+import { readDer } from '../codec/der.ts'
+import { nameText, strangerText, writeName } from './certificate-name.ts'
 
 describe('the text of a stranger', () => {
   it('is escaped and shortened to 200 characters', () => {
@@ -17,5 +18,14 @@ describe('the text of a stranger', () => {
     const text = '\u200b'.repeat(5_000_000)
     expect(strangerText(text).length).toBe(201)
     expect(await leastProcessorMs(() => strangerText(text))).toBeLessThan(40)
+  })
+})
+
+describe('a distinguished name', () => {
+  const nameOf = (count: number) => readDer(writeName(Array.from({ length: count }, () => ['CN', 'a'] as const)))
+
+  it('has 64 attributes at most', () => {
+    expect(nameText(nameOf(64))).toMatch(/^CN=a, CN=a/)
+    expect(() => nameText(nameOf(65))).toThrow('the name has more than 64 attributes')
   })
 })

@@ -42,10 +42,18 @@ const STRINGS: readonly number[] = [
   DER_TAG.bmpString,
 ]
 const MAX_TEXT = 200
+/** The limit on the attributes of a name: usual names have fewer than ten, and hundreds take milliseconds to read. */
+const MAX_ATTRIBUTES = 64
 
-/** The name as in `CN=Example University, C=DE`: the last part first (RFC 4514), shortened, and safe to log. */
+/**
+ * Returns the name as in `CN=Example University, C=DE`: the last part first (RFC 4514), shortened, and safe to log. Throws a
+ * MalformedError for a name that is not well formed, or has more than 64 attributes.
+ */
 export function nameText(name: DerValue): string {
-  const parts = readSequence(name).map(relativeNameText)
+  const relatives = readSequence(name)
+  if (relatives.reduce((count, { children }) => count + children.length, 0) > MAX_ATTRIBUTES)
+    malformed(`the name has more than ${MAX_ATTRIBUTES} attributes`)
+  const parts = relatives.map(relativeNameText)
   return shortened(parts.reverse().join(', '))
 }
 

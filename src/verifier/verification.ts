@@ -77,7 +77,8 @@ const NOT_LOOKED_AT = {
 
 /** Between two presentations others are served: each may take a while, whoever sent it. */
 export async function verify(response: VpResponse, context: VerificationContext, log: CheckLog): Promise<Report> {
-  const asked = { ...context, status: forOneResponse(context.status), issuerPath: issuerPathFinder(context) }
+  const parsing = { ...context, parseCertificate: parseOnce(context.parseCertificate) }
+  const asked = { ...parsing, status: forOneResponse(context.status), issuerPath: issuerPathFinder(parsing) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, log)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
@@ -99,6 +100,28 @@ export async function verify(response: VpResponse, context: VerificationContext,
   const report = { checks, credentials: Object.fromEntries(credentials) }
   const trust = context.trustAnchors === undefined ? 'open' : 'anchors'
   return { verified: allHold(checksOf(report)), trust, ...report }
+}
+
+/** Returns `parse` with a memory: many checks read the same certificate, which may be large. */
+function parseOnce(parse: PresentationContext['parseCertificate']): PresentationContext['parseCertificate'] {
+  const results = new WeakMap<Uint8Array, () => Certificate>()
+  return (der) => {
+    const result = results.get(der) ?? resultOf(() => parse(der))
+    results.set(der, result)
+    return result()
+  }
+}
+
+/** Calls `read` and returns a function that returns its value, or throws its error, again and again. */
+function resultOf<T>(read: () => T): () => T {
+  try {
+    const value = read()
+    return () => value
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
 }
 
 /** Every check of a report: of the response, then of each presentation. */

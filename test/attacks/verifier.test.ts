@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatOf } from '../../src/credential/formats.ts'
+import { parseCertificate } from '../../src/keys/certificate.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { Report } from '../../src/verifier/verification.ts'
@@ -133,6 +134,24 @@ describe('attacks on the verification service', () => {
         }
       })
     })
+  })
+
+  it('a certificate is parsed once for all the checks of its presentation', async () => {
+    const { request } = await startVerification(usual.services)
+    const text = await putTogether(await makeForgery(usual, request))
+    const parsed: string[] = []
+    const context = {
+      ...strangerContext(usual),
+      parseCertificate: (der: Uint8Array) => {
+        parsed.push(Buffer.from(der).toString('base64'))
+        return parseCertificate(der)
+      },
+      state: request.state,
+      binding: bindingTo(request.nonce, request.client_id, usual.services.clock.now),
+    }
+    await verify({ vpToken: new Map([['card', [text]]]), state: request.state }, context, silentLog)
+    expect(parsed.length).toBeGreaterThan(0)
+    expect(parsed).toEqual([...new Set(parsed)])
   })
 
   it('a response to another request has the wrong state (presentation.session)', async () => {

@@ -42,6 +42,11 @@ export const knownCosts: readonly KnownCost[] = [
     SD_JWT_VC,
     [growth('x5c', 'grid', 9), growth('vp_token.copies', 'text', 19)],
   ],
+  [
+    'three presentations with hundreds of attributes in the name of a certificate',
+    SD_JWT_VC,
+    [growth('x5c', 'numbers', 900), growth('vp_token.copies', 'text', 3)],
+  ],
   ['more certificates than are read', SD_JWT_VC, [growth('x5c', 'same', 600)]],
   ['many texts of numbers', SD_JWT_VC, [growth('payload.extra', 'exponents', 60_000)]],
   [
