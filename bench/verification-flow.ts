@@ -7,7 +7,7 @@ import type { JweParameters } from '../src/keys/jwe.ts'
 import { thumbprint } from '../src/keys/jwk.ts'
 import { signedBy } from '../src/keys/signature.ts'
 import type { Signer } from '../src/keys/signer.ts'
-import { encryptMembers, readEncryption, thumbprintOf } from '../src/wallet/response-encryption.ts'
+import { encryptMembers, hashEncryptionKey, readEncryption } from '../src/wallet/response-encryption.ts'
 import { type Case, orderOf, pluginOf } from './cases.ts'
 import { type Flow, must, type Step } from './flow.ts'
 import { authorization, create, form, get, json, object } from './issuance-flow.ts'
@@ -90,7 +90,7 @@ export function readRequest(payload: JsonObject): Requested {
   must(nonce !== undefined && audience !== undefined, 'request-object', 'no nonce, or no client_id')
   must(state !== undefined && responseUri !== undefined, 'request-object', 'no state, or no response_uri')
   const encryption = own(payload, 'response_mode') === 'direct_post.jwt' ? readEncryption(payload) : undefined
-  const encryptionKeyThumbprint = encryption && thumbprintOf(encryption)
+  const encryptionKeyThumbprint = encryption && hashEncryptionKey(encryption)
   return { binding: { nonce, audience, responseUri, encryptionKeyThumbprint }, state, encryption }
 }
 

@@ -22,12 +22,12 @@ import {
   finish,
   modeOf,
   type Outcome,
+  type ReportedError,
   refuseFinished,
   refuseUnlessOpen,
   registeredError,
   statusOf,
   type VerificationSession,
-  type WalletError,
 } from './session.ts'
 import { checksOf, type VpResponse, verify } from './verification.ts'
 
@@ -148,7 +148,7 @@ function walletErrorOf({
 }: {
   readonly error: string
   readonly description?: string | undefined
-}): WalletError {
+}): ReportedError {
   const error = registeredError(sent)
   const said = error === sent ? description : [sent, description].filter(Boolean).join(': ')
   return { error, ...(said ? { error_description: shown(said) } : {}) }

@@ -34,10 +34,10 @@ export interface VerificationSession {
   readonly erasedAt?: number
 }
 
-export type Outcome = { readonly report: Report } | { readonly walletError: WalletError }
+export type Outcome = { readonly report: Report } | { readonly walletError: ReportedError }
 
 /** What a wallet says when it does not present. RFC 6749 section 4.1.2.1. */
-export interface WalletError {
+export interface ReportedError {
   /** A code that is registered, or {@link UNREGISTERED}. */
   readonly error: string
   readonly error_description?: string

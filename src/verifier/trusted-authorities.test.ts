@@ -16,7 +16,7 @@ import {
 import { readJws, writeJws } from '../codec/jws.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { toPem } from '../keys/make-certificate.ts'
-import { present, readRequest } from '../wallet/present.ts'
+import { planPresentation, present } from '../wallet/present.ts'
 import { receive } from '../wallet/receive.ts'
 import type { Report } from './verification.ts'
 
@@ -134,7 +134,7 @@ describe('a credential that was issued under an authority', () => {
       const planFor = async (...authorities: readonly object[]) => {
         const query = { credentials: [{ ...card, trusted_authorities: authorities }] }
         const { sessionId, link } = await startVerification(services, query)
-        return { sessionId, plan: await readRequest(wallet, link) }
+        return { sessionId, plan: await planPresentation(wallet, link) }
       }
       for (const wanted of [SUB, ROOT]) {
         const { sessionId, plan } = await planFor(aki('AAAA'), aki(wanted))

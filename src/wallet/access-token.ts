@@ -1,43 +1,47 @@
-/** From the code of the offer to an access token. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
+/** Redeems the code of an offer for an access token. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
-import { readAddress, wellKnownAddress } from './address.ts'
+import { makeWellKnownUrl, requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
-import { refuse } from './error.ts'
+import { abort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
-import type { IssuerMetadata } from './issuer-metadata.ts'
-import type { CredentialOffer } from './offer.ts'
+import type { IssuerDescription } from './issuer-metadata.ts'
+import type { ReceivedOffer } from './offer.ts'
 
 export interface AccessToken {
   readonly token: string
-  /** How the server wants single credentials to be named, by configuration id, where it does. */
+  /** The credential identifiers by configuration id, when the server uses them. */
   readonly credentialIdentifiers: ReadonlyMap<string, string>
 }
 
-/** The token endpoint of the server that the offer and the issuer name. Refuses with `invalid_metadata`. */
+/** Fetches the token endpoint of the server that the offer and the issuer name. Refuses with `invalid_metadata`. */
 export async function fetchTokenEndpoint(
   wallet: WalletContext,
-  issuer: IssuerMetadata,
-  offer: CredentialOffer,
+  issuer: IssuerDescription,
+  offer: ReceivedOffer,
 ): Promise<string> {
   const [first = '', ...others] = issuer.authorizationServers
-  const server = readAddress(offer.authorizationServer ?? first, 'the authorization server', 'invalid_metadata')
+  const server = requireAddress(offer.authorizationServer ?? first, 'the authorization server', 'invalid_metadata')
   if (server !== first && !others.includes(server)) {
-    refuse('invalid_offer', 'the offer names an authorization server that is none of the issuer')
+    abort('invalid_offer', 'the offer names an authorization server that is none of the issuer')
   }
   const metadata = await exchangeJson(wallet, {
     what: 'fetched the metadata of the authorization server',
     means: 'Where the code of the offer becomes an access token. It must name the very server that the issuer named.',
     spec: 'RFC 8414 section 3',
-    url: wellKnownAddress(server, 'oauth-authorization-server'),
+    url: makeWellKnownUrl(server, 'oauth-authorization-server'),
   })
   if (own(metadata, 'issuer') !== server) {
-    refuse('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)
+    abort('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)
   }
-  return readAddress(own(metadata, 'token_endpoint'), 'token_endpoint of the authorization server', 'invalid_metadata')
+  return requireAddress(
+    own(metadata, 'token_endpoint'),
+    'token_endpoint of the authorization server',
+    'invalid_metadata',
+  )
 }
 
-/** Redeems the pre-authorized code, which is then spent; with the transaction code, where the offer asks for one. */
+/** Redeems the pre-authorized code, which is valid once; with the transaction code, when the offer requires one. */
 export async function redeemCode(
   wallet: WalletContext,
   tokenEndpoint: string,
@@ -59,22 +63,25 @@ export async function redeemCode(
     sent: Object.keys(form).join(', '),
   })
   const type = ownString(answer, 'token_type')?.toLowerCase()
-  if (type === 'dpop') refuse('unsupported', 'the issuer wants DPoP tokens, and this wallet does not support them yet')
-  if (type !== 'bearer') refuse('invalid_response', 'token_type of the token response is not Bearer')
+  if (type === 'dpop') abort('unsupported', 'the issuer wants DPoP tokens, and this wallet does not support them yet')
+  if (type !== 'bearer') abort('invalid_response', 'token_type of the token response is not Bearer')
   const token = ownString(answer, 'access_token')
-  // RFC 6750 section 2.1: the characters that fit into the header, and nothing that ends it.
+  // RFC 6750 section 2.1: only characters that fit into the header.
   if (!token || !/^[\w.~+/=-]+$/.test(token))
-    return refuse('invalid_response', 'the token response has no usable access_token')
-  return { token, credentialIdentifiers: credentialIdentifiers(answer) }
+    return abort('invalid_response', 'the token response has no usable access_token')
+  return { token, credentialIdentifiers: readCredentialIdentifiers(answer) }
 }
 
-/** OpenID4VCI 1.0, Successful Token Response: where identifiers come, they must be used, asked for or not. */
-function credentialIdentifiers(answer: JsonObject): ReadonlyMap<string, string> {
+/**
+ * Reads the credential identifiers, which must be used whenever the server sends them. OpenID4VCI 1.0, Successful Token
+ * Response.
+ */
+function readCredentialIdentifiers(answer: JsonObject): ReadonlyMap<string, string> {
   const details = own(answer, 'authorization_details')
-  const found = (Array.isArray(details) ? details : []).filter(isObject).flatMap((detail) => {
+  const entries = (Array.isArray(details) ? details : []).filter(isObject).flatMap((detail) => {
     const [id, identifiers] = [ownString(detail, 'credential_configuration_id'), own(detail, 'credential_identifiers')]
     const [identifier] = Array.isArray(identifiers) ? identifiers : []
     return id !== undefined && typeof identifier === 'string' ? [[id, identifier] as const] : []
   })
-  return new Map(found)
+  return new Map(entries)
 }

@@ -1,4 +1,4 @@
-/** Which stored credentials answer a credential query, or why none does. OpenID4VP 1.0, DCQL. */
+/** Finds the stored credentials that answer a credential query, or why none does. OpenID4VP 1.0, DCQL. */
 import type { JsonObject } from '../codec/json.ts'
 import { formatOf, queryMistakes } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
@@ -12,16 +12,16 @@ import { heldFormats } from './held-format.ts'
 import { metaText } from './meta-text.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
-export type Answered = Disclosure & { readonly query: CredentialQuery; readonly credential: StoredCredential }
+export type AnsweredQuery = Disclosure & { readonly query: CredentialQuery; readonly credential: StoredCredential }
 
-export type QueryAnswer = Answered | { readonly query: CredentialQuery; readonly problem: string }
+export type QueryAnswer = AnsweredQuery | { readonly query: CredentialQuery; readonly problem: string }
 
-/** More than anybody looks over before agreeing, or a verifier takes. */
+/** The most answers to one query: more than a person reviews or a verifier accepts. */
 const MAX_ANSWERS = 20
 
 /**
- * The first of `stored` that answers, or all where several are welcome (`multiple`): they come newest first. When none
- * does, one entry that says why.
+ * Returns the first credential of `stored` that answers, or all of them when the query says `multiple`; the newest come
+ * first. When none answers, the single entry says why.
  */
 export function answerQuery(
   query: CredentialQuery,
@@ -46,41 +46,41 @@ function answerWith(query: CredentialQuery, credential: StoredCredential, now: D
   return { query, problem: `${credential.name} (${credential.id}): ${problem}` }
 }
 
-/** Which claims the credential has not. */
+/** Describes the claims that the credential lacks. */
 function missingText(query: CredentialQuery, { claims, missing }: ClaimsAnswer): string | undefined {
-  const absent = claims.filter(({ found }) => found.length === 0).map(({ path }) => pathText(path))
+  const absent = claims.filter(({ found: positions }) => positions.length === 0).map(({ path }) => pathText(path))
   if (missing === undefined || absent.length === 0) return missing
   return `${query.claim_sets ? 'no claim set is complete: ' : ''}it has no ${absent.join(', ')}`
 }
 
-export function isAnswered(answer: QueryAnswer): answer is Answered {
+export function isAnswered(answer: QueryAnswer): answer is AnsweredQuery {
   return 'credential' in answer
 }
 
-/** The answers that would be sent: those whose ids are chosen. */
+/** Returns the answers that would be sent: those whose query ids are chosen. */
 export function chosenAnswers(plan: {
   readonly answers: readonly QueryAnswer[]
   readonly chosen: readonly string[]
-}): readonly Answered[] {
+}): readonly AnsweredQuery[] {
   return plan.answers.filter(isAnswered).filter(({ query }) => plan.chosen.includes(query.id))
 }
 
-/** Why this wallet cannot answer the query whatever it has: another query of the request may do without it. */
+/** Returns the reason for which this wallet can never answer the query; another query of the request may be enough. */
 function queryProblem(query: CredentialQuery): string | undefined {
   const format = formatOf(query.format)
   if (format === undefined) return `it wants the format ${query.format}; ${heldFormats()}`
   const authorities = query.trusted_authorities
-  // To leave the restriction out of account would show a credential that nobody asked for.
+  // Ignoring the restriction would disclose a credential that was not requested.
   if (authorities?.some(({ type }) => type === 'aki') === false) {
-    const named = authorities.map(({ type }) => type).join(', ')
-    return `it wants credentials of authorities that it names by ${named}, and this wallet knows authorities by aki only`
+    const types = authorities.map(({ type }) => type).join(', ')
+    return `it wants credentials of authorities that it names by ${types}, and this wallet knows authorities by aki only`
   }
   const mistakes = [...queryMistakes(format, query as unknown as JsonObject, 'query')]
-  // A claim that no credential has is one that ours have not, and another claim set may do without it.
+  // A claim that no credential can have is missing from every credential; another claim set may do without it.
   return mistakes.find((mistake) => !query.claim_sets || !mistake.startsWith('query.claims'))
 }
 
-/** OpenID4VP 1.0, Authority Key Identifier: any certificate that comes with the credential will do. */
+/** Compares the authorities with any certificate of the credential. OpenID4VP 1.0, Authority Key Identifier. */
 function authorityProblem(query: CredentialQuery, { chain }: StoredCredential): string | undefined {
   if (query.trusted_authorities === undefined || answersAuthorities(query, claimedAuthorityKeyIds(chain)))
     return undefined

@@ -1,2 +1,2 @@
-/** How far the clocks of issuers and verifiers may be from ours. */
+/** The tolerance for the clocks of issuers and verifiers. */
 export const CLOCK_SKEW_SECONDS = 60

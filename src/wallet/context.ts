@@ -1,34 +1,37 @@
-/** What the wallet works with: everything it does not decide itself comes in here. */
+/** The access of the wallet to the world outside, which the caller provides. */
 
 export interface WalletContext {
   readonly fetch: typeof globalThis.fetch
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly store: WalletStore
-  /** As what authorization servers know this wallet, where they take no anonymous ones; nothing is said when absent. */
+  /** The client id for authorization servers that accept no anonymous clients; not sent when absent. */
   readonly clientId?: string
-  /** Comes back after so many seconds; a wallet without it waits for nobody. */
+  /** Resolves after `seconds`; a wallet without it never waits for a deferred credential. */
   readonly wait?: (seconds: number) => Promise<void>
-  /** Told of each step when it has been taken, for people who watch. No token, key or claim value is ever in it. */
+  /** Called after each step, for people who watch. A step has no token, key or value of a claim. */
   readonly onStep?: (step: Step) => void
-  /** For one answer; ten seconds and one megabyte when absent. */
+  /** The limits of one response; ten seconds and one megabyte when absent. */
   readonly limits?: { readonly seconds: number; readonly bytes: number }
 }
 
 export interface Step {
-  /** What the wallet did, in words that follow "the wallet": `fetched the credential offer`. */
+  /** The action of the wallet, in words that follow "the wallet": `fetched the credential offer`. */
   readonly what: string
-  /** Why, or what it means, in a sentence. */
+  /** The reason or meaning of the action, in a sentence. */
   readonly means: string
-  /** Where it says so. */
+  /** The specification of the action. */
   readonly spec: string
-  /** Absent when nothing was sent. */
+  /** The request; absent when nothing was sent. */
   readonly request?: { readonly method: string; readonly url: string; readonly sent?: string }
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status?: number
 }
 
-/** Texts by name. A write replaces the whole text or nothing, and keeps others from reading it: private keys are inside. */
+/**
+ * The texts of the wallet by name. A write replaces the whole text or nothing, and keeps it unreadable for other users,
+ * as the texts have private keys.
+ */
 export interface WalletStore {
   list(): Promise<readonly string[]>
   read(name: string): Promise<string>

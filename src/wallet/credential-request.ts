@@ -1,4 +1,7 @@
-/** Asking for a credential: a fresh nonce, a proof that we hold the key, the request. OpenID4VCI 1.0, Credential Endpoint. */
+/**
+ * Requests a credential: a fresh nonce, a proof of possession of the key, and the request. OpenID4VCI 1.0, Credential
+ * Endpoint.
+ */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -6,22 +9,22 @@ import type { AccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
 import { awaitCredential } from './deferred-credential.ts'
-import { refuse } from './error.ts'
+import { abort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
-import type { IssuerMetadata, OfferedCredential } from './issuer-metadata.ts'
+import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
 import { proofHeader } from './proof-key.ts'
 
-/** What the issuer sent, not yet looked at. */
+/** A credential as the issuer sent it, not yet verified. */
 export interface SentCredential {
   readonly credential: string
-  /** By which the issuer knows what it hears of the credential, where it wants to hear something. */
+  /** The id for the notification of the issuer, when it wants one. */
   readonly notificationId: string | undefined
 }
 
-/** The credential, at once or after a while. */
-export async function requestCredential(
+/** Requests the credential and returns it, at once or after a while. */
+export async function sendCredentialRequest(
   wallet: WalletContext,
-  issuer: IssuerMetadata,
+  issuer: IssuerDescription,
   offered: OfferedCredential,
   by: { readonly accessToken: AccessToken; readonly holder: Signer },
 ): Promise<SentCredential> {
@@ -29,12 +32,12 @@ export async function requestCredential(
   const proof = await makeKeyProof(wallet, issuer, offered, { nonce, holder: by.holder })
   const { token, credentialIdentifiers } = by.accessToken
   const identifier = credentialIdentifiers.get(offered.configurationId)
-  const asked = identifier
+  const selector = identifier
     ? { credential_identifier: identifier }
     : { credential_configuration_id: offered.configurationId }
   const { encryption } = issuer
-  const members = { ...asked, proofs: { jwt: [proof] } }
-  const sent = `${Object.keys(asked).join()}, proofs.jwt; the access token`
+  const members = { ...selector, proofs: { jwt: [proof] } }
+  const sent = `${Object.keys(selector).join()}, proofs.jwt; the access token`
   const ask = {
     what: 'requested the credential',
     means: 'A key made for this credential alone signed the nonce; the issuer binds the credential to that key.',
@@ -51,7 +54,7 @@ export async function requestCredential(
   return { credential: readCredential(last), notificationId: ownString(last, 'notification_id') }
 }
 
-async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerMetadata): Promise<string | undefined> {
+async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerDescription): Promise<string | undefined> {
   if (nonceEndpoint === undefined) return undefined
   const answer = await exchangeJson(wallet, {
     what: 'fetched a nonce',
@@ -60,13 +63,13 @@ async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerMetada
     url: nonceEndpoint,
     body: '',
   })
-  return ownString(answer, 'c_nonce') || refuse('invalid_response', 'the answer of the nonce endpoint has no c_nonce')
+  return ownString(answer, 'c_nonce') || abort('invalid_response', 'the answer of the nonce endpoint has no c_nonce')
 }
 
-/** OpenID4VCI 1.0, jwt Proof Type. There is no iss: nobody told the issuer who we are. */
+/** Creates the key proof. It has no `iss`, since the wallet is anonymous. OpenID4VCI 1.0, jwt Proof Type. */
 function makeKeyProof(
   { now }: WalletContext,
-  { credentialIssuer }: IssuerMetadata,
+  { credentialIssuer }: IssuerDescription,
   { proofKey }: OfferedCredential,
   { nonce, holder }: { readonly nonce: string | undefined; readonly holder: Signer },
 ): Promise<string> {
@@ -86,5 +89,5 @@ function readCredential(answer: JsonObject): string {
   const [first] = Array.isArray(credentials) ? credentials : []
   const credential = isObject(first) ? own(first, 'credential') : undefined
   if (typeof credential === 'string') return credential
-  return refuse('invalid_response', 'the credential response has no credentials[0].credential that is a string')
+  return abort('invalid_response', 'the credential response has no credentials[0].credential that is a string')
 }

@@ -1,23 +1,25 @@
-/** A credential that comes later: the wallet asks again, for as long as a person waits. OpenID4VCI 1.0, Deferred Credential Endpoint. */
+/**
+ * Deferred credentials: the wallet polls for as long as a person waits. OpenID4VCI 1.0, Deferred Credential Endpoint.
+ */
 import { type JsonObject, own } from '../codec/json.ts'
 import type { AccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
-import { refuse } from './error.ts'
-import { type Ask, exchangeJson } from './exchange.ts'
-import type { IssuerMetadata } from './issuer-metadata.ts'
+import { abort } from './error.ts'
+import { type ExchangeRequest, exchangeJson } from './exchange.ts'
+import type { IssuerDescription } from './issuer-metadata.ts'
 
 const PATIENCE_SECONDS = 60
-/** Where the issuer does not say: draft 13 had no interval in the response. */
+/** The interval when the issuer names none, as in draft 13. */
 const USUAL_INTERVAL = 5
 
 /**
- * The answer that has the credential: the one given, or a later one. Refuses with `not_yet` when the issuer takes longer than
- * this wallet waits, which has then kept nothing.
+ * Returns the response with the credential: the given response, or a later one. Refuses with `not_yet` when the issuer
+ * takes longer than this wallet waits; nothing is stored then.
  */
 export async function awaitCredential(
   wallet: WalletContext,
-  issuer: IssuerMetadata,
+  issuer: IssuerDescription,
   first: JsonObject,
   { token }: AccessToken,
 ): Promise<JsonObject> {
@@ -25,9 +27,9 @@ export async function awaitCredential(
   for (;;) {
     const transactionId = own(answer, 'transaction_id')
     if (transactionId === undefined) return answer
-    if (typeof transactionId !== 'string') return refuse('invalid_response', 'transaction_id is not a string')
+    if (typeof transactionId !== 'string') return abort('invalid_response', 'transaction_id is not a string')
     if (issuer.deferredCredentialEndpoint === undefined) {
-      return refuse('invalid_metadata', 'the issuer has the credential later, and does not say where to ask for it')
+      return abort('invalid_metadata', 'the issuer has the credential later, and does not say where to ask for it')
     }
     const interval = intervalOf(answer)
     waited += interval
@@ -38,7 +40,7 @@ export async function awaitCredential(
 }
 
 function refuseToWait(): never {
-  return refuse(
+  return abort(
     'not_yet',
     `the issuer has not decided yet, and this wallet waits for no longer than ${PATIENCE_SECONDS} seconds and keeps nothing until then; ask for a new offer later`,
   )
@@ -46,11 +48,11 @@ function refuseToWait(): never {
 
 function ask(
   wallet: WalletContext,
-  { encryption }: IssuerMetadata,
+  { encryption }: IssuerDescription,
   { url, token, transactionId }: { readonly url: string; readonly token: string; readonly transactionId: string },
 ): Promise<JsonObject> {
   const members = { transaction_id: transactionId }
-  const request: Ask = {
+  const request: ExchangeRequest = {
     what: 'asked again for the credential',
     means: 'The issuer had to decide first. Whatever it says, the credential is for the key that was proved before.',
     spec: 'OpenID4VCI 1.0, Deferred Credential Request',
@@ -69,5 +71,5 @@ function intervalOf(answer: JsonObject): number {
   if (interval === undefined) return USUAL_INTERVAL
   return typeof interval === 'number' && interval > 0
     ? Math.max(1, interval)
-    : refuse('invalid_response', 'interval of the answer is not a positive number')
+    : abort('invalid_response', 'interval of the answer is not a positive number')
 }

@@ -1,4 +1,7 @@
-/** What a presentation would show of a credential, and what it keeps. OpenID4VP 1.0, Selecting Claims; RFC 9901. */
+/**
+ * The claims that a presentation would disclose and those that it would hide. OpenID4VP 1.0, Selecting Claims; RFC
+ * 9901.
+ */
 import type { Json } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { isWithin } from '../protocol/claim-path.ts'
@@ -10,31 +13,31 @@ interface DisclosedClaim {
   readonly position: ClaimPosition
   readonly value: Json
   /**
-   * The verifier asked for it; or the issuer did not let it be hidden at all (`always`), or not while what was asked for
-   * is shown (`inseparable`).
+   * The reason: the verifier requested the claim (`asked`), the issuer did not make it hidable (`always`), or it cannot
+   * be hidden while a requested claim is disclosed (`inseparable`).
    */
   readonly because: 'asked' | 'always' | 'inseparable'
 }
 
 export interface Disclosure {
-  /** What the format is told to show. */
+  /** The positions that the format is told to disclose. */
   readonly positions: readonly ClaimPosition[]
   /** Every single value that the verifier will see. */
   readonly disclosed: readonly DisclosedClaim[]
-  /** Every single value that it will not. */
+  /** Every single value that the verifier will not see. */
   readonly hidden: readonly ClaimPosition[]
 }
 
-/** The least that answers the query: `answer` is what the credential has for it. */
+/** Returns the smallest disclosure that answers the query; `answer` has the claims of the credential for it. */
 export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, stored: StoredCredential): Disclosure {
   const { hidable } = stored
   const positions = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), hidable)]
-  const shown = new Set(hidable.filter((position) => positions.some((wanted) => isShownFor(position, wanted))))
+  const visible = new Set(hidable.filter((position) => positions.some((each) => isShownFor(position, each))))
   const disclosed: DisclosedClaim[] = []
   const hidden: ClaimPosition[] = []
   for (const { position, value } of leavesOf(stored.claims, [])) {
     const covers = hidable.filter((cover) => isWithin(position, cover))
-    if (covers.some((cover) => !shown.has(cover))) hidden.push(position)
+    if (covers.some((cover) => !visible.has(cover))) hidden.push(position)
     else disclosed.push({ position, value, because: reasonFor(position, answer.disclose, covers.length === 0) })
   }
   return { positions, disclosed, hidden }
@@ -51,14 +54,17 @@ export function leavesOf(
   return members.flatMap(([name, member]) => leavesOf(member, [...position, name]))
 }
 
-/** What the formats do: a claim is shown with all that lies below it, and with all that it lies in. */
-function isShownFor(position: ClaimPosition, wanted: ClaimPosition): boolean {
-  return isWithin(position, wanted) || isWithin(wanted, position)
+/**
+ * Tests whether a claim is disclosed for `requested`: the formats disclose a claim with everything below it and
+ * everything that contains it.
+ */
+function isShownFor(position: ClaimPosition, requested: ClaimPosition): boolean {
+  return isWithin(position, requested) || isWithin(requested, position)
 }
 
 /**
- * Elements that stay hidden vanish, and those after them move up: where a path names an element by its number, the hidable
- * ones before it have to be shown, or the verifier would find another one there. A null in a path needs no such thing.
+ * Returns the hidable elements before an element that a path names by its number: hidden elements vanish and later ones
+ * move up, so the verifier would find another element there. A null in a path needs no such elements.
  */
 function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly ClaimPosition[]): readonly ClaimPosition[] {
   const canHide = new Set(hidable.map((position) => JSON.stringify(position)))
@@ -71,15 +77,15 @@ function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly ClaimP
       ),
     ),
   )
-  // The element itself and nothing that is hidden inside it: no claim can have this name, so nothing lies below it.
+  // The added step discloses the element and nothing inside it: no claim can have this name.
   return elements.filter((element) => canHide.has(JSON.stringify(element))).map((element) => [...element, '...'])
 }
 
 function reasonFor(
   position: ClaimPosition,
-  asked: readonly ClaimPosition[],
+  requested: readonly ClaimPosition[],
   canNotBeHidden: boolean,
 ): DisclosedClaim['because'] {
-  if (asked.some((path) => isWithin(position, path))) return 'asked'
+  if (requested.some((path) => isWithin(position, path))) return 'asked'
   return canNotBeHidden ? 'always' : 'inseparable'
 }

@@ -1,4 +1,4 @@
-/** The one way the wallet gives up: a code for programs, and a sentence that tells a person what is wrong and what to do. */
+/** The error of the wallet: a code for programs, and a sentence that tells a person what is wrong and what to do. */
 import { MalformedError } from '../codec/malformed.ts'
 
 export type WalletErrorCode =
@@ -9,23 +9,23 @@ export type WalletErrorCode =
   | 'invalid_metadata'
   | 'invalid_credential'
   | 'invalid_request_object'
-  /** An answer that is not what its endpoint owes: its media type, its members, its size, a redirect. */
+  /** A response that breaks the rules of its endpoint: its media type, its members, its size, a redirect. */
   | 'invalid_response'
-  /** Allowed by the specifications, and nothing this wallet can do. */
+  /** Allowed by the specifications, but not supported by this wallet. */
   | 'unsupported'
-  /** Plain http to somewhere that is not this machine or its network. */
+  /** Plain http to an address beyond this machine and its network. */
   | 'insecure_address'
   | 'unreachable'
   /** The issuer takes longer to decide than the wallet waits. */
   | 'not_yet'
-  /** The other side said no; `server` holds what it said. */
+  /** The server refused; `server` has its error. */
   | 'refused'
-  /** The wallet has nothing that answers the request. */
+  /** No stored credential answers the request. */
   | 'cannot_answer'
   | 'not_found'
-  /** The issuer wants a transaction code, and nobody knows it here. */
+  /** The issuer requires a transaction code, which was not provided. */
   | 'needs_tx_code'
-  /** The person said no. */
+  /** The person declined. */
   | 'not_agreed'
   | 'unreadable_credential'
 
@@ -48,16 +48,19 @@ export class WalletError extends Error {
 }
 
 /** Throws a {@link WalletError}. */
-export function refuse(code: WalletErrorCode, message: string, cause?: unknown): never {
+export function abort(code: WalletErrorCode, message: string, cause?: unknown): never {
   throw new WalletError(code, message, { cause })
 }
 
-/** What `read` gives. Refuses with `code` when it finds that the bytes are not what they should be; `what` says which. */
-export function orRefuse<T>(code: WalletErrorCode, what: string, read: () => T): T {
+/**
+ * Returns the result of `read`. Throws a {@link WalletError} with `code` when `read` throws a MalformedError; `what`
+ * names the input.
+ */
+export function orAbort<T>(code: WalletErrorCode, what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return refuse(code, `${what}: ${error.message}`)
+    return abort(code, `${what}: ${error.message}`)
   }
 }

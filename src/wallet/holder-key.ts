@@ -1,6 +1,6 @@
 /**
- * The key a credential is bound to: a new one for each credential, so that nobody can tell by the key that two
- * credentials belong to one person. RFC 9901, Unlinkability. Made from the wallet's own source of randomness.
+ * The key to which a credential is bound: a new one for each credential, so that keys do not link the credentials of a
+ * person. RFC 9901, Unlinkability. The wallet's own random source makes the key.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
@@ -8,7 +8,7 @@ import { within } from '../codec/malformed.ts'
 import { type Algorithm, algorithms } from '../keys/algorithm.ts'
 import { importPrivateKey, makeEcPrivateJwk } from '../keys/private-jwk.ts'
 
-/** What stands before the 32 bytes of an Ed25519 key in PKCS #8. RFC 8410 section 7. */
+/** The PKCS #8 prefix of the 32 bytes of an Ed25519 key. RFC 8410 section 7. */
 const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 export function makeHolderKey(random: (bytes: number) => Uint8Array, algorithm: Algorithm = 'ES256'): KeyObject {
@@ -17,7 +17,7 @@ export function makeHolderKey(random: (bytes: number) => Uint8Array, algorithm: 
   return createPrivateKey({ key, format: 'der', type: 'pkcs8' })
 }
 
-/** The key of a private JWK. Throws a MalformedError. */
+/** Imports a private JWK. Throws a MalformedError. */
 export function readHolderKey(jwk: JsonObject): KeyObject {
   return within('the holder key', () => importPrivateKey(jwk))
 }

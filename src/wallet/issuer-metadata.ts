@@ -1,20 +1,20 @@
-/** What the issuer says of itself and of a credential. OpenID4VCI 1.0, Credential Issuer Metadata. */
+/** Metadata of an issuer and of its credentials. OpenID4VCI 1.0, Credential Issuer Metadata. */
 import { isObject, type Json, type JsonObject, memberOf, own, ownString, stringsIn } from '../codec/json.ts'
 import { type ClaimPath, isClaimPath } from '../protocol/claim-path.ts'
-import { readAddress, wellKnownAddress } from './address.ts'
+import { makeWellKnownUrl, requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { type CredentialEncryption, readCredentialEncryption } from './credential-encryption.ts'
-import { refuse } from './error.ts'
+import { abort } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { heldFormat } from './held-format.ts'
 import { metaText } from './meta-text.ts'
 import { type ProofKey, readProofKey } from './proof-key.ts'
 
-export interface IssuerMetadata {
+export interface IssuerDescription {
   readonly credentialIssuer: string
   readonly name: string | undefined
   readonly credentialEndpoint: string
-  /** How requests and responses must be encrypted, where they must. */
+  /** The encryption of requests and responses, when the issuer requires it. */
   readonly encryption: CredentialEncryption | undefined
   readonly nonceEndpoint: string | undefined
   readonly deferredCredentialEndpoint: string | undefined
@@ -23,35 +23,39 @@ export interface IssuerMetadata {
   readonly configurations: JsonObject
 }
 
-/** A credential that is offered, as far as a wallet needs to know it. */
+/** An offered credential, as far as a wallet needs to know it. */
 export interface OfferedCredential {
   readonly configurationId: string
   readonly format: string
-  /** Which credentials of the format it is: as a query would ask for it. */
+  /** The type of the credential, as a query would name it. */
   readonly meta: JsonObject
-  /** Which key to make, and how the key proof names it. */
+  /** The key to make, and its name in the key proof. */
   readonly proofKey: ProofKey
   readonly name: string
   readonly claimNames: readonly ClaimName[]
 }
 
-/** What people call a claim. */
+/** The name of a claim for people. */
 export interface ClaimName {
   readonly path: ClaimPath
   readonly name: string
 }
 
-/** Refuses with `invalid_metadata` a document that is not about this issuer or lacks what a wallet needs. */
-export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssuer: string): Promise<IssuerMetadata> {
+/**
+ * Fetches the metadata of an issuer. Refuses with `invalid_metadata` a document that is about another issuer or
+ * incomplete.
+ */
+export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssuer: string): Promise<IssuerDescription> {
   const metadata = await exchangeJson(wallet, {
     what: 'fetched the issuer metadata',
     means: 'Where the issuer takes requests, and what it can issue. It must name the very issuer of the offer.',
     spec: 'OpenID4VCI 1.0, Credential Issuer Metadata Retrieval',
-    url: wellKnownAddress(credentialIssuer, 'openid-credential-issuer'),
+    url: makeWellKnownUrl(credentialIssuer, 'openid-credential-issuer'),
   })
-  // By plain comparison, else one issuer could stand in for another. OpenID4VCI 1.0, Credential Issuer Metadata Parameters
+  // The identifiers are compared as plain text, or one issuer could stand in for another. OpenID4VCI 1.0, Credential
+  // Issuer Metadata Parameters.
   if (own(metadata, 'credential_issuer') !== credentialIssuer) {
-    refuse('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
+    abort('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
   }
   return {
     credentialIssuer,
@@ -66,11 +70,14 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
   }
 }
 
-/** Refuses with `invalid_metadata` an id that the metadata does not have, with `unsupported` what we cannot hold. */
-export function readOfferedCredential(issuer: IssuerMetadata, configurationId: string): OfferedCredential {
+/**
+ * Reads an offered credential. Refuses with `invalid_metadata` an id that the metadata lacks, and with `unsupported` a
+ * credential that this wallet cannot hold.
+ */
+export function readOfferedCredential(issuer: IssuerDescription, configurationId: string): OfferedCredential {
   const configuration = own(issuer.configurations, configurationId)
   if (!isObject(configuration)) {
-    return refuse('invalid_metadata', `the offer has a credential ${configurationId} that the issuer does not describe`)
+    return abort('invalid_metadata', `the offer has a credential ${configurationId} that the issuer does not describe`)
   }
   const format = ownString(configuration, 'format') ?? ''
   const meta = heldFormat(format).metaOf(configuration)
@@ -85,12 +92,15 @@ export function readOfferedCredential(issuer: IssuerMetadata, configurationId: s
   }
 }
 
-/** OpenID4VCI 1.0, Credential Issuer Metadata Parameters: the issuer is its own authorization server unless it says so. */
+/**
+ * Reads the authorization servers; the issuer is its own unless it names some. OpenID4VCI 1.0, Credential Issuer
+ * Metadata Parameters.
+ */
 function readServers(value: Json | undefined, credentialIssuer: string): readonly string[] {
   if (value === undefined) return [credentialIssuer]
   const servers = stringsIn(value)
   if (servers.length > 0) return servers
-  return refuse('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
+  return abort('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
 }
 
 function displayName(described: Json | undefined): string | undefined {
@@ -107,7 +117,7 @@ function claimNames(claims: Json | undefined): readonly ClaimName[] {
 }
 
 function endpoint(value: Json | undefined, name: string): string {
-  return readAddress(value, `${name} of the issuer`, 'invalid_metadata')
+  return requireAddress(value, `${name} of the issuer`, 'invalid_metadata')
 }
 
 function optionalEndpoint(metadata: JsonObject, name: string): string | undefined {
@@ -117,5 +127,5 @@ function optionalEndpoint(metadata: JsonObject, name: string): string | undefine
 
 function objectMember(object: JsonObject, name: string): JsonObject {
   const value = own(object, name)
-  return isObject(value) ? value : refuse('invalid_metadata', `${name} of the issuer is not an object`)
+  return isObject(value) ? value : abort('invalid_metadata', `${name} of the issuer is not an object`)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readAddress, wellKnownAddress } from './address.ts'
+import { makeWellKnownUrl, requireAddress } from './address.ts'
 import { WalletError } from './error.ts'
 import { readLink } from './link.ts'
 
@@ -37,7 +37,7 @@ describe('an address', () => {
     'http://172.16.0.1',
     'http://printer.local',
     'https://a.example',
-  ])('is good: %s', (address) => expect(readAddress(address, 'it', 'invalid_link')).toBe(address))
+  ])('is good: %s', (address) => expect(requireAddress(address, 'it', 'invalid_link')).toBe(address))
 
   it.each([
     'http://a.example',
@@ -50,7 +50,7 @@ describe('an address', () => {
     'javascript:alert(1)',
     'http://[2001:db8::1]',
   ])('is not safe: %s', (address) =>
-    expect(() => readAddress(address, 'it', 'invalid_link')).toThrow(/only https is safe/),
+    expect(() => requireAddress(address, 'it', 'invalid_link')).toThrow(/only https is safe/),
   )
 
   it.each([
@@ -59,6 +59,6 @@ describe('an address', () => {
     ['https://issuer.example:8443/tenant/1', 'https://issuer.example:8443/.well-known/name/tenant/1'],
     ['https://issuer.example/tenant/', 'https://issuer.example/.well-known/name/tenant'],
   ])('of a document about %s', (identifier, address) => {
-    expect(wellKnownAddress(identifier, 'name')).toBe(address)
+    expect(makeWellKnownUrl(identifier, 'name')).toBe(address)
   })
 })

@@ -1,22 +1,23 @@
-/** The links that issuers and verifiers show as QR codes: a scheme, and parameters that may stand there once. */
-import { refuse } from './error.ts'
+/** The links that issuers and verifiers show as QR codes: a scheme, and parameters that occur once. */
+import { abort } from './error.ts'
 
 const MAX_CHARACTERS = 65_536
 
-/** The parameters of a link with one of `schemes`. Refuses with `invalid_link`; `kind` says what it should have been. */
+/**
+ * Parses a link with one of `schemes` into its parameters. Refuses with `invalid_link`; `kind` names the expected link.
+ */
 export function readLink(link: string, schemes: readonly string[], kind: string): ReadonlyMap<string, string> {
   const text = link.trim()
   const expected = `a ${kind} begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`
   const [, scheme] = /^([a-z][a-z0-9+.-]*):/i.exec(text) ?? []
-  if (scheme === undefined) return refuse('invalid_link', `this is no link; ${expected}`)
-  if (!schemes.includes(scheme.toLowerCase()))
-    return refuse('invalid_link', `this is a link of ${scheme}:; ${expected}`)
+  if (scheme === undefined) return abort('invalid_link', `this is no link; ${expected}`)
+  if (!schemes.includes(scheme.toLowerCase())) return abort('invalid_link', `this is a link of ${scheme}:; ${expected}`)
   if (text.length > MAX_CHARACTERS || !URL.canParse(text)) {
-    return refuse('invalid_link', 'the link cannot be read; copy it again in full, and quote it in a shell')
+    return abort('invalid_link', 'the link cannot be read; copy it again in full, and quote it in a shell')
   }
   const parameters = new Map<string, string>()
   for (const [name, value] of new URL(text).searchParams) {
-    if (parameters.has(name)) refuse('invalid_link', `the link has ${name} twice`)
+    if (parameters.has(name)) abort('invalid_link', `the link has ${name} twice`)
     parameters.set(name, value)
   }
   return parameters

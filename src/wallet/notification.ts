@@ -1,20 +1,23 @@
-/** Telling the issuer what became of a credential. OpenID4VCI 1.0, Notification Endpoint. */
+/** Notifies the issuer about a credential. OpenID4VCI 1.0, Notification Endpoint. */
 import type { AccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { WalletError } from './error.ts'
-import { exchange } from './exchange.ts'
-import type { IssuerMetadata } from './issuer-metadata.ts'
+import { exchangeText } from './exchange.ts'
+import type { IssuerDescription } from './issuer-metadata.ts'
 
-/** Says that the credential is kept, where the issuer wants to know. It is kept, whatever the issuer says to that. */
+/**
+ * Tells the issuer that the credential was accepted, when it wants to know. A failure of the notification changes
+ * nothing.
+ */
 export async function notifyAccepted(
   wallet: WalletContext,
-  { notificationEndpoint }: IssuerMetadata,
+  { notificationEndpoint }: IssuerDescription,
   notificationId: string | undefined,
   { token }: AccessToken,
 ): Promise<void> {
   if (notificationEndpoint === undefined || notificationId === undefined) return
   try {
-    await exchange(wallet, {
+    await exchangeText(wallet, {
       what: 'told the issuer that it keeps the credential',
       means: 'The issuer learns that nothing went wrong on the way, and nothing of what is done with the credential.',
       spec: 'OpenID4VCI 1.0, Notification Request',

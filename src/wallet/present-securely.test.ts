@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
 import { errorOf, type TestWallet, testWallet } from '../../test/support/wallet.ts'
 import { call, dcqlQuery, startIssuance, startVerification, statusOf } from '../../test/support/wire.ts'
-import { decline, present, readRequest } from './present.ts'
+import { decline, planPresentation, present } from './present.ts'
 import { receive } from './receive.ts'
 
 const payment = { type: 'urn:example:payment', credential_ids: ['card'], amount: '12.00' }
@@ -20,7 +20,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
 
   it('shows what was asked for, and nobody on the way sees anything of it', async () => {
     const { sessionId, link } = await startVerification(services)
-    const plan = await readRequest(made.wallet, link)
+    const plan = await planPresentation(made.wallet, link)
     expect(plan.request.encryption).toMatchObject({ enc: 'A256GCM', alg: 'ECDH-ES' })
     expect(await present(made.wallet, plan)).toEqual({})
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({
@@ -37,7 +37,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
 
   it('declines in the clear, and says nothing else', async () => {
     const { sessionId, link } = await startVerification(services)
-    await decline(made.wallet, await readRequest(made.wallet, link))
+    await decline(made.wallet, await planPresentation(made.wallet, link))
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'DECLINED' })
     expect([...new URLSearchParams(made.sent.at(-1)?.body).keys()]).toEqual(['error', 'error_description', 'state'])
   })
@@ -48,7 +48,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
       redirect_uri: 'https://shop.example/done',
       request_uri_method: 'post',
     })
-    const plan = await readRequest(made.wallet, link)
+    const plan = await planPresentation(made.wallet, link)
     expect(made.sent.at(-1)?.to).toMatch(/^POST .*\/authorization-request\//)
     expect(plan.approvals).toMatchObject([
       { type: 'urn:example:payment', by: 'card', content: payment },
@@ -70,7 +70,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
 
     it('presents it where it is to approve something', async () => {
       const { sessionId, link } = await startVerification(services, optional({}), more)
-      const plan = await readRequest(made.wallet, link)
+      const plan = await planPresentation(made.wallet, link)
       expect(plan).toMatchObject({ chosen: ['card', 'pass'], approvals: [{ by: 'pass' }] })
       await present(made.wallet, plan)
       expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
@@ -78,7 +78,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
 
     it('says so when it has none, and sends nothing', async () => {
       const { link } = await startVerification(services, optional({ meta: { type_values: [['Pass']] } }), more)
-      const plan = await readRequest(made.wallet, link)
+      const plan = await planPresentation(made.wallet, link)
       expect(plan).toMatchObject({ chosen: [], approvals: [] })
       expect(plan.problem).toBe(
         'pass: the wallet has no credential of the type Pass; the transaction urn:example:payment is to be approved with pass, which is not there',

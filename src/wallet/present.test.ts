@@ -5,7 +5,7 @@ import { configuration, dataset, declare, startIssuance, startVerification, stat
 import type { Json, JsonObject } from '../codec/json.ts'
 import { readSdJwt } from '../codec/sd-jwt.ts'
 import { pathText } from '../protocol/claim-path.ts'
-import { decline, present, readRequest } from './present.ts'
+import { decline, planPresentation, present } from './present.ts'
 import { receive } from './receive.ts'
 
 const RESPONSE = '/authorization-response/'
@@ -54,7 +54,7 @@ describe('presenting', () => {
   /** The whole way; what the plan promised, and what the verifier found. */
   async function presented(made: TestWallet, query: object) {
     const { sessionId, link } = await startVerification(services, query)
-    const plan = await readRequest(made.wallet, link)
+    const plan = await planPresentation(made.wallet, link)
     expect(plan.problem).toBeUndefined()
     await present(made.wallet, plan)
     const status = await statusOf(services, VERIFIER_URL, sessionId)
@@ -205,7 +205,7 @@ describe('presenting', () => {
       [false, [newer]],
     ] as const) {
       const { sessionId, link } = await startVerification(services, asking([claim('given_name')], { multiple }))
-      const plan = await readRequest(made.wallet, link)
+      const plan = await planPresentation(made.wallet, link)
       expect(plan.answers.map((answer) => 'credential' in answer && answer.credential.id)).toEqual(used)
       await present(made.wallet, plan)
       const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as {
@@ -232,7 +232,7 @@ describe('presenting', () => {
   it.each(unanswerable)('says why it cannot, and sends nothing: %s', async (_, query, problem) => {
     const made = await holding()
     const { link } = await startVerification(services, query)
-    const plan = await readRequest(made.wallet, link)
+    const plan = await planPresentation(made.wallet, link)
     expect([plan.problem, plan.chosen]).toEqual([expect.stringMatching(problem), []])
     expect((await errorOf(present(made.wallet, plan))).code).toBe('cannot_answer')
     expect(made.sent.filter(({ to }) => to.includes(RESPONSE))).toEqual([])
@@ -241,13 +241,13 @@ describe('presenting', () => {
   it('says so when a credential has expired, when one is damaged, and when it is empty', async () => {
     const made = testWallet(services.fetch, services.clock)
     const { link } = await startVerification(services)
-    expect((await readRequest(made.wallet, link)).problem).toBe(
+    expect((await planPresentation(made.wallet, link)).problem).toBe(
       'card: the wallet has no credential of the type StudentCard',
     )
     await receiveInto(made, { validity_seconds: 60 })
     later(services, 120)
     made.texts.set('broken', '{')
-    const { problem } = await readRequest(made.wallet, link)
+    const { problem } = await planPresentation(made.wallet, link)
     expect(problem).toMatch(/it expired on .*; receive a new one; stored credential broken is damaged: it is not JSON/)
   })
 
@@ -266,7 +266,7 @@ describe('presenting', () => {
   it('answers a query by its id, whatever that is', async () => {
     const made = await holding()
     const { sessionId, link } = await startVerification(services, asking([claim('given_name')], { id: '__proto__' }))
-    await present(made.wallet, await readRequest(made.wallet, link))
+    await present(made.wallet, await planPresentation(made.wallet, link))
     expect(new URLSearchParams(made.sent.at(-1)?.body).get('vp_token')).toMatch(/^\{"__proto__":\[".*"\]\}$/)
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
   })
@@ -274,7 +274,7 @@ describe('presenting', () => {
   it('declines, and says nothing else', async () => {
     const made = await holding()
     const { sessionId, link } = await startVerification(services)
-    await decline(made.wallet, await readRequest(made.wallet, link))
+    await decline(made.wallet, await planPresentation(made.wallet, link))
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'DECLINED' })
     const form = new URLSearchParams(made.sent.at(-1)?.body)
     expect([...form.keys()]).toEqual(['error', 'error_description', 'state'])
@@ -283,7 +283,7 @@ describe('presenting', () => {
 
   it('asks the question of the verifier itself before anything leaves', async () => {
     const made = await holding()
-    const plan = await readRequest(made.wallet, (await startVerification(services)).link)
+    const plan = await planPresentation(made.wallet, (await startVerification(services)).link)
     const withLess = { ...plan, answers: plan.answers.map((answer) => ({ ...answer, positions: [] })) }
     const error = await errorOf(present(made.wallet, withLess))
     expect([error.code, error.message]).toEqual([
@@ -307,7 +307,7 @@ describe('presenting', () => {
       ...made.wallet,
       fetch: changing(services.fetch, RESPONSE, () => Response.json({ redirect_uri: next })),
     }
-    expect(await present(wallet, await readRequest(wallet, link))).toEqual(passedOn ? { redirect_uri: next } : {})
+    expect(await present(wallet, await planPresentation(wallet, link))).toEqual(passedOn ? { redirect_uri: next } : {})
   })
 
   const refusals: readonly (readonly [string, () => Response, object])[] = [
@@ -332,14 +332,17 @@ describe('presenting', () => {
     const made = await holding()
     const { link } = await startVerification(services)
     const wallet = { ...made.wallet, fetch: changing(services.fetch, RESPONSE, answer) }
-    expect(await errorOf(present(wallet, await readRequest(wallet, link)))).toMatchObject(expected)
+    expect(await errorOf(present(wallet, await planPresentation(wallet, link)))).toMatchObject(expected)
   })
 
   it('learns from the verifier that a request has been answered', async () => {
     const made = await holding()
     const { link } = await startVerification(services)
-    await present(made.wallet, await readRequest(made.wallet, link))
-    expect(await errorOf(readRequest(made.wallet, link))).toMatchObject({ code: 'refused', server: { error: 'gone' } })
+    await present(made.wallet, await planPresentation(made.wallet, link))
+    expect(await errorOf(planPresentation(made.wallet, link))).toMatchObject({
+      code: 'refused',
+      server: { error: 'gone' },
+    })
   })
 
   it('tells each step, and no claim', async () => {

@@ -1,42 +1,42 @@
 /**
- * Presenting: read a request into a plan that a person can agree to, and then present exactly that, or decline.
- * OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
+ * Presentations: a request becomes a plan that a person can agree to, and the wallet presents exactly that, or
+ * declines. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
  */
 import { own } from '../codec/json.ts'
 import type { Binding } from '../credential/format.ts'
 import { answerClaims, chooseCredentials } from '../protocol/dcql-match.ts'
 import { isSafeAddress } from './address.ts'
-import { type Answered, answerQuery, chosenAnswers, isAnswered, type QueryAnswer } from './answer.ts'
+import { type AnsweredQuery, answerQuery, chosenAnswers, isAnswered, type QueryAnswer } from './answer.ts'
 import type { WalletContext } from './context.ts'
-import { refuse } from './error.ts'
-import { type Ask, exchangeJson } from './exchange.ts'
+import { abort } from './error.ts'
+import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import { heldFormat } from './held-format.ts'
 import { type AuthorizationRequest, fetchRequest } from './request-object.ts'
-import { encryptMembers, thumbprintOf } from './response-encryption.ts'
+import { encryptMembers, hashEncryptionKey } from './response-encryption.ts'
 import { listCredentials } from './stored-credential.ts'
 import { type Approval, approvalsOf } from './transaction.ts'
 
 export interface PresentationPlan {
   readonly request: AuthorizationRequest
-  /** In the order of the credential queries, one for each or, where several are welcome, one for each that answers. */
+  /** The answers in the order of the credential queries: one for each, or several where the query says `multiple`. */
   readonly answers: readonly QueryAnswer[]
-  /** The ids of the queries whose answers would be sent: what is optional is left out. */
+  /** The ids of the queries whose answers would be sent; optional queries are left out. */
   readonly chosen: readonly string[]
-  /** The transactions that presenting would approve, each with one of the chosen. */
+  /** The transactions that the presentation would approve, each with one of the chosen queries. */
   readonly approvals: readonly Approval[]
-  /** Why the request cannot be answered; undefined when it can. */
+  /** The reason for which the request cannot be answered; undefined when it can. */
   readonly problem: string | undefined
 }
 
 export interface PresentationResult {
-  /** Where the verifier wants the person to go on, in the browser. */
+  /** The address at which the person should continue in the browser. */
   readonly redirect_uri?: string
 }
 
 type Form = Readonly<Record<string, string>>
 
-/** Fetches and verifies the request and finds what answers it. Sends nothing about the holder. */
-export async function readRequest(wallet: WalletContext, requestLink: string): Promise<PresentationPlan> {
+/** Fetches and verifies the request, and finds the credentials that answer it. Sends nothing about the holder. */
+export async function planPresentation(wallet: WalletContext, requestLink: string): Promise<PresentationPlan> {
   const request = await fetchRequest(wallet, requestLink)
   const { credentials, unreadable } = await listCredentials(wallet.store)
   const answers = request.query.credentials.flatMap((query) => answerQuery(query, credentials, wallet.now()))
@@ -51,15 +51,17 @@ export async function readRequest(wallet: WalletContext, requestLink: string): P
   return { request, answers, chosen: [], approvals: [], problem }
 }
 
-/** Presents what the plan says. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not accept it. */
+/** Presents the plan. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not accept it. */
 export async function present(wallet: WalletContext, plan: PresentationPlan): Promise<PresentationResult> {
   if (plan.problem !== undefined)
-    refuse('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
-  const made = await Promise.all(
+    abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
+  const presentations = await Promise.all(
     chosenAnswers(plan).map(async (answer) => [answer.query.id, await presentationOf(wallet, plan, answer)] as const),
   )
-  const presented = new Map(made.map(([id]) => [id, made.flatMap(([of, text]) => (of === id ? text : []))]))
-  // Own members whatever their names are: an id may be __proto__.
+  const presented = new Map(
+    presentations.map(([id]) => [id, presentations.flatMap(([of, text]) => (of === id ? text : []))]),
+  )
+  // Object.fromEntries defines own members for any name: an id may be __proto__.
   const token = Object.fromEntries(presented)
   return respond(wallet, plan.request, {
     what: 'presented the credentials',
@@ -83,7 +85,7 @@ export async function decline(wallet: WalletContext, plan: PresentationPlan): Pr
 async function presentationOf(
   wallet: WalletContext,
   { request, approvals }: PresentationPlan,
-  answer: Answered,
+  answer: AnsweredQuery,
 ): Promise<string> {
   const { query, credential, positions } = answer
   const format = heldFormat(credential.format)
@@ -92,19 +94,19 @@ async function presentationOf(
     nonce: request.nonce,
     audience: request.clientId,
     responseUri: request.responseUri,
-    encryptionKeyThumbprint: request.encryption && thumbprintOf(request.encryption),
+    encryptionKeyThumbprint: request.encryption && hashEncryptionKey(request.encryption),
     transactionData: approvals.filter(({ by }) => by === query.id).map(({ text }) => text),
     at: wallet.now(),
   }
   const presentation = await format.present(credential.credential, positions, binding, credential.holder)
-  // The verifier's own question, asked of what is about to leave.
+  // The verifier's own query is checked against the presentation before it leaves.
   const { missing, mismatch } = answerClaims(query, format.read(presentation).claims)
   const problem = missing ?? mismatch
-  if (problem !== undefined) refuse('cannot_answer', `the presentation would not answer the request: ${problem}`)
+  if (problem !== undefined) abort('cannot_answer', `the presentation would not answer the request: ${problem}`)
   return presentation
 }
 
-/** An encrypted response says what is in it to nobody but the verifier. */
+/** Creates the form of the response, encrypted when the verifier wants that. */
 async function responseForm(
   request: AuthorizationRequest,
   token: Readonly<Record<string, readonly string[]>>,
@@ -121,11 +123,11 @@ function withState({ state }: AuthorizationRequest, form: Form): Form {
 async function respond(
   wallet: WalletContext,
   { responseUri }: AuthorizationRequest,
-  { form, ...step }: Pick<Ask, 'what' | 'means' | 'spec'> & { readonly form: Form },
+  { form, ...step }: Pick<ExchangeRequest, 'what' | 'means' | 'spec'> & { readonly form: Form },
 ): Promise<PresentationResult> {
   const body = new URLSearchParams(form)
   const answer = await exchangeJson(wallet, { ...step, url: responseUri, body, sent: Object.keys(form).join(', ') })
   const redirectUri = own(answer, 'redirect_uri')
-  // The presentation was accepted all the same: an address that leads nowhere good is not passed on.
+  // The presentation was accepted; an unsafe address is not passed on.
   return typeof redirectUri === 'string' && isSafeAddress(redirectUri) ? { redirect_uri: redirectUri } : {}
 }

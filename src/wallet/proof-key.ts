@@ -1,50 +1,53 @@
-/** With which key a wallet can prove what the issuer wants proved. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
+/** Chooses the key with which a wallet can prove possession. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
 import { type JsonObject, memberOf, own, stringsIn } from '../codec/json.ts'
 import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../keys/did.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
-import { refuse } from './error.ts'
+import { abort } from './error.ts'
 
-/** The kind of key to make, and how a proof by it is written. */
+/** The type of the key to make, and the form of its proof. */
 export interface ProofKey {
   readonly algorithm: Algorithm
-  /** The name of the algorithm that the issuer knows: one of them has two. */
+  /** The algorithm's name in the issuer's metadata: one algorithm has two names. */
   readonly alg: string
   readonly method: BindingMethod
 }
 
-/** Those we can, the better first: a DID in `kid` is what the issuers we know expect. */
+/** The supported binding methods in order of preference: known issuers expect a DID in `kid`. */
 const BINDING_METHODS = ['did:jwk', 'jwk', 'did:key'] as const
 type BindingMethod = (typeof BINDING_METHODS)[number]
 
-/** A credential that is bound to no key could be presented by anybody, so this wallet takes none. Refuses with `unsupported`. */
+/**
+ * Chooses the key for a credential. Refuses with `unsupported` a credential without a key, which could be presented by
+ * anyone.
+ */
 export function readProofKey(configuration: JsonObject): ProofKey {
   const proof = memberOf(own(configuration, 'proof_types_supported'), 'jwt')
   const algs = stringsIn(memberOf(proof, 'proof_signing_alg_values_supported'))
-  // Ours are in the order of how many issuers and verifiers know them.
+  // The algorithms are in the order of how widely they are supported.
   const alg = joseAlgorithms.find((name) => algs.includes(name))
   if (alg === undefined) {
     const ours = joseAlgorithms.join(', ')
-    return refuse('unsupported', `the issuer takes no key proof of the type jwt signed with one of ${ours}`)
+    return abort('unsupported', `the issuer takes no key proof of the type jwt signed with one of ${ours}`)
   }
   if (memberOf(proof, 'key_attestations_required') !== undefined) {
-    refuse('unsupported', 'the issuer wants an attestation of the key, and this wallet has nobody to attest it')
+    abort('unsupported', 'the issuer wants an attestation of the key, and this wallet has nobody to attest it')
   }
   const methods = stringsIn(own(configuration, 'cryptographic_binding_methods_supported'))
   const method = BINDING_METHODS.find((each) => methods.includes(each))
   const theirs = methods.join(', ') || 'nothing'
   return method === undefined
-    ? refuse('unsupported', `the issuer binds credentials by ${theirs}, not by ${BINDING_METHODS.join(', ')}`)
+    ? abort('unsupported', `the issuer binds credentials by ${theirs}, not by ${BINDING_METHODS.join(', ')}`)
     : { algorithm: algorithmNamed(alg), alg, method }
 }
 
-/** The header of a proof, as far as it is about the key. OpenID4VCI 1.0, jwt Proof Type. */
+/** Creates the header members of a proof that name the key. OpenID4VCI 1.0, jwt Proof Type. */
 export function proofHeader({ alg, method }: ProofKey, jwk: PublicJwk): JsonObject {
   if (method === 'jwk') return { alg, jwk: { ...jwk } }
   return { alg, kid: didUrlOf(method === 'did:jwk' ? toDidJwk(jwk) : toDidKey(jwk)) }
 }
 
 function algorithmNamed(alg: string): Algorithm {
-  const known = Object.entries(algorithms) as [Algorithm, AlgorithmDetails][]
-  return known.find(([, { jose }]) => jose.includes(alg))?.[0] ?? 'ES256'
+  const entries = Object.entries(algorithms) as [Algorithm, AlgorithmDetails][]
+  return entries.find(([, { jose }]) => jose.includes(alg))?.[0] ?? 'ES256'
 }

@@ -1,13 +1,16 @@
-/** Receiving credentials: from the link of an offer to credentials in the store. OpenID4VCI 1.0, Pre-Authorized Code Flow. */
+/**
+ * Receives credentials: from the link of an offer to credentials in the store. OpenID4VCI 1.0, Pre-Authorized Code
+ * Flow.
+ */
 import { createSigner } from '../keys/file-signer.ts'
 import { type AccessToken, fetchTokenEndpoint, redeemCode } from './access-token.ts'
 import type { WalletContext } from './context.ts'
-import { requestCredential } from './credential-request.ts'
-import { refuse, WalletError } from './error.ts'
+import { sendCredentialRequest } from './credential-request.ts'
+import { abort, WalletError } from './error.ts'
 import { makeHolderKey } from './holder-key.ts'
 import {
   fetchIssuerMetadata,
-  type IssuerMetadata,
+  type IssuerDescription,
   type OfferedCredential,
   readOfferedCredential,
 } from './issuer-metadata.ts'
@@ -16,13 +19,16 @@ import { type AskedTxCode, readOffer } from './offer.ts'
 import { checkReceived } from './received-credential.ts'
 import { type StoredCredential, storeCredential } from './stored-credential.ts'
 
-/** What the holder knows and the offer does not have. */
+/** The input of the holder. */
 export interface Holder {
-  /** The transaction code that the issuer gave the holder; asked for just before it is sent. May refuse by rejecting. */
-  readonly txCode?: (asked: AskedTxCode) => Promise<string>
+  /**
+   * Asks for the transaction code that the issuer gave the holder, just before it is sent. A rejection ends the
+   * receipt.
+   */
+  readonly txCode?: (description: AskedTxCode) => Promise<string>
 }
 
-/** Every credential of the offer, checked and stored. Throws a WalletError; what had been stored until then is kept. */
+/** Receives, checks and stores every credential of the offer. Throws a WalletError; credentials stored before stay. */
 export async function receive(
   wallet: WalletContext,
   offerLink: string,
@@ -30,7 +36,7 @@ export async function receive(
 ): Promise<readonly StoredCredential[]> {
   const offer = await readOffer(wallet, offerLink)
   const issuer = await fetchIssuerMetadata(wallet, offer.credentialIssuer)
-  // All that can be refused is refused before the code is spent.
+  // Everything that can fail is checked before the code is spent.
   const offered = offer.configurationIds.map((id) => readOfferedCredential(issuer, id))
   const tokenEndpoint = await fetchTokenEndpoint(wallet, issuer, offer)
   const txCode = offer.txCode && (await askTxCode(offer.txCode, holder))
@@ -46,20 +52,20 @@ export async function receive(
   return stored
 }
 
-async function askTxCode(asked: AskedTxCode, { txCode }: Holder): Promise<string> {
-  const code = (await txCode?.(asked))?.trim()
-  return code || refuse('needs_tx_code', 'the issuer wants a transaction code, which it has given you another way')
+async function askTxCode(description: AskedTxCode, { txCode }: Holder): Promise<string> {
+  const code = (await txCode?.(description))?.trim()
+  return code || abort('needs_tx_code', 'the issuer wants a transaction code, which it has given you another way')
 }
 
 async function receiveOne(
   wallet: WalletContext,
-  issuer: IssuerMetadata,
+  issuer: IssuerDescription,
   offered: OfferedCredential,
   accessToken: AccessToken,
 ): Promise<StoredCredential> {
   const holderKey = makeHolderKey(wallet.random, offered.proofKey.algorithm)
   const holder = createSigner(holderKey, [])
-  const { credential, notificationId } = await requestCredential(wallet, issuer, offered, { accessToken, holder })
+  const { credential, notificationId } = await sendCredentialRequest(wallet, issuer, offered, { accessToken, holder })
   checkReceived(credential, offered, holder, wallet.now())
   wallet.onStep?.({
     what: 'checked and stored the credential',

@@ -1,17 +1,18 @@
 /**
- * Whether what an issuer sent is the credential that we asked for, bound to our key, and of any use.
- * OpenID4VCI 1.0, Credential Response; RFC 9901, Verification by the Holder. Whom to trust is for the person: we say who signed.
+ * Checks that the issuer sent the requested credential, bound to the wallet's key and usable. OpenID4VCI 1.0,
+ * Credential Response; RFC 9901, Verification by the Holder. The person decides whom to trust: the wallet says who
+ * signed.
  */
 import type { Evidence } from '../credential/format.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
-import { orRefuse, refuse } from './error.ts'
+import { abort, orAbort } from './error.ts'
 import { heldFormat } from './held-format.ts'
 import type { OfferedCredential } from './issuer-metadata.ts'
 import { metaText } from './meta-text.ts'
 
-/** Refuses with `invalid_credential`, and says what is wrong. */
+/** Checks a received credential. Refuses with `invalid_credential` and the reason. */
 export function checkReceived(credential: string, offered: OfferedCredential, holder: Signer, now: Date): void {
   const evidence = readEvidence(credential, offered.format)
   const problem =
@@ -20,14 +21,14 @@ export function checkReceived(credential: string, offered: OfferedCredential, ho
     contentProblem(evidence, offered) ??
     expiryProblem(evidence, now)
   if (problem !== undefined) {
-    refuse('invalid_credential', `the issuer sent a credential that this wallet does not keep: ${problem}`)
+    abort('invalid_credential', `the issuer sent a credential that this wallet does not keep: ${problem}`)
   }
 }
 
 function readEvidence(credential: string, id: string): Evidence {
   const format = heldFormat(id)
   const unreadable = 'the issuer sent a credential that cannot be read'
-  return orRefuse('invalid_credential', unreadable, () => format.hold(credential))
+  return orAbort('invalid_credential', unreadable, () => format.hold(credential))
 }
 
 function bindingProblem({ boundKey }: Evidence, holder: Signer): string | undefined {
@@ -52,7 +53,7 @@ function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
 function contentProblem(evidence: Evidence, offered: OfferedCredential): string | undefined {
   const { issuer, holder } = evidence
   const [identifier, ...others] = issuer.identifiers
-  // None at all where the format leaves it to the certificate.
+  // The name is absent when the format leaves it to the certificate.
   if (identifier === '') return 'it does not say who issued it (iss)'
   if (others.some((other) => other !== identifier)) return 'it names two different issuers'
   if (!heldFormat(offered.format).matchesMeta(evidence, offered.meta)) {

@@ -1,6 +1,7 @@
 /**
- * The request object: who asks, for what, and where the answer goes; believed only when the certificate that the link
- * names signed it. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC 9101.
+ * The request object: the verifier, its query, and the address of the response. The request is valid only when the
+ * certificate that the link names signed it. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC
+ * 9101.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
@@ -14,18 +15,18 @@ import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { STATIC_AUDIENCE, X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import type { RequestedTransaction } from '../protocol/transaction-data.ts'
-import { readAddress } from './address.ts'
+import { requireAddress } from './address.ts'
 import { CLOCK_SKEW_SECONDS } from './clock-skew.ts'
 import type { WalletContext } from './context.ts'
-import { orRefuse, refuse } from './error.ts'
-import { exchange } from './exchange.ts'
+import { abort, orAbort } from './error.ts'
+import { exchangeText } from './exchange.ts'
 import { readRequestLink } from './request-link.ts'
 import { readEncryption } from './response-encryption.ts'
 import { readTransactions } from './transaction.ts'
 
 export interface AuthorizationRequest {
   readonly clientId: string
-  /** What the verifier calls itself; nobody has checked it. */
+  /** The name that the verifier claims; unverified. */
   readonly clientName: string | undefined
   readonly certificate: Certificate
   readonly query: DcqlQuery
@@ -33,19 +34,22 @@ export interface AuthorizationRequest {
   readonly state: string | undefined
   readonly responseUri: string
   readonly expiresAt: Date | undefined
-  /** How the answer is encrypted; undefined when it goes in the clear. */
+  /** The encryption of the response; undefined when it is not encrypted. */
   readonly encryption: JweParameters | undefined
-  /** What presenting approves. */
+  /** The transactions that the presentation approves. */
   readonly transactions: readonly RequestedTransaction[]
 }
 
 const MEDIA_TYPE = 'application/oauth-authz-req+jwt'
 
-/** Refuses with `invalid_link`, `invalid_request_object`, or `unsupported` where it wants what we cannot do. */
+/**
+ * Fetches and verifies a request. Refuses with `invalid_link`, `invalid_request_object`, or `unsupported` for a request
+ * beyond this wallet.
+ */
 export async function fetchRequest(wallet: WalletContext, link: string): Promise<AuthorizationRequest> {
   const { clientId, requestUri, method } = readRequestLink(link)
   const nonce = method === 'post' ? toBase64url(wallet.random(24)) : undefined
-  const text = await exchange(wallet, {
+  const text = await exchangeText(wallet, {
     what: 'fetched the request object',
     means: 'Signed by the verifier: who asks, for which claims, and where the answer goes.',
     spec: 'OpenID4VP 1.0, Passing Authorization Request by Reference; RFC 9101',
@@ -54,10 +58,10 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
     headers: { accept: MEDIA_TYPE },
     ...(nonce === undefined ? {} : postedNonce(nonce)),
   })
-  const jws = orRefuse('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
+  const jws = orAbort('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
   const now = wallet.now()
   const certificate = verifySigner(jws, clientId, now)
-  // OpenID4VP 1.0, Request URI Response: made for this wallet, now.
+  // OpenID4VP 1.0, Request URI Response: the nonce binds the request to this wallet and time.
   if (nonce !== undefined && own(jws.payload, 'wallet_nonce') !== nonce)
     invalid('it was not made for this wallet (wallet_nonce)')
   wallet.onStep?.({
@@ -68,7 +72,7 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
   return requestOf(jws.payload, clientId, certificate, now)
 }
 
-/** What the wallet says of itself: no more than a verifier needs to make a request that it can answer. */
+/** The metadata of the wallet: only what a verifier needs to make a request that the wallet can answer. */
 function postedNonce(nonce: string) {
   const metadata = {
     vp_formats_supported: presentationFormats(),
@@ -81,7 +85,7 @@ function postedNonce(nonce: string) {
   return { body, sent: 'wallet_nonce, wallet_metadata' }
 }
 
-/** The certificate of the key that signed the request, once it is the one that `client_id` names. */
+/** Returns the certificate of the key that signed the request, after comparing it with `client_id`. */
 function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const { header } = jws
   if (own(header, 'typ') !== 'oauth-authz-req+jwt') invalid('its typ is not oauth-authz-req+jwt')
@@ -90,8 +94,8 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const chain = own(header, 'x5c')
   const leaf = Array.isArray(chain) ? chain[0] : undefined
   if (typeof leaf !== 'string') return invalid('it comes without a certificate (x5c)')
-  const certificate = orRefuse('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
-    // RFC 7515 section 4.1.6: standard base64. What is no certificate fails when it is parsed.
+  const certificate = orAbort('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
+    // RFC 7515 section 4.1.6: standard base64. Anything that is not a certificate fails when it is parsed.
     parseCertificate(Buffer.from(leaf, 'base64')),
   )
   if (`${X509_HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
@@ -118,8 +122,8 @@ function requestOf(payload: JsonObject, clientId: string, certificate: Certifica
     query,
     nonce: ownString(payload, 'nonce') || invalid('it has no nonce'),
     state: readState(payload),
-    // x509_hash does not tie the address to a name in the certificate, as x509_san_dns would.
-    responseUri: readAddress(own(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
+    // The prefix x509_hash does not bind the address to a name in the certificate, as x509_san_dns would.
+    responseUri: requireAddress(own(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
     expiresAt: readTimes(payload, now),
     encryption: isEncrypted(payload) ? readEncryption(payload) : undefined,
     transactions: readTransactions(payload, query),
@@ -141,7 +145,7 @@ function readQuery(payload: JsonObject): DcqlQuery {
     return readDcqlQuery(query)
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
-    return refuse('invalid_request_object', `this wallet cannot answer what the verifier asks: ${error.message}`, error)
+    return abort('invalid_request_object', `this wallet cannot answer what the verifier asks: ${error.message}`, error)
   }
 }
 
@@ -150,7 +154,7 @@ function readState(payload: JsonObject): string | undefined {
   return state === undefined || typeof state === 'string' ? state : invalid('its state is not a string')
 }
 
-/** When it expires, if it says so. RFC 9101 section 4; RFC 7519 section 4.1. */
+/** Reads the expiry of the request, if any. RFC 9101 section 4; RFC 7519 section 4.1. */
 function readTimes(payload: JsonObject, now: Date): Date | undefined {
   const [issuedAt, notBefore, expiresAt] = ['iat', 'nbf', 'exp'].map((name) => readTime(payload, name))
   const latest = now.getTime() + CLOCK_SKEW_SECONDS * 1000
@@ -170,11 +174,11 @@ function readTime(payload: JsonObject, name: string): Date | undefined {
   return Number.isNaN(date.getTime()) ? invalid(`its ${name} is not a time`) : date
 }
 
-function unsupported(payload: JsonObject, name: string, wanted: string): never {
-  const given = ownString(payload, name) ?? 'of another kind'
-  return refuse('unsupported', `the verifier wants a ${name} ${given}, and this wallet supports ${wanted} only`)
+function unsupported(payload: JsonObject, name: string, supported: string): never {
+  const value = ownString(payload, name) ?? 'of another kind'
+  return abort('unsupported', `the verifier wants a ${name} ${value}, and this wallet supports ${supported} only`)
 }
 
 function invalid(why: string): never {
-  return refuse('invalid_request_object', `the request cannot be trusted, and nothing was sent: ${why}`)
+  return abort('invalid_request_object', `the request cannot be trusted, and nothing was sent: ${why}`)
 }

@@ -1,29 +1,31 @@
-/** Encrypting what the wallet answers, to the key that the request brings. OpenID4VP 1.0, Encrypted Responses. */
+/** Encrypts the response of the wallet to the key in the request. OpenID4VP 1.0, Encrypted Responses. */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
 import { encryptJwe, findEncryptionKey, type JweEncryption, type JweParameters, jweEncryptions } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
-import { refuse } from './error.ts'
+import { abort } from './error.ts'
 
-/** How to encrypt, by the first key that we can use. Refuses with `unsupported` where there is none. */
+/** Chooses the encryption with the first usable key. Refuses with `unsupported` when there is none. */
 export function readEncryption(payload: JsonObject): JweParameters {
   const metadata = own(payload, 'client_metadata')
   const offered = isObject(metadata) ? metadata : {}
   const key = findEncryptionKey(own(offered, 'jwks'))
   if (!('problems' in key)) return { ...key, enc: chooseEncryption(offered) }
   const why = key.problems.join('; ') || 'client_metadata.jwks has none'
-  return refuse(
+  return abort(
     'unsupported',
     `the verifier wants an encrypted answer, and the request has no key for that which this wallet can use (${why})`,
   )
 }
 
-/** What a presentation in the encrypted response is bound to: RFC 7638, in bytes. */
-export function thumbprintOf({ jwk }: JweParameters): Uint8Array {
+/**
+ * Returns the thumbprint of the key (RFC 7638, in bytes), to which a presentation in the encrypted response is bound.
+ */
+export function hashEncryptionKey({ jwk }: JweParameters): Uint8Array {
   return Buffer.from(thumbprint(jwk), 'base64url')
 }
 
-/** The members of a response as the one parameter of its form. */
+/** Encrypts the members of a response into the single parameter of its form. */
 export async function encryptMembers(
   members: object,
   encryption: JweParameters,
@@ -31,13 +33,13 @@ export async function encryptMembers(
   return { response: await encryptJwe(JSON.stringify(members), encryption) }
 }
 
-/** The stronger one where the verifier takes it. */
+/** Chooses the strongest encryption that the verifier supports. */
 function chooseEncryption(metadata: JsonObject): JweEncryption {
   const offered = own(metadata, 'encrypted_response_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
   const strongestFirst = [...jweEncryptions].reverse()
   return (
     strongestFirst.find((enc) => Array.isArray(offered) && offered.includes(enc)) ??
-    refuse(
+    abort(
       'unsupported',
       `the verifier wants an encrypted answer, and takes none of ${strongestFirst.join(', ')} (encrypted_response_enc_values_supported)`,
     )

@@ -8,7 +8,7 @@ import { malformed } from '../codec/malformed.ts'
 import { algorithmOf } from '../keys/algorithm.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { verifySignature } from '../keys/signature.ts'
-import { orRefuse } from './error.ts'
+import { orAbort } from './error.ts'
 import { makeHolderKey, readHolderKey } from './holder-key.ts'
 import { receive } from './receive.ts'
 import { findCredential, listCredentials } from './stored-credential.ts'
@@ -95,13 +95,13 @@ describe('stored credentials', () => {
   })
 })
 
-describe('orRefuse', () => {
+describe('orAbort', () => {
   it('refuses what is malformed, and lets mistakes of ours through', () => {
-    expect(() => orRefuse('invalid_offer', 'it', () => malformed('why'))).toThrow('it: why')
+    expect(() => orAbort('invalid_offer', 'it', () => malformed('why'))).toThrow('it: why')
     const mistake = () => {
       throw new TypeError('ours')
     }
-    expect(() => orRefuse('invalid_offer', 'it', mistake)).toThrow(TypeError)
+    expect(() => orAbort('invalid_offer', 'it', mistake)).toThrow(TypeError)
   })
 })
 

@@ -1,4 +1,4 @@
-/** The credentials that the wallet keeps: each with its key in one text, which is checked whenever it is read. */
+/** Stored credentials: each with its key in one text, which is checked whenever it is read. */
 import { createHash, type KeyObject } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
@@ -9,40 +9,40 @@ import { type Certificate, parseCertificate } from '../keys/certificate.ts'
 import { createSigner, privateJwkOf } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { WalletContext, WalletStore } from './context.ts'
-import { orRefuse, refuse } from './error.ts'
+import { abort, orAbort } from './error.ts'
 import { readHolderKey } from './holder-key.ts'
 import type { ClaimName } from './issuer-metadata.ts'
 
 export interface StoredCredential {
-  /** The beginning of the hash of the credential: stable, and short enough to type. */
+  /** The beginning of the credential's hash: stable, and short enough to type. */
   readonly id: string
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string
   readonly format: string
   readonly types: readonly string[]
   readonly claims: JsonObject
-  /** Members at the root of `claims` that are not about the subject. */
+  /** The members at the root of `claims` that are not about the subject. */
   readonly envelope: readonly string[]
   readonly claimNames: readonly ClaimName[]
-  /** Who the credential or its certificate says issued it, and the name that its metadata gave. */
+  /** The issuer according to the credential or its certificate, and the name in the issuer's metadata. */
   readonly issuer: string
   readonly issuerName: string | undefined
   readonly receivedAt: Date
   readonly validFrom: Date | undefined
   readonly expiresAt: Date | undefined
-  /** Where it has claims that can be hidden, parents before children. */
+  /** The positions of hidable claims, parents before children. */
   readonly hidable: readonly ClaimPosition[]
-  /** The certificate of the key that signed it, which was verified when it was received, as far as it came with one. */
+  /** The certificate of the key that signed the credential, verified at receipt; undefined when none came with it. */
   readonly issuerCertificate: Certificate | undefined
-  /** The certificates it came with (DER), the issuer's own first. */
+  /** The certificates that came with the credential (DER), the issuer's own first. */
   readonly chain: readonly Uint8Array[]
-  /** As it was issued. */
+  /** The credential as it was issued. */
   readonly credential: string
-  /** Signs with the key it is bound to. */
+  /** Signs with the key to which the credential is bound. */
   readonly holder: Signer
 }
 
-/** What is written down; the rest follows from the credential. */
+/** The stored members; everything else follows from the credential. */
 export interface NewCredential {
   readonly name: string
   readonly format: string
@@ -60,22 +60,22 @@ export interface Unreadable {
 
 const ID_CHARACTERS = 10
 
-export async function storeCredential({ store }: WalletContext, made: NewCredential): Promise<StoredCredential> {
-  const id = idOf(made.credential)
+export async function storeCredential({ store }: WalletContext, received: NewCredential): Promise<StoredCredential> {
+  const id = idOf(received.credential)
   const record = {
-    name: made.name,
-    format: made.format,
-    credential: made.credential,
-    holder_key: privateJwkOf(made.holderKey),
-    issuer_name: made.issuerName,
-    claim_names: made.claimNames,
-    received_at: made.receivedAt.toISOString(),
+    name: received.name,
+    format: received.format,
+    credential: received.credential,
+    holder_key: privateJwkOf(received.holderKey),
+    issuer_name: received.issuerName,
+    claim_names: received.claimNames,
+    received_at: received.receivedAt.toISOString(),
   }
   await store.write(id, `${JSON.stringify(record, null, 2)}\n`)
   return readStored(id, await store.read(id))
 }
 
-/** Every credential, the newest first, and those that cannot be read with the reason. Nothing is changed or removed. */
+/** Lists every credential, the newest first, and those that cannot be read with the reason. Changes nothing. */
 export async function listCredentials(
   store: WalletStore,
 ): Promise<{ readonly credentials: readonly StoredCredential[]; readonly unreadable: readonly Unreadable[] }> {
@@ -93,14 +93,14 @@ export async function listCredentials(
   return { credentials, unreadable }
 }
 
-/** The credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
+/** Finds the credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
 export async function findCredential(store: WalletStore, prefix: string): Promise<StoredCredential> {
   const [id, ...more] = (await store.list()).filter((name) => name.startsWith(prefix))
-  if (id === undefined || prefix === '') return refuse('not_found', `the wallet has no credential ${prefix}`)
-  if (more.length > 0) refuse('not_found', `${more.length + 1} credentials begin with ${prefix}; give more of the id`)
+  if (id === undefined || prefix === '') return abort('not_found', `the wallet has no credential ${prefix}`)
+  if (more.length > 0) abort('not_found', `${more.length + 1} credentials begin with ${prefix}; give more of the id`)
   const text = await store.read(id)
   const damaged = `credential ${id} is damaged and was left as it is`
-  return orRefuse('unreadable_credential', damaged, () => readStored(id, text))
+  return orAbort('unreadable_credential', damaged, () => readStored(id, text))
 }
 
 function readStored(id: string, text: string): StoredCredential {

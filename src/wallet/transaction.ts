@@ -1,6 +1,6 @@
 /**
- * Transactions that a verifier wants approved: read, shown in full, and approved by presenting. Their types mean nothing
- * to this wallet, which is why it shows everything. OpenID4VP 1.0, Transaction Data.
+ * Transactions that a verifier wants approved: the wallet shows all of each and approves it by presenting. It knows no
+ * types of transactions. OpenID4VP 1.0, Transaction Data.
  */
 import { type JsonObject, own, refuseMany } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
@@ -13,17 +13,17 @@ import {
   type RequestedTransaction,
   TRANSACTION_CHECK,
 } from '../protocol/transaction-data.ts'
-import { refuse } from './error.ts'
+import { abort } from './error.ts'
 
-/** All of them are shown, and nobody agrees to what takes too long to read. */
+/** The most characters of all transactions: nobody agrees to what takes too long to read. */
 const MAX_VALUES = 1000
 
 /** A transaction, and the credential query whose presentation would approve it. */
 export type Approval = RequestedTransaction & { readonly by: string }
 
 /**
- * The transactions of a request. Refuses with `invalid_request_object` what cannot be read or names a credential that is not
- * asked for, and with `unsupported` what no presentation of this wallet could approve.
+ * Reads the transactions of a request. Refuses with `invalid_request_object` a malformed transaction or one for a
+ * credential that is not requested, and with `unsupported` one that no presentation of this wallet could approve.
  */
 export function readTransactions(payload: JsonObject, query: DcqlQuery): readonly RequestedTransaction[] {
   const value = own(payload, 'transaction_data')
@@ -35,8 +35,8 @@ export function readTransactions(payload: JsonObject, query: DcqlQuery): readonl
 }
 
 /**
- * Which presentation approves what: each transaction is approved by one. Those that the query leaves to the wallet are
- * presented too where they have to approve something. Gives the reason when a transaction cannot be approved.
+ * Assigns each transaction to one presentation. A query that is optional is presented too when it has to approve a
+ * transaction. Returns the reason when a transaction cannot be approved.
  */
 export function approvalsOf(
   transactions: readonly RequestedTransaction[],
@@ -68,10 +68,10 @@ function readOne(text: unknown, at: string, query: DcqlQuery): RequestedTransact
     if (credential === undefined) return invalid(`${at}.credential_ids names a credential that is not asked for`)
     const problem = unableToApprove(credential)
     if (problem !== undefined)
-      refuse('unsupported', `the verifier wants a transaction approved with ${id}, and ${problem}`)
+      abort('unsupported', `the verifier wants a transaction approved with ${id}, and ${problem}`)
   }
   if (orInvalid(at, () => approvalHashes([text])).length === 0) {
-    refuse('unsupported', 'the verifier wants a transaction approved by a hash that this wallet does not know')
+    abort('unsupported', 'the verifier wants a transaction approved by a hash that this wallet does not know')
   }
   return transaction
 }
@@ -98,8 +98,5 @@ function orInvalid<T>(at: string, read: () => T): T {
 }
 
 function invalid(why: string): never {
-  return refuse(
-    'invalid_request_object',
-    `the request cannot be trusted, and nothing was sent: transaction_data ${why}`,
-  )
+  return abort('invalid_request_object', `the request cannot be trusted, and nothing was sent: transaction_data ${why}`)
 }

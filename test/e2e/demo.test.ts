@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { WalletContext, WalletStore } from '../../src/wallet/context.ts'
-import { present, readRequest } from '../../src/wallet/present.ts'
+import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { COMMAND, filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
 
@@ -149,7 +149,7 @@ describe('vouchsafe demo', () => {
     expect(rest).toMatch(/█▄▄▄▄▄▄▄█/)
     await receive(wallet, /^haip-vci:\S+$/m.exec(rest)?.[0] ?? '')
     await running.says('A wallet has received the student card.')
-    await present(wallet, await readRequest(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
+    await present(wallet, await planPresentation(wallet, /^haip-vp:\S+$/m.exec(rest)?.[0] ?? ''))
     await running.says('A wallet has answered the request: VERIFICATION_SUCCEEDED')
     expect(readdirSync(running.temporary)).toHaveLength(1)
     expect(await running.stop('SIGINT')).toBe(0)

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { readJws, writeJws } from '../../src/codec/jws.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import type { Report } from '../../src/verifier/verification.ts'
-import { decline, present, readRequest } from '../../src/wallet/present.ts'
+import { decline, planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { profiles, queryFor } from '../support/profiles.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -28,7 +28,7 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
   }
   const verified = async (wallet: Awaited<ReturnType<typeof issued>>['wallet'], query: JsonObject) => {
     const { sessionId, link } = await startVerification(services, { credentials: [query] })
-    const plan = await readRequest(wallet, link)
+    const plan = await planPresentation(wallet, link)
     await present(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toBe('VERIFICATION_SUCCEEDED')
@@ -106,7 +106,7 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
       JSON.stringify(profile.meta).replaceAll(/StudentCard|student-card/g, 'Ticket'),
     ) as JsonObject
     const { link } = await startVerification(services, { credentials: [{ ...queryFor(profile), meta }] })
-    const plan = await readRequest(wallet, link)
+    const plan = await planPresentation(wallet, link)
     expect(plan.problem).toMatch(/no credential of the type .*Ticket/)
     await decline(wallet, plan)
   })

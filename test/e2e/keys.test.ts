@@ -11,7 +11,7 @@ import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { makeCertificate, toPem, usualExtensions } from '../../src/keys/make-certificate.ts'
 import { WalletError } from '../../src/wallet/error.ts'
-import { present, readRequest } from '../../src/wallet/present.ts'
+import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { type Authority, certify, makeAuthority } from '../support/forge.ts'
 import {
@@ -63,7 +63,7 @@ async function wholeWay(fetch = services.fetch) {
   const { wallet, sent } = testWallet(fetch, services.clock)
   const [stored] = await receive(wallet, (await startIssuance(services)).link)
   const { sessionId, link } = await startVerification(services)
-  const plan = await readRequest(wallet, link)
+  const plan = await planPresentation(wallet, link)
   // The verifier says no to a presentation that does not hold, and its report says why.
   await present(wallet, plan).catch((error: unknown) => expect(error).toBeInstanceOf(WalletError))
   const status = await statusOf(services, VERIFIER_URL, sessionId)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import type { Report } from '../../src/verifier/verification.ts'
-import { present, readRequest } from '../../src/wallet/present.ts'
+import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { MDL, mdocConfiguration, mdocDataset, mdocQuery, NAMESPACE, OTHER_NAMESPACE } from '../support/mdoc.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -28,9 +28,9 @@ describe('a mobile document', () => {
     return { ...made, id, link }
   }
   const [usual] = mdocQuery.credentials
-  const asked = async (wallet: Parameters<typeof readRequest>[0], query: object = {}) => {
+  const asked = async (wallet: Parameters<typeof planPresentation>[0], query: object = {}) => {
     const { sessionId, link } = await startVerification(services, { credentials: [{ ...usual, ...query }] })
-    return { sessionId, plan: await readRequest(wallet, link) }
+    return { sessionId, plan: await planPresentation(wallet, link) }
   }
 
   it('is described to wallets with its type, in the words of COSE', async () => {
@@ -198,7 +198,7 @@ describe('with a certificate of this hour', () => {
     const { wallet } = testWallet(services.fetch, services.clock)
     await receive(wallet, link)
     const { sessionId, link: request } = await startVerification(services, mdocQuery)
-    await present(wallet, await readRequest(wallet, request))
+    await present(wallet, await planPresentation(wallet, request))
     expect((await statusOf(services, VERIFIER_URL, sessionId)).status).toBe('VERIFICATION_SUCCEEDED')
   })
 })

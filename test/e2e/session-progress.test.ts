@@ -1,7 +1,7 @@
 /** Tests what an application and an operator see of a session that does not get on: the offer fetched or not, the last refusal, the log. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
-import { present, readRequest } from '../../src/wallet/present.ts'
+import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { boundSession, dpopProof, postToken } from '../support/dpop.ts'
 import {
@@ -193,7 +193,7 @@ describe('a verification session', () => {
     const { sessionId, link } = await startVerification(services)
     const response = `${VERIFIER_URL}/presentation/oid4vp/authorization-response/${sessionId}`
     await postForm(services, response, { state: 'made up' })
-    await present(wallet, await readRequest(wallet, link))
+    await present(wallet, await planPresentation(wallet, link))
     const lines = services.logLines.map((line) => JSON.parse(line) as LogLine & { readonly status?: string })
     const ours = lines.filter(({ session }) => session === digestOf(sessionId))
     expect(ours.map(({ event, status, error }) => [event, status ?? error])).toEqual([

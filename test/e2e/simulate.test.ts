@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { present, readRequest } from '../../src/wallet/present.ts'
+import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { processorMs } from '../support/processor-time.ts'
@@ -274,7 +274,7 @@ describe('the dry run of a query', () => {
     for (const query of queries) {
       const { satisfied } = await simulated(query, received?.credential)
       const { sessionId, link } = await startVerification(services, query)
-      const plan = await readRequest(made.wallet, link)
+      const plan = await planPresentation(made.wallet, link)
       expect(plan.problem === undefined).toBe(satisfied)
       if (!satisfied) continue
       await present(made.wallet, plan)

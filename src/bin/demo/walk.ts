@@ -1,7 +1,7 @@
 /** The walk of the demo: one credential, from the issuer to the wallet and from there to the verifier, over HTTP. */
 import type { WalletContext } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
-import { type PresentationPlan, present, readRequest } from '../../wallet/present.ts'
+import { type PresentationPlan, planPresentation, present } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
 import { hanging, paint } from '../terminal.ts'
 import { accepted, call, type Started, startedOf, statusOf } from './calls.ts'
@@ -38,7 +38,7 @@ export async function walk(cast: Cast): Promise<Declared> {
   const queryId = await storeQuery(cast)
   const request = await startVerification(cast, queryId)
   narrator.part('The wallet shows two claims, and keeps the others')
-  const plan = await readRequest(wallet, request.link)
+  const plan = await planPresentation(wallet, request.link)
   showPlan(cast, plan)
   const refused = await presentOrRefusal(wallet, plan)
   await readReport(cast, request, plan)

@@ -1,4 +1,7 @@
-/** The wallet's directory: one file for each credential, replaced whole or not at all, and for its owner's eyes alone. */
+/**
+ * The directory of the wallet: one file for each credential, replaced completely or not at all, and readable by its
+ * owner only.
+ */
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WalletStore } from '../../wallet/context.ts'
@@ -12,7 +15,7 @@ export function walletFiles(home: string): WalletStore {
   return {
     list: async () => {
       const names = await readdir(directory).catch(emptyIfMissing)
-      // A name with a leading dot is a write that was cut short.
+      // A name with a leading dot is an incomplete write.
       const kept = names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.'))
       return kept.map((name) => name.slice(0, -SUFFIX.length)).sort()
     },

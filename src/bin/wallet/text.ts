@@ -1,21 +1,21 @@
-/** What the wallet shows a person: cards, what a request would disclose, what stays hidden. */
+/** Texts of the wallet for people: cards, and the claims that a request would disclose and hide. */
 import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { formatOf } from '../../credential/formats.ts'
 import { isWithin, pathText } from '../../protocol/claim-path.ts'
-import { type Answered, chosenAnswers } from '../../wallet/answer.ts'
+import { type AnsweredQuery, chosenAnswers } from '../../wallet/answer.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { StoredCredential, Unreadable } from '../../wallet/stored-credential.ts'
 import { columns, indented, paint, plain, timeText } from '../terminal.ts'
 import { transactionText } from './transaction-text.ts'
 
-/** Members that say what the credential is; a card tells them in its own words. */
+/** The members that describe the credential itself, which a card words differently. */
 const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
 const MAX_VALUE = 72
 const INDENT = '  '
 
-/** A received credential, at a glance. */
+/** Formats a received credential at a glance. */
 export function card(stored: StoredCredential): string {
   const rows = ownClaims(stored).map(
     ({ position, value }) => [label(stored, position), shorten(valueText(value))] as const,
@@ -23,7 +23,7 @@ export function card(stored: StoredCredential): string {
   return framed(stored, columns(rows))
 }
 
-/** A credential in full, with what its holder may hide. */
+/** Formats a credential in full, and marks the claims that its holder may hide. */
 export function details(stored: StoredCredential): string {
   const { hidable } = stored
   const rows = ownClaims(stored).map(({ position, value }) => {
@@ -40,8 +40,8 @@ export function details(stored: StoredCredential): string {
   return `${framed(stored, [...columns(rows), '', ...facts.map((line) => paint('dim', line))])}\n\n${legend}`
 }
 
-/** One line for each credential. */
-export function listing(credentials: readonly StoredCredential[], now: Date): string {
+/** Formats one line for each credential. */
+export function formatList(credentials: readonly StoredCredential[], now: Date): string {
   const nameWidth = Math.max(...credentials.map((each) => plain(each.name).length))
   const issuerWidth = Math.max(...credentials.map((each) => issuerName(each).length))
   const lines = credentials.map((each) => {
@@ -51,11 +51,14 @@ export function listing(credentials: readonly StoredCredential[], now: Date): st
   return lines.join('\n')
 }
 
-export function damaged({ id, problem }: Unreadable): string {
+export function describeDamage({ id, problem }: Unreadable): string {
   return paint('red', `Credential ${id} is damaged and was left as it is: ${plain(problem)}`)
 }
 
-/** Who asks, for each credential what it would see and what it would not, and what presenting approves. */
+/**
+ * Formats the plan: the verifier, the claims of each credential that it would see and not see, and the approved
+ * transactions.
+ */
 export function planText(plan: PresentationPlan): string {
   const answers = chosenAnswers(plan)
   const transactions = plan.approvals.map((approval) => {
@@ -65,7 +68,7 @@ export function planText(plan: PresentationPlan): string {
   return [whoAsks(plan), ...answers.map(wouldSee), ...transactions].join('\n\n')
 }
 
-/** What the verifier calls itself, or the name in its certificate. */
+/** Returns the name that the verifier claims, or the name in its certificate. */
 export function verifierName({ request }: PresentationPlan): string {
   return plain(request.clientName ?? request.certificate.subjectText)
 }
@@ -80,7 +83,7 @@ function whoAsks(plan: PresentationPlan): string {
   return [`${paint('bold', verifierName(plan))} asks for a presentation.`, paint('dim', indented(about))].join('\n')
 }
 
-function wouldSee({ credential, disclosed, hidden }: Answered): string {
+function wouldSee({ credential, disclosed, hidden }: AnsweredQuery): string {
   const claims = disclosed.filter(({ position }) => !isEnvelope(credential, position))
   const rows = inOrder(credential, claims).map(({ position, value, because }) => {
     const why = { asked: '', always: '  (cannot be hidden)', inseparable: '  (comes with what was asked)' }[because]
@@ -89,7 +92,7 @@ function wouldSee({ credential, disclosed, hidden }: Answered): string {
   const always = new Set(
     disclosed.filter(({ position }) => isEnvelope(credential, position)).map(({ position }) => String(position[0])),
   )
-  // An mdoc has its type and its dates beside the claims and not among them.
+  // An mdoc has its type and dates beside its claims.
   const facts = always.size > 0 ? [...always] : ['its type', 'its dates']
   const envelope = `and what every presentation shows: ${[...facts, 'the key it is bound to'].join(', ')}`
   const kept = inOrder(
@@ -113,7 +116,7 @@ function framed(stored: StoredCredential, lines: readonly string[]): string {
   return [`┌ ${paint('bold', plain(name))}  ${paint('dim', id)}`, ...inside, `└ ${until}`].join('\n')
 }
 
-/** The certificate of the key that signed: who issued the credential, whatever the credential says of itself. */
+/** Describes the certificate of the key that signed the credential, whatever issuer the credential names. */
 function signedBy({ issuerCertificate: certificate }: StoredCredential): string[] {
   if (certificate === undefined) return []
   const { subjectText, issuerText, selfIssued } = certificate
@@ -136,7 +139,10 @@ function ownClaims(stored: StoredCredential): ReturnType<typeof leavesOf> {
   return inOrder(stored, own)
 }
 
-/** As the issuer describes them, then the others by name: their order in the credential is that of their digests. */
+/**
+ * Sorts claims in the order of the issuer's metadata, then by name, because their order in the credential is that of
+ * digests.
+ */
 function inOrder<T extends { readonly position: ClaimPosition }>(
   stored: StoredCredential,
   claims: readonly T[],
@@ -156,19 +162,19 @@ function isEnvelope({ envelope }: StoredCredential, [member]: ClaimPosition): bo
   return ENVELOPE.has(String(member)) || envelope.includes(String(member))
 }
 
-/** What the issuer calls the claim, as far as it says; its path otherwise. */
+/** Returns the issuer's name of the claim; its path when there is none. */
 function label(stored: StoredCredential, position: ClaimPosition): string {
-  const [named] = stored.claimNames
+  const [description] = stored.claimNames
     .filter(({ path }) => path.length <= position.length && path.every((step, at) => stepMatches(step, position[at])))
     .sort((a, b) => b.path.length - a.path.length)
-  if (named === undefined) return plain(unnamed(stored, position))
-  const rest = position.slice(named.path.length)
-  if (rest.length === 0) return plain(named.name)
-  return plain(`${named.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`)
+  if (description === undefined) return plain(positionText(stored, position))
+  const rest = position.slice(description.path.length)
+  if (rest.length === 0) return plain(description.name)
+  return plain(`${description.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`)
 }
 
-/** The position as its format has it for people. */
-function unnamed({ format, claims }: StoredCredential, position: ClaimPosition): string {
+/** Formats the position as its format does for people. */
+function positionText({ format, claims }: StoredCredential, position: ClaimPosition): string {
   return formatOf(format)?.positionText(position, claims) ?? pathText(position)
 }
 

@@ -1,14 +1,14 @@
-/** What a person is told of a transaction before agreeing: all of it, since nobody approves what is not shown. */
+/** Formats a transaction for a person before agreeing, in full, since a person approves only what is shown. */
 import { pathText } from '../../protocol/claim-path.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
 import type { Approval } from '../../wallet/transaction.ts'
 import { columns, hanging, paint, plain } from '../terminal.ts'
 
-/** Members that are about the request and not about what it approves. */
+/** The members that are about the request and not about the transaction. */
 const ABOUT = new Set(['type', 'credential_ids', 'transaction_data_hashes_alg'])
 const INDENT = '  '
 
-/** The transaction, and `credential`: the name of the one whose key would approve it. */
+/** Formats the transaction; `credential` is the name of the credential whose key would approve it. */
 export function transactionText({ type, content }: Approval, credential: string): string {
   const leaves = leavesOf(content, []).filter(({ position }) => !ABOUT.has(String(position[0])))
   const labels = columns(leaves.map(({ position }) => [plain(pathText(position)), ''])).map((label) => label.trimEnd())

@@ -5,16 +5,16 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { WalletContext } from '../../wallet/context.ts'
-import { refuse, WalletError } from '../../wallet/error.ts'
+import { abort, WalletError } from '../../wallet/error.ts'
 import type { AskedTxCode } from '../../wallet/offer.ts'
-import { decline, type PresentationPlan, present, readRequest } from '../../wallet/present.ts'
+import { decline, type PresentationPlan, planPresentation, present } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
 import { findCredential, listCredentials, type StoredCredential } from '../../wallet/stored-credential.ts'
 import { commandName, shellWord, wordsProblem } from '../command-line.ts'
 import { now, random, wait } from '../effects.ts'
 import { indented, paint, plain } from '../terminal.ts'
 import { walletFiles } from './files.ts'
-import { card, damaged, details, listing, planText, verifierName } from './text.ts'
+import { card, describeDamage, details, formatList, planText, verifierName } from './text.ts'
 
 const USAGE = `vouchsafe wallet - hold credentials, and present no more of them than is asked for
 
@@ -38,20 +38,20 @@ interface Command {
   readonly wallet: WalletContext
   /** The word after the command's name. */
   readonly subject: string
-  /** A command line of this wallet, to be copied. */
+  /** Returns a command line of this wallet for copying. */
   readonly line: (...words: readonly string[]) => string
-  /** Shows something to a person at once; programs get one object in the end. */
+  /** Shows a text to a person at once; programs get one object at the end. */
   readonly say: (text: string) => void
-  /** Shows `what`, and says whether to go on with it. Refuses with `not_agreed` where nobody can answer. */
+  /** Shows `what` and asks whether to continue. Refuses with `not_agreed` when no person can answer. */
   readonly agree: (what: string) => Promise<boolean>
-  /** The transaction code of an offer. Refuses with `needs_tx_code` where nobody can answer. */
+  /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` when no person can answer. */
   readonly txCode: (asked: AskedTxCode) => Promise<string>
 }
 
-/** What programs get; `failed` when the work was done and the news is bad. */
+/** The result for programs; `failed` when the work was done and its result is negative. */
 type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly failed?: boolean }
 
-/** What each takes after its name, and what it does. */
+/** The commands, each with its argument and its work. */
 const commands: Readonly<Record<string, { readonly takes?: string; run(command: Command): Promise<Outcome> }>> = {
   receive: { takes: 'OFFER-URI', run: runReceive },
   list: { run: runList },
@@ -90,8 +90,8 @@ async function run(args: string[], json: boolean): Promise<Outcome> {
   const home = values.home ?? (process.env.VOUCHSAFE_WALLET_HOME || join(homedir(), '.vouchsafe', 'wallet'))
   const agree = values.yes ? agreeUnasked(say) : process.stdin.isTTY ? ask : nobodyToAsk(say)
   const { 'client-id': clientId } = values
-  const known = clientId === undefined ? {} : { clientId }
-  const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home), ...known }
+  const client = clientId === undefined ? {} : { clientId }
+  const wallet = { fetch: globalThis.fetch, now, random, store: walletFiles(home), ...client }
   const txCode = values['tx-code'] === undefined ? askTxCode : () => Promise.resolve(values['tx-code'] ?? '')
   return command.run({ wallet, subject: subject?.trim() ?? '', line: lineWith(values.home), say, agree, txCode })
 }
@@ -124,7 +124,7 @@ async function runReceive({ wallet, subject, line, say, txCode }: Command): Prom
   return { json: { credentials: received.map(described) } }
 }
 
-/** Whoever looks on is told once why nothing happens. */
+/** Tells a watching person once why nothing happens. */
 function waitAloud(say: Command['say']): typeof wait {
   let isTold = false
   return (seconds) => {
@@ -136,9 +136,9 @@ function waitAloud(say: Command['say']): typeof wait {
 
 async function runList({ wallet, line, say }: Command): Promise<Outcome> {
   const { credentials, unreadable } = await listCredentials(wallet.store)
-  if (credentials.length > 0) say(listing(credentials, wallet.now()))
+  if (credentials.length > 0) say(formatList(credentials, wallet.now()))
   else if (unreadable.length === 0) say(`The wallet is empty. Get a credential with: ${line('receive', 'OFFER-URI')}`)
-  for (const each of unreadable) say(damaged(each))
+  for (const each of unreadable) say(describeDamage(each))
   return { json: { credentials: credentials.map(described), unreadable }, failed: unreadable.length > 0 }
 }
 
@@ -152,13 +152,13 @@ async function runShow({ wallet, subject, line, say }: Command): Promise<Outcome
 }
 
 async function runPresent({ wallet, subject, line, say, agree }: Command): Promise<Outcome> {
-  const plan = await readRequest(wallet, subject)
+  const plan = await planPresentation(wallet, subject)
   const declining = `To tell the verifier: ${line('decline', subject)}`
   if (plan.problem !== undefined) {
     say(planText(plan))
-    refuse('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
+    abort('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
   }
-  if (!(await agree(planText(plan)))) refuse('not_agreed', `Nothing was sent. ${declining}`)
+  if (!(await agree(planText(plan)))) abort('not_agreed', `Nothing was sent. ${declining}`)
   const { redirect_uri: redirectUri } = await present(wallet, plan)
   say(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
   if (redirectUri !== undefined) say(`Go on at ${plain(redirectUri)}`)
@@ -167,13 +167,13 @@ async function runPresent({ wallet, subject, line, say, agree }: Command): Promi
 }
 
 async function runDecline({ wallet, subject, say }: Command): Promise<Outcome> {
-  const plan = await readRequest(wallet, subject)
+  const plan = await planPresentation(wallet, subject)
   await decline(wallet, plan)
   say(`Declined. ${verifierName(plan)} has been told that you do not agree, and nothing else.`)
   return { json: { result: 'declined', verifier: describedPlan(plan).verifier } }
 }
 
-/** Whoever says --yes has agreed already. */
+/** With --yes, the person has agreed already. */
 function agreeUnasked(say: (text: string) => void): Command['agree'] {
   return (what) => {
     say(what)
@@ -184,7 +184,7 @@ function agreeUnasked(say: (text: string) => void): Command['agree'] {
 function nobodyToAsk(say: (text: string) => void): Command['agree'] {
   return (what) => {
     say(what)
-    return refuse('not_agreed', 'Nothing was sent: there is no terminal to ask at. To agree beforehand, add --yes')
+    return abort('not_agreed', 'Nothing was sent: there is no terminal to ask at. To agree beforehand, add --yes')
   }
 }
 
@@ -194,15 +194,15 @@ async function ask(what: string): Promise<boolean> {
 
 function askTxCode({ inputMode, length, description }: AskedTxCode): Promise<string> {
   const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
-  const said = description === undefined ? '' : ` The issuer says: "${plain(description)}".`
-  const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${said}`
-  if (!process.stdin.isTTY) refuse('needs_tx_code', `${what} Send it with --tx-code CODE`)
+  const hint = description === undefined ? '' : ` The issuer says: "${plain(description)}".`
+  const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${hint}`
+  if (!process.stdin.isTTY) abort('needs_tx_code', `${what} Send it with --tx-code CODE`)
   return answerTo(indented(what), 'Transaction code: ')
 }
 
-/** What the person types; nothing when the input is closed instead. */
+/** Reads what the person types; an empty text when the input is closed. */
 function answerTo(what: string, question: string): Promise<string> {
-  // On stderr, so that the answer of --json stays one object.
+  // The question goes to stderr, so that the output of --json stays one object.
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise((resolve) => {
     terminal.once('close', () => resolve(''))
@@ -214,7 +214,7 @@ function answerTo(what: string, question: string): Promise<string> {
   })
 }
 
-/** A credential for programs. Its key stays where it is. */
+/** Describes a credential for programs, without its key. */
 function described(stored: StoredCredential) {
   return {
     id: stored.id,
@@ -243,7 +243,7 @@ function describedPlan(plan: PresentationPlan) {
     const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
     return { query, described: { id: credential.id, name: credential.name, disclosed: claims, hidden } }
   })
-  // Where several are welcome, an array, however many there are.
+  // A query with `multiple` has an array, however many credentials answer.
   const credentials = answers.map(({ query, described }) => {
     const all = answers.filter((answer) => answer.query === query).map((answer) => answer.described)
     return [query.id, query.multiple ? all : described] as const
