@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DEFAULT_LIMITS } from '../src/component/limits.ts'
-import type { Call, Component, Host, Runtime } from '../src/component/runtime.ts'
+import type { ComponentCall, ComponentCode, Host, Runtime } from '../src/component/runtime.ts'
 import { readComponent } from '../src/toolchain/bundle.ts'
 import { startRuntime } from '../src/toolchain/places.ts'
 import { binaryOf, readsStorage } from '../test/support/wat.ts'
@@ -29,7 +29,7 @@ const host: Host = {
 const SCRIPT = `import { component } from 'vouchsafe/component'
 component({ http: (request, context) => ({ status: 200, body: context.storage('b').get('k') }) })`
 
-function callOf(component: Component): Call {
+function callOf(component: ComponentCode): ComponentCall {
   const headers = [
     { name: 'host', values: ['localhost'] },
     { name: 'accept', values: ['*/*'] },
@@ -47,7 +47,7 @@ function callOf(component: Component): Call {
   }
 }
 
-async function calls(runtime: Runtime, call: Call, count: number, atOnce: number): Promise<void> {
+async function calls(runtime: Runtime, call: ComponentCall, count: number, atOnce: number): Promise<void> {
   let left = count
   const one = async (): Promise<void> => {
     while (left > 0) {
@@ -59,7 +59,7 @@ async function calls(runtime: Runtime, call: Call, count: number, atOnce: number
   await Promise.all(Array.from({ length: atOnce }, one))
 }
 
-async function measure(name: string, runtime: Runtime, component: Component): Promise<void> {
+async function measure(name: string, runtime: Runtime, component: ComponentCode): Promise<void> {
   const call = callOf(component)
   await calls(runtime, call, 3_000, 8)
   for (const atOnce of [1, 8, 8]) {

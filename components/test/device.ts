@@ -1,9 +1,9 @@
 /** An engine as small as a test needs it: one contract, one component, storage in memory; it does what a call asks for. */
 import { randomUUID } from 'node:crypto'
-import type { Call, Hook, Host, Outcome } from '../../src/component/runtime.ts'
+import type { ComponentCall, Hook, Host, RunOutcome } from '../../src/component/runtime.ts'
 import type { DeployedContract, Party } from './evm.ts'
 
-export type Run = (call: Omit<Call, 'component'>, host: Host, seed: string) => Promise<Outcome>
+export type Run = (call: Omit<ComponentCall, 'component'>, host: Host, seed: string) => Promise<RunOutcome>
 
 export interface Answer {
   readonly status: number
@@ -62,7 +62,7 @@ export function device(run: Run, contract: DeployedContract, party: Party, autho
       await call({ kind: 'timer', id, payload: new Uint8Array() })
     },
   }
-  const call = async (hook: Hook): Promise<Extract<Outcome, { kind: 'done' }>> => {
+  const call = async (hook: Hook): Promise<Extract<RunOutcome, { kind: 'done' }>> => {
     const outcome = await run(await callOf(hook, contract, self), hostOf(contract, self), randomUUID())
     if (outcome.kind !== 'done') throw new Error('message' in outcome ? outcome.message : outcome.kind)
     await apply(outcome, contract, self)
@@ -89,7 +89,7 @@ function unsigned({ from }: Signing): readonly { name: string; values: string[] 
   ]
 }
 
-async function callOf(hook: Hook, contract: DeployedContract, self: Device): Promise<Omit<Call, 'component'>> {
+async function callOf(hook: Hook, contract: DeployedContract, self: Device): Promise<Omit<ComponentCall, 'component'>> {
   const { rpc, address } = contract
   const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as { number: string; timestamp: string }
   return {
@@ -116,7 +116,7 @@ function hostOf(contract: DeployedContract, self: Device): Host {
   }
 }
 
-async function apply({ effects }: Extract<Outcome, { kind: 'done' }>, contract: DeployedContract, self: Device) {
+async function apply({ effects }: Extract<RunOutcome, { kind: 'done' }>, contract: DeployedContract, self: Device) {
   for (const { bucket, key, value } of effects.storage) {
     if (value) self.storage.set(nameOf(bucket, key), value)
     else self.storage.delete(nameOf(bucket, key))

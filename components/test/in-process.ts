@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Context, Key, Request, Response } from '../../sdk/component/index.ts'
-import type { Call, Host, Outcome, StorageChange } from '../../src/component/runtime.ts'
+import type { ComponentCall, Host, RunOutcome, StorageChange } from '../../src/component/runtime.ts'
 import { type HttpRequestData, headerValue } from '../../src/offchain/http-data.ts'
 
 export interface Guest {
@@ -23,7 +23,9 @@ class Missing extends Error {
 }
 
 /** As {@link Runtime.run}, for a guest that is no bytes. */
-export function inProcess(guest: Guest): (call: Omit<Call, 'component'>, host: Host, seed: string) => Promise<Outcome> {
+export function inProcess(
+  guest: Guest,
+): (call: Omit<ComponentCall, 'component'>, host: Host, seed: string) => Promise<RunOutcome> {
   return async (call, host, seed) => {
     const answers = new Map<string, unknown>()
     for (;;) {
@@ -39,11 +41,11 @@ export function inProcess(guest: Guest): (call: Omit<Call, 'component'>, host: H
 
 function once(
   guest: Guest,
-  call: Omit<Call, 'component'>,
+  call: Omit<ComponentCall, 'component'>,
   host: Host,
   seed: string,
   answers: Map<string, unknown>,
-): Outcome {
+): RunOutcome {
   const effects = emptyEffects()
   const context = contextOf(call, host, seed, answers, effects)
   const { hook } = call
@@ -74,7 +76,7 @@ function emptyEffects(): Growing {
 }
 
 function contextOf(
-  call: Omit<Call, 'component'>,
+  call: Omit<ComponentCall, 'component'>,
   host: Host,
   seed: string,
   answers: Map<string, unknown>,

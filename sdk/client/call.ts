@@ -1,5 +1,5 @@
 /** One request to one engine: signed for it, bounded in time and size, never redirected; and its answer, with who signed it. */
-import type { Engine } from '../../src/chain/chain.ts'
+import type { ListedEngine } from '../../src/chain/chain.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import type { Recipient } from '../../src/offchain/authentication/signed-request.ts'
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
@@ -19,7 +19,7 @@ export interface EngineRequest {
 }
 
 export interface EngineAnswer {
-  readonly engine: Engine
+  readonly engine: ListedEngine
   readonly status: number
   readonly headers: Headers
   readonly body: Uint8Array
@@ -50,7 +50,7 @@ export interface CallContext {
 /** Rejects with an {@link EngineError}, and with the reason of `signal` when that ends it. */
 export async function callEngine(
   context: CallContext,
-  engine: Engine,
+  engine: ListedEngine,
   asked: EngineRequest,
   signal?: AbortSignal,
 ): Promise<EngineAnswer> {
@@ -92,7 +92,7 @@ function requestOf({ method, body }: EngineRequest, uri: string, headers: Header
 }
 
 /** The target as it will be sent, so that just that is signed. */
-function target({ contract, chain }: CallContext, { endpoint }: Engine, path: string): { url: URL; uri: string } {
+function target({ contract, chain }: CallContext, { endpoint }: ListedEngine, path: string): { url: URL; uri: string } {
   const base = `${endpoint}/offchain/${chain.addresses === 'evm' ? evmAddress(contract) : contract}`
   const [url, prefix] = [new URL(base + path), new URL(base).pathname]
   if (!path.startsWith('/') || !url.pathname.startsWith(`${prefix}/`) || url.hash !== '') {
@@ -105,7 +105,7 @@ type Unsigned = Omit<EngineAnswer, 'signed'>
 
 async function exchange(
   { fetch, limits }: CallContext,
-  engine: Engine,
+  engine: ListedEngine,
   request: Request,
   signal: AbortSignal,
 ): Promise<Unsigned> {
@@ -124,7 +124,7 @@ async function exchange(
   return { engine, status, headers, body, block: block === undefined ? undefined : Number(block) }
 }
 
-function unreachable(engine: Engine, error: unknown): EngineError {
+function unreachable(engine: ListedEngine, error: unknown): EngineError {
   return new EngineError(engine, 'unreachable', { message: `it could not be reached${systemCode(error)}` })
 }
 

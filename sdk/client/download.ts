@@ -1,6 +1,6 @@
 /** Getting a secret back: the owner asks on the chain, fetches shares from the engines, and believes none that is not the one committed to. */
 import { bytesToHex } from '@noble/hashes/utils.js'
-import type { Engine } from '../../src/chain/chain.ts'
+import type { ListedEngine } from '../../src/chain/chain.ts'
 import { EngineError, SharingError } from './errors.ts'
 import { fanOut } from './fan-out.ts'
 import { askUntil } from './retries.ts'
@@ -54,7 +54,7 @@ export async function downloadSecret(context: SecretSharing, wanted: Download): 
 interface Wanted {
   readonly id: bigint
   readonly sharing: SharingState
-  readonly engine: Engine
+  readonly engine: ListedEngine
   readonly index: number
 }
 

@@ -2,7 +2,7 @@
  * The client of an application that uses the engines of one contract: all of them, or as many as are needed. Nothing here is
  * logged, and the outside world is passed in.
  */
-import type { Engine } from '../../src/chain/chain.ts'
+import type { ListedEngine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import {
   type CallContext,
@@ -39,14 +39,14 @@ export interface EngineClient {
   readonly wait: (ms: number) => Promise<void>
   engines(): Promise<EngineList>
   /** One request to one engine. Rejects with an {@link EngineError} when there is no answer, or the engine itself refuses; what the component says is an answer. */
-  call(engine: Engine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
+  call(engine: ListedEngine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
   /**
    * The same request to many engines at once, signed for each: until `enough` of them answered below 300, all unless given.
    * The others are then let go. Asks again who says that it is not ready, and so did nothing. Never rejects for what engines do.
    */
   callAll(
     request: EngineRequest,
-    choice?: { readonly among?: readonly Engine[]; readonly enough?: number },
+    choice?: { readonly among?: readonly ListedEngine[]; readonly enough?: number },
   ): Promise<FanOut<EngineAnswer>>
 }
 
@@ -72,7 +72,7 @@ export function engineClient(options: EngineClientOptions): EngineClient {
   }
   const callAll: EngineClient['callAll'] = async (request, choice = {}) => {
     const among = choice.among ?? (await list.list()).engines
-    const one = async (engine: Engine, signal: AbortSignal): Promise<EngineAnswer> => {
+    const one = async (engine: ListedEngine, signal: AbortSignal): Promise<EngineAnswer> => {
       const answer = await askWhenReady({ call, now, wait }, engine, request, { patienceMs, signal })
       if (answer.status >= 300) throw componentRefused(answer)
       return answer

@@ -2,7 +2,7 @@
  * The engines of a contract, as its state lists them: read from the chain, and kept for a while. Whoever learns from an engine
  * that the list is old says so by `invalidate`.
  */
-import type { Block, Chain, Engine, OffChainContract } from '../../src/chain/chain.ts'
+import type { Block, Chain, ListedEngine, OffChainContract } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { SharingError } from './errors.ts'
 
@@ -17,12 +17,12 @@ export interface EngineListOptions {
   readonly ttlMs: number
   /** For contracts whose state is no documented interface: finds the engines in it. */
   readonly extract?:
-    | ((contract: OffChainContract, chain: ChainReader, block: Block) => Promise<readonly Engine[]>)
+    | ((contract: OffChainContract, chain: ChainReader, block: Block) => Promise<readonly ListedEngine[]>)
     | undefined
 }
 
 export interface EngineList {
-  readonly engines: readonly Engine[]
+  readonly engines: readonly ListedEngine[]
   /** When the contract said so. */
   readonly block: Block
 }

@@ -2,7 +2,7 @@
  * What goes wrong between a client and its engines. Messages name the engine and never have anything of a body in them: an
  * engine that fails may answer with the share that it was given.
  */
-import type { Engine } from '../../src/chain/chain.ts'
+import type { ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
 
 export type EngineErrorCode =
@@ -25,13 +25,13 @@ export type EngineErrorCode =
 
 export class EngineError extends Error {
   override readonly name = 'EngineError'
-  readonly engine: Engine
+  readonly engine: ListedEngine
   readonly code: EngineErrorCode
   readonly status: number | undefined
   /** The code of `x-engine-error`. */
   readonly problem: string | undefined
 
-  constructor(engine: Engine, code: EngineErrorCode, said: EngineErrorDetails = {}) {
+  constructor(engine: ListedEngine, code: EngineErrorCode, said: EngineErrorDetails = {}) {
     super(`engine ${nameOf(engine)}: ${said.message ?? MESSAGES[code]}`)
     this.engine = engine
     this.code = code
@@ -59,7 +59,7 @@ const MESSAGES: Readonly<Record<EngineErrorCode, string>> = {
   'no-endpoint': 'the contract names no URL for it',
 }
 
-function nameOf({ address, endpoint }: Engine): string {
+function nameOf({ address, endpoint }: ListedEngine): string {
   const name = address.startsWith('00') ? evmAddress(address) : address
   return endpoint === '' ? name : `${name} at ${endpoint}`
 }

@@ -1,5 +1,5 @@
 /** The same thing asked of many engines at once, until enough of them have given it. */
-import type { Engine } from '../../src/chain/chain.ts'
+import type { ListedEngine } from '../../src/chain/chain.ts'
 import { EngineError } from './errors.ts'
 
 export interface FanOut<T> {
@@ -13,14 +13,14 @@ export interface FanOut<T> {
  * {@link EngineError} for what an engine does; with anything else this rejects too.
  */
 export async function fanOut<T>(
-  engines: readonly Engine[],
+  engines: readonly ListedEngine[],
   enough: number,
-  ask: (engine: Engine, signal: AbortSignal, index: number) => Promise<T>,
+  ask: (engine: ListedEngine, signal: AbortSignal, index: number) => Promise<T>,
 ): Promise<FanOut<T>> {
   const stop = new AbortController()
   const answers: T[] = []
   const errors: EngineError[] = []
-  const one = async (engine: Engine, index: number): Promise<void> => {
+  const one = async (engine: ListedEngine, index: number): Promise<void> => {
     try {
       const answer = await ask(engine, stop.signal, index)
       if (stop.signal.aborted) return

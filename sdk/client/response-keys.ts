@@ -1,7 +1,7 @@
 /** By which keys engines sign their answers: each shows an endorsement by the identity that the contract lists. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import type { Engine } from '../../src/chain/chain.ts'
+import type { ListedEngine } from '../../src/chain/chain.ts'
 import { memberOf, parseJson } from '../../src/codec/json.ts'
 import { orUndefined } from '../../src/codec/malformed.ts'
 import type { Recipient } from '../../src/offchain/authentication/signed-request.ts'
@@ -22,7 +22,7 @@ interface KeyContext {
 }
 
 interface Signed {
-  readonly engine: Engine
+  readonly engine: ListedEngine
   readonly request: HttpRequestData
   readonly recipient: Recipient & { readonly authorization: string }
   readonly answer: {

@@ -1,11 +1,11 @@
 /** Asking an engine again: when it may only be behind the chain, or busy, or out of reach for a moment. */
-import type { Engine } from '../../src/chain/chain.ts'
+import type { ListedEngine } from '../../src/chain/chain.ts'
 import { componentRefused, type EngineAnswer, type EngineRequest } from './call.ts'
 import { EngineError } from './errors.ts'
 
 /** As much of a client as asks an engine, and waits. */
 interface Asking {
-  call(engine: Engine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
+  call(engine: ListedEngine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
   readonly now: () => Date
   readonly wait: (ms: number) => Promise<void>
 }
@@ -28,7 +28,7 @@ const LONGEST_DELAY_MS = 2000
 /** The answer of a component, below 300; each attempt is signed anew. Rejects with the last {@link EngineError}. */
 export async function askUntil(
   client: Asking,
-  engine: Engine,
+  engine: ListedEngine,
   request: EngineRequest,
   persistence: Persistence,
 ): Promise<EngineAnswer> {
@@ -40,7 +40,7 @@ export async function askUntil(
 /** The same, also where the component refuses to the last. */
 export function lastAnswer(
   client: Asking,
-  engine: Engine,
+  engine: ListedEngine,
   request: EngineRequest,
   { block, ...patience }: Persistence,
 ): Promise<EngineAnswer> {
@@ -56,7 +56,7 @@ export function lastAnswer(
 /** For any request: it is made again only where the engine itself says that it did nothing. */
 export function askWhenReady(
   client: Asking,
-  engine: Engine,
+  engine: ListedEngine,
   request: EngineRequest,
   patience: Patience,
 ): Promise<EngineAnswer> {

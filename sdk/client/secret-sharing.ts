@@ -2,7 +2,7 @@
  * Secrets that the engines of a contract keep together: each has a share, of which fewer than the threshold say nothing. What an
  * application does with one: prepare and upload, download, delete, ask how it stands. Shares are in nothing that is thrown here.
  */
-import type { Block, Engine } from '../../src/chain/chain.ts'
+import type { Block, ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
 import type { EngineClient } from './engine-client.ts'
 import { SharingError } from './errors.ts'
@@ -22,7 +22,7 @@ export interface SecretSharing {
 
 /** A sharing with the engines that it is about. */
 export interface SharingState extends Sharing {
-  readonly engines: readonly Engine[]
+  readonly engines: readonly ListedEngine[]
   readonly block: Block
 }
 

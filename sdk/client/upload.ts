@@ -1,6 +1,6 @@
 /** Sharing a secret: its shares are made once, registered by their commitments, and brought to every engine; what is missing can be brought later. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import type { Engine } from '../../src/chain/chain.ts'
+import type { ListedEngine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { type EngineError, SharingError } from './errors.ts'
 import { fanOut } from './fan-out.ts'
@@ -48,7 +48,11 @@ export interface UploadOutcome {
   /** Every engine says on the chain that it holds its share: only then can the secret be downloaded. */
   readonly complete: boolean
   /** In the order of the contract. */
-  readonly engines: readonly { readonly engine: Engine; readonly uploaded: boolean; readonly error?: EngineError }[]
+  readonly engines: readonly {
+    readonly engine: ListedEngine
+    readonly uploaded: boolean
+    readonly error?: EngineError
+  }[]
 }
 
 const ID_BYTES = 16

@@ -11,7 +11,7 @@ import { type HttpRequestData, type HttpResponseData, headerValue } from '../../
 import { readComponent } from '../../src/toolchain/bundle.ts'
 import { startRuntime } from '../../src/toolchain/places.ts'
 import type { Options, Storage } from './options.ts'
-import { type HarnessState, newState, outcomeOf, type Transaction } from './state.ts'
+import { type HarnessState, newState, type Transaction, testOutcomeOf } from './state.ts'
 
 export type { Options, Storage } from './options.ts'
 export type { Transaction } from './state.ts'
@@ -64,7 +64,7 @@ export async function loadComponent(file: string | URL, options: Options = {}): 
   const state: HarnessState = newState(options)
   const run = async (hook: Hook): Promise<HttpResponseData | undefined> => {
     const call = { component, hook, contract, engine, chain, block: state.block, now: state.now, deadlineMs }
-    return outcomeOf(state, await runtime.run({ ...call, state: new Uint8Array(0) }, state.host))
+    return testOutcomeOf(state, await runtime.run({ ...call, state: new Uint8Array(0) }, state.host))
   }
   return {
     contract,

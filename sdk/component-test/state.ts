@@ -1,5 +1,5 @@
 /** The engine that a test imagines: what it keeps, and how the outcome of a call changes it. */
-import type { Host, Outcome, TimerState } from '../../src/component/runtime.ts'
+import type { Host, RunOutcome, TimerState } from '../../src/component/runtime.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
 import type { Options, Storage } from './options.ts'
 
@@ -102,7 +102,7 @@ function absent(option: string): never {
 }
 
 /** Applies what a call would change. Throws when it came to no good end; then nothing has changed. */
-export function outcomeOf(state: HarnessState, outcome: Outcome): HttpResponseData | undefined {
+export function testOutcomeOf(state: HarnessState, outcome: RunOutcome): HttpResponseData | undefined {
   if (outcome.kind === 'deadline') throw new Error('deadline: the component did not come to an end')
   if (outcome.kind === 'overloaded') throw new Error('overloaded: no worker was free in time')
   if (outcome.kind !== 'done') {
@@ -123,7 +123,7 @@ export function outcomeOf(state: HarnessState, outcome: Outcome): HttpResponseDa
   return response
 }
 
-type TimerEffect = Extract<Outcome, { kind: 'done' }>['effects']['timers'][number]
+type TimerEffect = Extract<RunOutcome, { kind: 'done' }>['effects']['timers'][number]
 
 function applyTimer({ timers, now }: HarnessState, timer: TimerEffect): void {
   const known = timers.get(timer.id)

@@ -5,7 +5,7 @@
  */
 import { type Address, addressBytes, addressOf, parseAddress } from '../../src/offchain/address.ts'
 import { hook, section } from '../../src/offchain/hosted.ts'
-import { readRequest, writeResponse } from '../../src/offchain/http-data.ts'
+import { readHttpRequest, writeHttpResponse } from '../../src/offchain/http-data.ts'
 import { type Reader, reader, writer } from '../../src/offchain/rpc.ts'
 import { type Context, contextOf } from './context.ts'
 import { type Request, type Response, requestOf, responseData } from './http.ts'
@@ -51,11 +51,11 @@ export function component(hooksByName: Component): void {
   const hooks: Record<string, Hook> = {}
   if (http !== undefined) {
     hooks[hook.httpRequest] = entered((context, from) => {
-      const response = atOnce(http(requestOf(readRequest(from)), context))
+      const response = atOnce(http(requestOf(readHttpRequest(from)), context))
       if (typeof (response as Partial<Response> | undefined)?.status !== 'number') {
         throw new TypeError('the http hook gave back no response; text() and json() make one')
       }
-      return sections(section.httpResponse, writeResponse(responseData(response)).done())
+      return sections(section.httpResponse, writeHttpResponse(responseData(response)).done())
     })
   }
   if (stateChange !== undefined) {

@@ -17,7 +17,7 @@ export interface Head extends Block {
   readonly newest: Block
 }
 
-export interface Engine {
+export interface ListedEngine {
   readonly address: Address
   /** URL without a trailing slash; empty when the contract does not say. */
   readonly endpoint: string
@@ -27,7 +27,7 @@ export interface Engine {
 export interface OffChainContract {
   readonly address: Address
   /** Undefined: its state is no documented interface, and the component's own extractor tells (`hook.engines`). */
-  readonly engines: readonly Engine[] | undefined
+  readonly engines: readonly ListedEngine[] | undefined
   /** SHA-256 in hexadecimal, and where its bytes may be fetched; undefined when it has none, or the operator says which. */
   readonly component: { readonly sha256: string; readonly uri: string } | undefined
   /** The whole state where the chain has such a thing; empty on an EVM, whose contracts are read by calls. */

@@ -4,9 +4,9 @@ import { hook as hooks } from '../offchain/hosted.ts'
 import { writeRequest } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
 import type { CallMessage } from './messages.ts'
-import type { Call, Hook } from './runtime.ts'
+import type { ComponentCall, Hook } from './runtime.ts'
 
-export function callMessage(call: Call): CallMessage {
+export function callMessage(call: ComponentCall): CallMessage {
   const { contract, engine, chain, block, hook, state, now } = call
   const input = writer().raw(addressBytes(contract)).raw(addressBytes(engine)).raw(state)
   if (hook.kind === 'http') writeRequest(hook.request, input)

@@ -4,7 +4,7 @@
  */
 import type { Address } from '../offchain/address.ts'
 import type { SentEffects } from './messages.ts'
-import type { Effects, RuntimeLimits, StorageChange } from './runtime.ts'
+import type { CallEffects, RuntimeLimits, StorageChange } from './runtime.ts'
 import { overLimit } from './trap.ts'
 
 export interface CollectedEffects {
@@ -14,9 +14,9 @@ export interface CollectedEffects {
   /** What was loaded is loaded once: a call sees one state. */
   readonly loaded: (bucket: Uint8Array, key: Uint8Array, value: Uint8Array | undefined) => void
   readonly transact: (payload: Uint8Array, gas: bigint) => void
-  readonly timer: (timer: Effects['timers'][number]) => void
-  readonly timers: () => Effects['timers']
-  readonly spend: (spent: Effects['spent'][number]) => void
+  readonly timer: (timer: CallEffects['timers'][number]) => void
+  readonly timers: () => CallEffects['timers']
+  readonly spend: (spent: CallEffects['spent'][number]) => void
   /** Whose signature was accepted. */
   readonly signed: (address: Address) => void
   readonly log: (text: string) => void
@@ -37,9 +37,9 @@ interface Entry extends StorageChange {
 export function collectEffects(limits: RuntimeLimits): CollectedEffects {
   const hold = holdUpTo(limits.memoryBytes)
   const overlay = new Map<string, Entry>()
-  const transactions: Effects['transactions'][number][] = []
-  const timers = new Map<number, Effects['timers'][number]>()
-  const spent: Effects['spent'][number][] = []
+  const transactions: CallEffects['transactions'][number][] = []
+  const timers = new Map<number, CallEffects['timers'][number]>()
+  const spent: CallEffects['spent'][number][] = []
   const signers = new Set<Address>()
   const log = boundedLog(limits.logBytes)
   let reads = 0
@@ -88,8 +88,8 @@ function putInto(
 function sending(
   limits: RuntimeLimits,
   hold: (bytes: number) => void,
-  transactions: Effects['transactions'][number][],
-  timers: Map<number, Effects['timers'][number]>,
+  transactions: CallEffects['transactions'][number][],
+  timers: Map<number, CallEffects['timers'][number]>,
 ): Pick<CollectedEffects, 'transact' | 'timer' | 'timers'> {
   return {
     transact: (payload, gas) => {
@@ -133,7 +133,7 @@ function changesIn(overlay: ReadonlyMap<string, Entry>): StorageChange[] {
   return changed.map(({ bucket, key, value }) => ({ bucket, key, value }))
 }
 
-function asSent(effects: Effects): SentEffects {
+function asSent(effects: CallEffects): SentEffects {
   const { storage, transactions, timers, spent, signers, log, reads } = effects
   return [storage, transactions, timers, spent, signers, log].every(({ length }) => length === 0) ? { reads } : effects
 }

@@ -5,10 +5,10 @@
 import { addressBytes, addressOf } from '../offchain/address.ts'
 import type { Authenticated, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
 import { operation } from '../offchain/hosted.ts'
-import { type HttpResponseData, readRequest, writeResponse } from '../offchain/http-data.ts'
+import { type HttpResponseData, readHttpRequest, writeHttpResponse } from '../offchain/http-data.ts'
 import { type Reader, reader, writer } from '../offchain/rpc.ts'
 import { type CollectedEffects, collectEffects } from './effects.ts'
-import type { Answer, Ask, CallMessage } from './messages.ts'
+import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 import type { RuntimeLimits, TimerState } from './runtime.ts'
 import { overLimit, Trap, trap } from './trap.ts'
 
@@ -18,7 +18,7 @@ export interface HostedEffects {
   readonly authenticate: (input: AuthenticationInput) => Authenticated | undefined
   readonly random: (length: number) => Uint8Array
   /** Sleeps until the engine has answered. */
-  readonly ask: (question: Ask) => Answer
+  readonly ask: (question: HostQuestion) => HostAnswer
 }
 
 export interface Hosted {
@@ -111,11 +111,11 @@ const operations: Readonly<Record<number, Operate>> = {
     return value
   },
   [operation.sendHttpRequest]: (from, { ask, effects, left, limits }) => {
-    const request = readRequest(from)
+    const request = readHttpRequest(from)
     left.requests -= 1
     if (left.requests < 0)
       overLimit('outboundRequests', limits.outboundRequests, 'too many requests to others in one call')
-    const response = writeResponse(ask({ ask: 'send', request }) as HttpResponseData).done()
+    const response = writeHttpResponse(ask({ ask: 'send', request }) as HttpResponseData).done()
     effects.hold(response.length)
     return response
   },
@@ -205,7 +205,7 @@ function signer(from: Reader, { ask, authenticate, effects, message }: Running):
   const addresses = from.list(() => addressOf(from.raw(21)))
   if (message.expects !== 'response') return undefined
   const input = reader(message.input.subarray(42 + message.stateLength))
-  const request = readRequest(input)
+  const request = readHttpRequest(input)
   const { engine, contract, chain, now } = message
   const found = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
   if (found === undefined) return undefined

@@ -4,7 +4,7 @@
  */
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
-import type { Effects, RuntimeLimits, TimerState } from './runtime.ts'
+import type { CallEffects, RuntimeLimits, TimerState } from './runtime.ts'
 
 export interface WorkerData {
   /** One number, which grows with each answer. */
@@ -52,17 +52,17 @@ export interface CallMessage {
 }
 
 /** What only the engine can answer, for one job. */
-export interface Asked {
+export interface QuestionMessage {
   readonly job: number
-  readonly question: Ask
+  readonly question: HostQuestion
 }
 
-export interface Answered {
+export interface AnswerMessage {
   readonly job: number
-  readonly answer: Answer
+  readonly answer: HostAnswer
 }
 
-export type Ask =
+export type HostQuestion =
   | { readonly ask: 'load'; readonly bucket: Uint8Array; readonly key: Uint8Array }
   | { readonly ask: 'contract'; readonly input: Uint8Array }
   | { readonly ask: 'send'; readonly request: HttpRequestData }
@@ -71,7 +71,7 @@ export type Ask =
   | { readonly ask: 'generation' }
   | { readonly ask: 'spent'; readonly id: string }
 
-export type Answer =
+export type HostAnswer =
   | Uint8Array
   | HttpResponseData
   | string
@@ -81,9 +81,9 @@ export type Answer =
   | { readonly failed: string }
 
 /** Of a call that did nothing but read only how often: the most common, and cheap to send. */
-export type SentEffects = Effects | Pick<Effects, 'reads'>
+export type SentEffects = CallEffects | Pick<CallEffects, 'reads'>
 
-export type Report =
+export type WorkerReport =
   | { readonly report: 'ready' }
   /** Its hooks, of a script that was asked about. */
   | { readonly report: 'hooks'; readonly hooks: readonly string[] }

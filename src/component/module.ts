@@ -11,7 +11,7 @@ export interface FunctionType {
   readonly results: string
 }
 
-export interface Limits {
+export interface SizeLimits {
   readonly initial: number
   readonly maximum: number | undefined
 }
@@ -22,8 +22,8 @@ export interface ModuleOutline {
   readonly functions: ReadonlyMap<string, FunctionType>
   /** The name under which the memory is exported. */
   readonly memoryName: string | undefined
-  readonly memory: Limits
-  readonly tables: readonly Limits[]
+  readonly memory: SizeLimits
+  readonly tables: readonly SizeLimits[]
   readonly sections: readonly Section[]
 }
 
@@ -95,11 +95,11 @@ export function withBounds(bytes: Uint8Array, outline: ModuleOutline, pages: num
   return Buffer.concat(parts)
 }
 
-function bounded({ initial, maximum }: Limits, bound: number): number[] {
+function bounded({ initial, maximum }: SizeLimits, bound: number): number[] {
   return [1, ...writeU32(initial), ...writeU32(Math.max(initial, Math.min(maximum ?? bound, bound)))]
 }
 
-function tableSection(content: Uint8Array, tables: readonly Limits[], elements: number): Uint8Array {
+function tableSection(content: Uint8Array, tables: readonly SizeLimits[], elements: number): Uint8Array {
   const from = moduleReader(content, 0, content.length, 'its tables')
   const kinds = from.vector(() => {
     const kind = from.byte()
@@ -164,14 +164,14 @@ export function quoted(module: string, name: string): string {
   return `"${module.slice(0, 60)}"."${name.slice(0, 60)}"`
 }
 
-function limits(from: ModuleReader): Limits {
+function limits(from: ModuleReader): SizeLimits {
   const flags = from.byte()
   if (flags > 1) refuseModule('The module has a memory or a table that is shared, or has addresses of 64 bits.')
   const initial = from.u32()
   return { initial, maximum: flags === 1 ? from.u32() : undefined }
 }
 
-function tableLimits(from: ModuleReader): Limits {
+function tableLimits(from: ModuleReader): SizeLimits {
   if (!REFERENCES.includes(from.byte())) refuseModule('The module has a table that is not of core WebAssembly.')
   return limits(from)
 }

@@ -1,12 +1,12 @@
 /** How a job ended, as those who asked for it are told. */
-import type { Report } from './messages.ts'
-import type { Outcome } from './runtime.ts'
+import type { WorkerReport } from './messages.ts'
+import type { RunOutcome } from './runtime.ts'
 
 const NOTHING = { storage: [], transactions: [], timers: [], spent: [], signers: [], log: [] } as const
 
-export type Ended = Exclude<Report, { report: 'ready' }> | { readonly report: 'deadline' | 'overloaded' }
+export type JobOutcome = Exclude<WorkerReport, { report: 'ready' }> | { readonly report: 'deadline' | 'overloaded' }
 
-export function outcomeOf(ended: Ended): Outcome {
+export function runOutcomeOf(ended: JobOutcome): RunOutcome {
   switch (ended.report) {
     case 'done':
       return { kind: 'done', response: ended.response, result: ended.result, effects: { ...NOTHING, ...ended.effects } }

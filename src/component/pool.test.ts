@@ -6,7 +6,7 @@ import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, component, LIMITS, noHost, pool, script } from '../../test/support/components.ts'
 import { binaryOf, readsStorage } from '../../test/support/wat.ts'
 import { createPool } from './pool.ts'
-import type { Component, Outcome, Runtime } from './runtime.ts'
+import type { ComponentCode, RunOutcome, Runtime } from './runtime.ts'
 
 const SCRIPT = `
   off_chain_on_http_request(input) {
@@ -21,11 +21,11 @@ beforeAll(async () => {
 })
 afterAll(() => runtime.close())
 
-const bodyOf = (outcome: Outcome): string =>
+const bodyOf = (outcome: RunOutcome): string =>
   outcome.kind === 'done' ? Buffer.from(outcome.response?.body ?? []).toString() : JSON.stringify(outcome)
 
 describe('the pool', () => {
-  const both: [string, () => Promise<Component>][] = [
+  const both: [string, () => Promise<ComponentCode>][] = [
     ['a module', async () => component(await binaryOf(readsStorage))],
     ['a script', () => Promise.resolve(script(SCRIPT))],
   ]
@@ -99,7 +99,8 @@ describe('the pool', () => {
   it('ends a call that waited for a worker for longer than it may, which has not run', async () => {
     const one = await pool({}, 1)
     const ended: string[] = []
-    const note = async (name: string, outcome: Promise<Outcome>) => void ended.push(`${name} ${(await outcome).kind}`)
+    const note = async (name: string, outcome: Promise<RunOutcome>) =>
+      void ended.push(`${name} ${(await outcome).kind}`)
     await Promise.all([
       note('spinning', one.run(call(spins, { ...state, deadlineMs: 2_000 }), noHost)),
       note('patient', one.run(call(quick, { ...state, queueMs: 60_000 }), noHost)),

@@ -5,20 +5,21 @@
  * engine answers it computes nothing, so that another may start in its place.
  */
 import { Worker } from 'node:worker_threads'
-import { answerOf } from './answer.ts'
+import { createLru } from '../async/lru.ts'
 import { callMessage } from './call-message.ts'
-import type { Answered, Asked, Job, Report, WorkerData } from './messages.ts'
-import { type Ended, outcomeOf } from './outcome.ts'
-import { compileQuickJs, type Prepared, preparedPrograms, recentlyUsed } from './programs.ts'
+import { answerOf } from './host-answer.ts'
+import type { AnswerMessage, Job, QuestionMessage, WorkerData, WorkerReport } from './messages.ts'
+import { type JobOutcome, runOutcomeOf } from './outcome.ts'
+import { compileQuickJs, type Prepared, preparedPrograms } from './programs.ts'
 import {
-  type Component,
+  type ComponentCode,
   type ComponentDescription,
   ComponentError,
   type Runtime,
   type RuntimeLimits,
 } from './runtime.ts'
+import { createScheduler, mostWorkers, type WorkerScheduler } from './scheduler.ts'
 import { computedMs, heldWorkers, idleFor, isAsleep, type Slot, type WorkerTask } from './slot.ts'
-import { createTurns, mostWorkers, type Turns } from './turns.ts'
 import { isHook } from './vet.ts'
 
 export interface PoolSettings {
@@ -43,7 +44,7 @@ interface Pool {
   readonly data: Omit<WorkerData, 'signal'>
   readonly slots: Set<Slot>
   readonly waiting: WorkerTask[]
-  readonly turns: Turns
+  readonly turns: WorkerScheduler
   closed: boolean
   /** Until a spare worker is started. */
   patience: NodeJS.Timeout | undefined
@@ -53,7 +54,7 @@ interface Pool {
 export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
-  const turns = createTurns(settings.workers, () => performance.now())
+  const turns = createScheduler(settings.workers, () => performance.now())
   const pool: Pool = { settings, data, slots: new Set(), waiting: [], turns, closed: false, patience: undefined }
   const programs = preparedPrograms(limits, KEPT_PROGRAMS)
   fill(pool)
@@ -73,7 +74,7 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
       }
       const { contract: owner, deadlineMs, queueMs } = call
       const task = { owner, component: sha256, program: prepared.program, call: message, host, deadlineMs, queueMs }
-      return outcomeOf(await enqueue(pool, task))
+      return runOutcomeOf(await enqueue(pool, task))
     },
     load: () => {
       const running = [...pool.slots].filter(({ state }) => state === 'busy').length
@@ -83,7 +84,7 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
   }
 }
 
-async function describe(pool: Pool, component: Component, prepared: Prepared): Promise<ComponentDescription> {
+async function describe(pool: Pool, component: ComponentCode, prepared: Prepared): Promise<ComponentDescription> {
   const { program, hooks } = prepared
   if (hooks !== undefined) return { kind: 'wasm', hooks }
   const { sha256 } = component
@@ -99,7 +100,7 @@ async function describe(pool: Pool, component: Component, prepared: Prepared): P
   return { kind: 'javascript', hooks: found }
 }
 
-function enqueue(pool: Pool, task: Omit<WorkerTask, 'owner' | 'queueTimer' | 'end' | 'fail'>): Promise<Ended> {
+function enqueue(pool: Pool, task: Omit<WorkerTask, 'owner' | 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
   return new Promise((end, fail) => {
     if (pool.closed) throw new Error('The component runtime is closed.')
     const owner = task.call?.contract ?? task.component
@@ -150,7 +151,7 @@ function start(pool: Pool): Slot {
   const slot: Slot = {
     worker,
     signal,
-    known: recentlyUsed(KEPT_BY_WORKER),
+    components: createLru(KEPT_BY_WORKER),
     state: 'starting',
     task: undefined,
     jobs: 0,
@@ -159,13 +160,13 @@ function start(pool: Pool): Slot {
     sleptMs: 0,
     timer: undefined,
   }
-  worker.on('message', (message: Report | Asked) => received(pool, slot, message))
+  worker.on('message', (message: WorkerReport | QuestionMessage) => received(pool, slot, message))
   worker.on('error', (error: Error) => lost(pool, slot, error.message))
   worker.on('exit', () => lost(pool, slot, 'it ended by itself'))
   return slot
 }
 
-function received(pool: Pool, slot: Slot, message: Report | Asked): void {
+function received(pool: Pool, slot: Slot, message: WorkerReport | QuestionMessage): void {
   if (slot.state === 'gone') return
   if ('question' in message) {
     void answer(slot, message)
@@ -182,7 +183,7 @@ function received(pool: Pool, slot: Slot, message: Report | Asked): void {
   if (message.report !== 'ready') task?.end(message)
 }
 
-async function answer(slot: Slot, { job, question }: Asked): Promise<void> {
+async function answer(slot: Slot, { job, question }: QuestionMessage): Promise<void> {
   const { task, jobs } = slot
   if (task?.host === undefined || job !== jobs) return
   slot.askedAt = performance.now()
@@ -191,7 +192,7 @@ async function answer(slot: Slot, { job, question }: Asked): Promise<void> {
   if (slot.task !== task || slot.jobs !== job) return
   slot.sleptMs += performance.now() - slot.askedAt
   slot.askedAt = undefined
-  slot.worker.postMessage({ job, answer: given } satisfies Answered)
+  slot.worker.postMessage({ job, answer: given } satisfies AnswerMessage)
   Atomics.add(slot.signal, 0, 1)
   Atomics.notify(slot.signal, 0)
 }
@@ -231,8 +232,8 @@ function lookAgain(pool: Pool): void {
 
 function give(pool: Pool, slot: Slot, task: WorkerTask): void {
   const { component, program, call, deadlineMs } = task
-  const has = slot.known.get(component) !== undefined
-  const forget = has ? undefined : slot.known.add(component, true)
+  const has = slot.components.get(component) !== undefined
+  const forget = has ? undefined : slot.components.set(component, true)
   slot.state = 'busy'
   slot.since = performance.now()
   slot.askedAt = undefined
@@ -260,7 +261,7 @@ function lost(pool: Pool, slot: Slot, why: string): void {
 }
 
 /** Ends a worker, and what it was at. */
-function remove(pool: Pool, slot: Slot, ended: Ended): void {
+function remove(pool: Pool, slot: Slot, ended: JobOutcome): void {
   if (slot.state === 'gone') return
   slot.state = 'gone'
   clearTimeout(slot.timer)

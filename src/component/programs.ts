@@ -1,8 +1,9 @@
 /** What workers run components from: vetted and compiled once, in the engine's process, and kept while they are asked for. */
 
+import { createPromiseCache } from '../async/cache.ts'
 import type { Program } from './messages.ts'
 import { PAGE, readModule, withBounds } from './module.ts'
-import { type Component, ComponentError, type RuntimeLimits } from './runtime.ts'
+import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
 import { vet } from './vet.ts'
 
 export interface Prepared {
@@ -12,19 +13,12 @@ export interface Prepared {
 }
 
 /** Rejects with a ComponentError. At most `most` are kept: those that were asked for last. */
-export function preparedPrograms(limits: RuntimeLimits, most: number): (component: Component) => Promise<Prepared> {
-  const kept = recentlyUsed<Promise<Prepared>>(most)
-  return (component) => {
-    const known = kept.get(component.sha256)
-    if (known !== undefined) return known
-    const prepared = prepare(component, limits)
-    kept.add(component.sha256, prepared)
-    prepared.catch(() => kept.remove(component.sha256))
-    return prepared
-  }
+export function preparedPrograms(limits: RuntimeLimits, most: number): (component: ComponentCode) => Promise<Prepared> {
+  const cache = createPromiseCache<Prepared>(most)
+  return (component) => cache.get(component.sha256, () => prepare(component, limits))
 }
 
-async function prepare(component: Component, limits: RuntimeLimits): Promise<Prepared> {
+async function prepare(component: ComponentCode, limits: RuntimeLimits): Promise<Prepared> {
   const vetted = vet(component, limits)
   if (vetted.kind === 'javascript') return { program: vetted, hooks: undefined }
   const { bytes, hooks, memoryName } = vetted
@@ -39,35 +33,4 @@ export function compileQuickJs(bytes: Uint8Array, limits: RuntimeLimits): Promis
   const outline = readModule(bytes)
   const pages = Math.max(Math.floor(limits.memoryBytes / PAGE), 2 * outline.memory.initial)
   return WebAssembly.compile(withBounds(bytes, outline, pages, 0))
-}
-
-export interface RecentlyUsed<T> {
-  readonly get: (name: string) => T | undefined
-  /** The name of what had to go for it. */
-  readonly add: (name: string, value: T) => string | undefined
-  readonly remove: (name: string) => void
-}
-
-export function recentlyUsed<T>(most: number): RecentlyUsed<T> {
-  const kept = new Map<string, T>()
-  return {
-    get: (name) => {
-      const value = kept.get(name)
-      if (value !== undefined) {
-        kept.delete(name)
-        kept.set(name, value)
-      }
-      return value
-    },
-    add: (name, value) => {
-      kept.set(name, value)
-      const [oldest] = kept.keys()
-      if (kept.size <= most || oldest === undefined) return undefined
-      kept.delete(oldest)
-      return oldest
-    },
-    remove: (name) => {
-      kept.delete(name)
-    },
-  }
 }

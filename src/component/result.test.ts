@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../test/support/components.ts'
-import { type HttpResponseData, writeResponse } from '../offchain/http-data.ts'
+import { type HttpResponseData, writeHttpResponse } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
-import { BadResult, readResult } from './result.ts'
+import { BadResult, readHookResult } from './result.ts'
 
 const good: HttpResponseData = { status: 200, headers: [{ name: 'x-a', values: ['1', '2'] }], body: Buffer.from('ok') }
 const result = (response: Partial<HttpResponseData>): Uint8Array =>
   writer()
     .u8(0x22)
-    .bytes(writeResponse({ ...good, ...response }).done())
+    .bytes(writeHttpResponse({ ...good, ...response }).done())
     .done()
 const header = (name: string, value: string): Partial<HttpResponseData> => ({ headers: [{ name, values: [value] }] })
 
 describe('the result of a hook', () => {
   it('is a response, whatever other sections there are', () => {
     const more = Buffer.concat([writer().u8(1).bytes(Buffer.from('state')).done(), result({})])
-    expect(readResult(more, 'response', LIMITS).response).toMatchObject({ status: 200, headers: good.headers })
+    expect(readHookResult(more, 'response', LIMITS).response).toMatchObject({ status: 200, headers: good.headers })
   })
 
   const rows: [string, Partial<HttpResponseData>, RegExp][] = [
@@ -36,7 +36,7 @@ describe('the result of a hook', () => {
     ['headers that are too long', header('a', 'x'.repeat(40_000)), /more than 32768/],
   ]
   it.each(rows)('is refused with %s', (_name, response, expected) => {
-    expect(() => readResult(result(response), 'response', LIMITS)).toThrow(expected)
+    expect(() => readHookResult(result(response), 'response', LIMITS)).toThrow(expected)
   })
 
   it('is a BadResult, and nothing else is thrown, for whatever bytes there are', () => {
@@ -49,7 +49,7 @@ describe('the result of a hook', () => {
     fc.assert(
       fc.property(fc.oneof(changed, fc.uint8Array({ maxLength: 100 })), (bytes) => {
         try {
-          readResult(bytes, 'response', LIMITS)
+          readHookResult(bytes, 'response', LIMITS)
         } catch (error) {
           expect(error).toBeInstanceOf(BadResult)
         }

@@ -21,7 +21,11 @@ export const HEADERS_BYTES = 32_768
 const MOST_HEADERS = 128
 
 /** `sections` without the length of all. Throws a BadResult. */
-export function readResult(sections: Uint8Array, expects: CallMessage['expects'], limits: RuntimeLimits): HookResult {
+export function readHookResult(
+  sections: Uint8Array,
+  expects: CallMessage['expects'],
+  limits: RuntimeLimits,
+): HookResult {
   const found = judged('the result is malformed', () => sectionsOf(sections))
   const nothing = new Uint8Array(0)
   if (expects === 'nothing') return { response: undefined, result: nothing }

@@ -6,7 +6,7 @@ import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
 
 /** Bytes of a component: core WebAssembly, or a bundle of JavaScript that QuickJS runs. */
-export interface Component {
+export interface ComponentCode {
   /** SHA-256 of its bytes in hexadecimal: what it is known by. */
   readonly sha256: string
   readonly bytes: Uint8Array
@@ -41,8 +41,8 @@ export interface RuntimeLimits {
 }
 
 /** What one call is about. */
-export interface Call {
-  readonly component: Component
+export interface ComponentCall {
+  readonly component: ComponentCode
   readonly hook: Hook
   readonly contract: Address
   readonly engine: Address
@@ -88,7 +88,7 @@ export interface StorageChange {
 }
 
 /** In the order of the calls; of two changes of one key the last alone is there. */
-export interface Effects {
+export interface CallEffects {
   readonly storage: readonly StorageChange[]
   readonly transactions: readonly { readonly payload: Uint8Array; readonly gas: bigint }[]
   readonly timers: readonly (
@@ -104,13 +104,13 @@ export interface Effects {
   readonly reads: number
 }
 
-export type Outcome =
+export type RunOutcome =
   | {
       readonly kind: 'done'
       readonly response: HttpResponseData | undefined
       /** Of {@link Hook} `engines`, what section 0x30 has in it; empty otherwise. */
       readonly result: Uint8Array
-      readonly effects: Effects
+      readonly effects: CallEffects
     }
   /** `message` is for the operator's log; it may have data of callers in it. */
   | { readonly kind: 'trap'; readonly message: string; readonly log: readonly string[] }
@@ -121,9 +121,9 @@ export type Outcome =
 
 export interface Runtime {
   /** What its bytes are. Rejects with a ComponentError, in words for its author, when they cannot be run under these limits. */
-  describe(component: Component): Promise<ComponentDescription>
+  describe(component: ComponentCode): Promise<ComponentDescription>
   /** Never rejects for what the component does. */
-  run(call: Call, host: Host): Promise<Outcome>
+  run(call: ComponentCall, host: Host): Promise<RunOutcome>
   /** Calls that run now, and that wait for a worker. */
   load(): { readonly running: number; readonly waiting: number; readonly workers: number }
   close(): Promise<void>

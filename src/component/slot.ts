@@ -1,10 +1,11 @@
 /** A worker of the pool with the task that it is at, and what can be told from that. */
 import type { Worker } from 'node:worker_threads'
+import type { Lru } from '../async/lru.ts'
 import type { CallMessage } from './messages.ts'
-import type { Ended } from './outcome.ts'
-import type { Prepared, RecentlyUsed } from './programs.ts'
+import type { JobOutcome } from './outcome.ts'
+import type { Prepared } from './programs.ts'
 import type { Host } from './runtime.ts'
-import type { HeldWorker } from './turns.ts'
+import type { HeldWorker } from './scheduler.ts'
 
 export interface WorkerTask {
   /** The contract; of hooks that are looked for, the component itself. */
@@ -18,7 +19,7 @@ export interface WorkerTask {
   readonly queueMs: number | undefined
   /** Ends the task when it has waited for so long; set while the task waits. */
   queueTimer: NodeJS.Timeout | undefined
-  readonly end: (report: Ended) => void
+  readonly end: (report: JobOutcome) => void
   readonly fail: (error: Error) => void
 }
 
@@ -26,7 +27,7 @@ export interface Slot {
   readonly worker: Worker
   readonly signal: Int32Array
   /** The components that the worker has already. */
-  readonly known: RecentlyUsed<true>
+  readonly components: Lru<string, true>
   state: 'starting' | 'idle' | 'busy' | 'gone'
   task: WorkerTask | undefined
   /** The number of tasks that the worker was given, which is also the number of the last. */
@@ -59,5 +60,5 @@ export function computedMs({ since, sleptMs, askedAt }: Slot): number {
 /** An idle worker, where there is one: rather one that has the component already. */
 export function idleFor(slots: Iterable<Slot>, component: string): Slot | undefined {
   const idle = [...slots].filter(({ state }) => state === 'idle')
-  return idle.find(({ known }) => known.get(component) !== undefined) ?? idle[0]
+  return idle.find(({ components }) => components.get(component) !== undefined) ?? idle[0]
 }

@@ -1,10 +1,14 @@
 /** What a worker may answer by itself, and what it must ask for. */
 import { describe, expect, it } from 'vitest'
-import type { Ask } from './messages.ts'
+import type { HostQuestion } from './messages.ts'
 import { storedValues } from './stored-values.ts'
 
 const [ONE, OTHER] = [`00${'11'.repeat(20)}`, `00${'22'.repeat(20)}`]
-const load = (key: string, bucket = 'b'): Ask => ({ ask: 'load', bucket: Buffer.from(bucket), key: Buffer.from(key) })
+const load = (key: string, bucket = 'b'): HostQuestion => ({
+  ask: 'load',
+  bucket: Buffer.from(bucket),
+  key: Buffer.from(key),
+})
 
 /** An engine that answers each question with how often it was asked. */
 function engine() {

@@ -3,14 +3,14 @@
  * are those of one version of all that a contract has stored, and are forgotten with the first call that is told another.
  */
 import type { Address } from '../offchain/address.ts'
-import type { Answer, Ask, CallMessage } from './messages.ts'
+import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 
 export interface StoredValues {
   /** `ask`, which for values of this call's contract is asked once for each version. */
   remembering(
     call: Pick<CallMessage, 'contract' | 'storageVersion'>,
-    ask: (question: Ask) => Answer,
-  ): (question: Ask) => Answer
+    ask: (question: HostQuestion) => HostAnswer,
+  ): (question: HostQuestion) => HostAnswer
 }
 
 interface OfContract {

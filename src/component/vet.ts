@@ -3,7 +3,7 @@ import { hook } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
 import { type FunctionType, type ModuleOutline, PAGE, quoted, readModule, withBounds } from './module.ts'
 import { refuseModule } from './module-reader.ts'
-import { type Component, ComponentError, type RuntimeLimits } from './runtime.ts'
+import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
 
 /** What a worker is given of a component, before the module is compiled. */
 export type Vetted =
@@ -19,7 +19,7 @@ export type Vetted =
 const MOST_ELEMENTS = 100_000
 
 /** Throws a ComponentError, in words for its author, when it cannot be run under these limits. */
-export function vet(component: Component, limits: RuntimeLimits): Vetted {
+export function vet(component: ComponentCode, limits: RuntimeLimits): Vetted {
   const { bytes } = component
   if (bytes.length > limits.moduleBytes) {
     refuseModule(`The component has ${bytes.length} bytes; limits.moduleBytes is ${limits.moduleBytes}.`)

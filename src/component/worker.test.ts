@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, LIMITS, script } from '../../test/support/components.ts'
 import { callMessage } from './call-message.ts'
-import type { Answered, Job, Report, WorkerData } from './messages.ts'
+import type { AnswerMessage, Job, WorkerData, WorkerReport } from './messages.ts'
 import { compileQuickJs, preparedPrograms } from './programs.ts'
 
 it('is not taken in by a call to wake up that belongs to the answer before', async () => {
@@ -21,7 +21,7 @@ it('is not taken in by a call to wake up that belongs to the answer before', asy
   const worker = new Worker(join(WORKER_DIRECTORY, 'component-worker.cjs'), { workerData })
   const heard = async () => ((await once(worker, 'message')) as [unknown])[0]
   const answer = (): void => {
-    worker.postMessage({ job: 1, answer: new Uint8Array(1) } satisfies Answered)
+    worker.postMessage({ job: 1, answer: new Uint8Array(1) } satisfies AnswerMessage)
     Atomics.add(signal, 0, 1)
     Atomics.notify(signal, 0)
   }
@@ -38,7 +38,7 @@ it('is not taken in by a call to wake up that belongs to the answer before', asy
     const report = heard()
     await new Promise((resolve) => setTimeout(resolve, 200))
     answer()
-    expect((await report) as Report).toMatchObject({ report: 'done' })
+    expect((await report) as WorkerReport).toMatchObject({ report: 'done' })
   } finally {
     await worker.terminate()
   }

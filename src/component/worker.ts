@@ -9,8 +9,17 @@ import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../offchain/authentication/recover.ts'
 import { type Hosted, hostedCall } from './hosted.ts'
 import { loadScript, type Script } from './javascript.ts'
-import type { Answer, Answered, Ask, Asked, Job, Program, Report, WorkerData } from './messages.ts'
-import { BadResult, readResult } from './result.ts'
+import type {
+  AnswerMessage,
+  HostAnswer,
+  HostQuestion,
+  Job,
+  Program,
+  QuestionMessage,
+  WorkerData,
+  WorkerReport,
+} from './messages.ts'
+import { BadResult, readHookResult } from './result.ts'
 import { storedValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
 import { type LoadedModule, loadModule } from './wasm.ts'
@@ -28,17 +37,17 @@ const components = new Map<string, Loaded>()
 const stored = storedValues(STORED_BYTES)
 
 /** What the engine answers to another job is let go. */
-function answerTo(job: number, question: Ask): Answer {
-  port.postMessage({ job, question } satisfies Asked)
+function answerTo(job: number, question: HostQuestion): HostAnswer {
+  port.postMessage({ job, question } satisfies QuestionMessage)
   for (;;) {
     const seen = Atomics.load(signal, 0)
-    const received = receiveMessageOnPort(port) as { message: Answered } | undefined
+    const received = receiveMessageOnPort(port) as { message: AnswerMessage } | undefined
     if (received === undefined) Atomics.wait(signal, 0, seen)
     else if (received.message.job === job) return unlessFailed(received.message.answer)
   }
 }
 
-function unlessFailed(answer: Answer): Answer {
+function unlessFailed(answer: HostAnswer): HostAnswer {
   return typeof answer === 'object' && 'failed' in answer ? trap(answer.failed) : answer
 }
 
@@ -51,7 +60,7 @@ function loaded(component: string): Loaded {
   return made
 }
 
-function reportOn({ number, component, call }: Job, recover: Recover): Report {
+function reportOn({ number, component, call }: Job, recover: Recover): WorkerReport {
   let hosted: Hosted | undefined
   try {
     const program = loaded(component)
@@ -62,7 +71,7 @@ function reportOn({ number, component, call }: Job, recover: Recover): Report {
     const sections = program.run(call, hosted)
     const ended = hosted.ended()
     if (ended !== undefined) throw ended
-    const result = readResult(sections, call.expects, limits)
+    const result = readHookResult(sections, call.expects, limits)
     return { report: 'done', ...result, effects: hosted.effects.done() }
   } catch (error) {
     const report = error instanceof BadResult ? 'bad-response' : 'trap'
@@ -96,5 +105,5 @@ void loadRecovery().then((recover) => {
     const loaded = components.get(job.component)
     if (loaded !== undefined && 'putBack' in loaded) loaded.putBack()
   })
-  port.postMessage({ report: 'ready' } satisfies Report)
+  port.postMessage({ report: 'ready' } satisfies WorkerReport)
 })

@@ -9,7 +9,7 @@ import { readiness } from '../http/readiness.ts'
 import { addCommonHeaders, createServer } from '../http/server.ts'
 import type { EngineContext } from './context.ts'
 import { preflightHeaders } from './cors.ts'
-import { exchange } from './exchange.ts'
+import { answerRequest } from './exchange.ts'
 import { openApi } from './openapi.ts'
 import { type Problem, ProblemError, problem } from './problem.ts'
 import { sendProblem } from './send.ts'
@@ -80,7 +80,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     if (request.method === 'OPTIONS' && config.cors) preflight(context, request, reply)
     else if (target !== undefined) {
       reply.hijack()
-      void exchange(context, { request: request.raw, response: reply.raw, target, id: request.id })
+      void answerRequest(context, { request: request.raw, response: reply.raw, target, id: request.id })
     } else if (request.is404) {
       const isKnown = PATHS.includes(request.url.split('?', 1)[0] ?? '')
       ownProblem(context, request, reply, problem(isKnown ? 'method-not-allowed' : 'not-found'))

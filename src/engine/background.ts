@@ -1,10 +1,10 @@
 /** What runs by itself for each contract, started when it is time: its component is made ready, its hook and its timers are run. */
 import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
-import type { Entry } from './contract-entry.ts'
+import type { ContractEntry } from './contract-entry.ts'
 import { mustPrepare, prepare } from './prepare.ts'
-import { startedWork, type Work } from './started-work.ts'
 import { mustRunHook, runHook } from './state-change.ts'
+import { type BackgroundTask, createTaskRunner } from './task-runner.ts'
 import { runTimer } from './timers.ts'
 
 export interface Background {
@@ -18,9 +18,9 @@ export interface Background {
 /** `everyMs`: how often there is a round. */
 export function createBackground(context: EngineContext, everyMs: number): Background {
   const { watcher, timers, now } = context
-  const started = startedWork(context, everyMs)
-  const preparing = new WeakSet<Entry>()
-  const preparingOf = (entry: Entry): Work => {
+  const started = createTaskRunner(context, everyMs)
+  const preparing = new WeakSet<ContractEntry>()
+  const preparingOf = (entry: ContractEntry): BackgroundTask => {
     const running = (runs: boolean): unknown => (runs ? preparing.add(entry) : preparing.delete(entry))
     return { what: 'component', entry, run: () => prepare(context, entry), running }
   }
@@ -29,7 +29,7 @@ export function createBackground(context: EngineContext, everyMs: number): Backg
       const due = await timers.due(now())
       if (started.isStopped()) return
       const at = now().getTime()
-      const calls: Work[] = []
+      const calls: BackgroundTask[] = []
       for (const entry of watcher.entries()) {
         if (mustPrepare(entry, at) && !preparing.has(entry)) started.add(preparingOf(entry))
         if (mustRunHook(entry, at)) calls.push(hookOf(context, entry))
@@ -45,14 +45,14 @@ export function createBackground(context: EngineContext, everyMs: number): Backg
   }
 }
 
-function hookOf(context: EngineContext, entry: Entry): Work {
+function hookOf(context: EngineContext, entry: ContractEntry): BackgroundTask {
   const running = (runs: boolean): void => {
     entry.hook.running = runs
   }
   return { what: 'state change', entry, run: () => runHook(context, entry), running }
 }
 
-function timerOf(context: EngineContext, entry: Entry, id: number): Work {
+function timerOf(context: EngineContext, entry: ContractEntry, id: number): BackgroundTask {
   const running = (runs: boolean): void => context.timers.running(entry.address, id, runs)
   return { what: 'timer', entry, run: () => runTimer(context, entry, id), running }
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { bodies } from './body.ts'
+import { createBodyBuffer } from './body.ts'
 
 const [ONE, OTHER] = [`00${'a1'.repeat(20)}`, `00${'b2'.repeat(20)}`]
 const clock = { at: 0 }
-const start = () => bodies({ bodyBytes: 100, bufferedBytes: 400 }, () => new Date(clock.at))
+const start = () => createBodyBuffer({ bodyBytes: 100, bufferedBytes: 400 }, () => new Date(clock.at))
 /** A request of which this much has come, and that has not ended. */
 const request = (bytes: number): IncomingMessage & PassThrough => {
   const stream = Object.assign(new PassThrough(), { headers: {} })

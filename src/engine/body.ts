@@ -9,7 +9,7 @@ import type { Address } from '../offchain/address.ts'
 
 export type BodyRefusal = 'body-too-large' | 'overloaded' | 'bad-request'
 
-export interface Bodies {
+export interface BodyBuffer {
   /** The body, and what gives its memory back; or why it is not taken, and then no more of it has been read. */
   read(request: IncomingMessage, contract: Address): Promise<ReadBody | BodyRefusal>
   /** Bytes that are in memory now. */
@@ -27,7 +27,7 @@ interface Bounds {
   readonly bufferedBytes: number
 }
 
-export function bodies(bounds: Bounds, now: () => Date): Bodies {
+export function createBodyBuffer(bounds: Bounds, now: () => Date): BodyBuffer {
   // The bodies for one contract may have half of it, or one of them.
   const each = Math.max(bounds.bodyBytes, bounds.bufferedBytes / 2)
   const held = bodyMemory({ all: bounds.bufferedBytes, each }, now)

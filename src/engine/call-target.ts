@@ -1,8 +1,8 @@
 import type { EngineContext } from './context.ts'
-import type { CallTarget, Entry } from './contract-entry.ts'
+import type { CallTarget, ContractEntry } from './contract-entry.ts'
 
 /** What a call of the contract would be about now; undefined when it cannot be called. */
-export function targetOf({ watcher }: EngineContext, entry: Entry): CallTarget | undefined {
+export function targetOf({ watcher }: EngineContext, entry: ContractEntry): CallTarget | undefined {
   const block = watcher.block()
   const { state, contract } = entry
   if (state.kind !== 'ready' || entry.isOurs !== true || block === undefined) return undefined

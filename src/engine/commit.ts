@@ -3,23 +3,23 @@
  * nothing else of the contract was changed since the call began; or nothing.
  */
 import type { Block } from '../chain/chain.ts'
-import type { Effects, StorageChange } from '../component/runtime.ts'
+import type { CallEffects, StorageChange } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Change } from '../store/store.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
-import type { Fence, Fences } from './fence.ts'
+import type { ContractRow, ContractRows } from './contract-rows.ts'
 import type { Limits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
-import { whileFull } from './retry.ts'
-import type { Ended, TimerBook, TimerPlan } from './timer-book.ts'
+import { retryWhenFull } from './retry.ts'
+import type { EndedTimer, TimerBook, TimerPlan } from './timer-book.ts'
 
 export interface CommitContext {
   readonly store: EngineStore
-  readonly fences: Fences
+  readonly contractRows: ContractRows
   readonly timers: TimerBook
   readonly outbox: Outbox
   readonly limits: Limits
-  readonly ids: (contract: Address, bucket: Uint8Array, key: Uint8Array) => string
+  readonly storageIdOf: (contract: Address, bucket: Uint8Array, key: Uint8Array) => string
   readonly now: () => Date
 }
 
@@ -29,9 +29,9 @@ export type Seen = Map<string, { readonly version: number; readonly bytes: numbe
 export interface Finished {
   readonly contract: Address
   /** As it stood before the call read anything. */
-  readonly fence: Fence
+  readonly fence: ContractRow
   readonly seen: Seen
-  readonly effects: Effects
+  readonly effects: CallEffects
   /** The block that the call saw. */
   readonly block: Pick<Block, 'number' | 'hash'>
   /** Whether it is remembered that the contract was brought to this block, also where nothing else changed. */
@@ -39,7 +39,7 @@ export interface Finished {
   /** Of its HTTP response. */
   readonly status?: number | undefined
   /** The timer that it was, and what became of it. */
-  readonly ended?: Ended | undefined
+  readonly ended?: EndedTimer | undefined
 }
 
 /** The limit of its contract that a call would have gone beyond. */
@@ -64,7 +64,7 @@ export function isWriting({
 }
 
 export async function commitCall(context: CommitContext, finished: Finished): Promise<Committed> {
-  const { fences, timers, outbox, now } = context
+  const { contractRows, timers, outbox, now } = context
   const { contract, fence, effects, block } = finished
   const spent = spentChanges(finished, now())
   if (!isWriting(finished)) return commitSpent(context, finished, spent)
@@ -80,9 +80,9 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   const acted = { number: block.number, hash: block.hash }
   const state = { storageBytes, block: acted, ...(asked === undefined ? {} : { asked }) }
   const batch = [fenceChange(contract, fence, state), ...spent, ...storage.changes, ...plan.changes, ...rows]
-  return fences.moving(contract, async () => {
+  return contractRows.whileCommitting(contract, async () => {
     if (!(await isCommitted(context, contract, batch))) return 'conflict'
-    fences.set(contract, { version: (fence.version ?? -1) + 1, ...state })
+    contractRows.set(contract, { version: (fence.version ?? -1) + 1, ...state })
     plan.apply()
     outbox.added(rows)
     return 'committed'
@@ -105,13 +105,13 @@ function transactionQuota(
   { outbox, limits, now }: CommitContext,
   contract: Address,
   more: number,
-  asked: Fence['asked'],
+  asked: ContractRow['asked'],
 ): Quota | undefined {
   if (more === 0 || asked === undefined) return undefined
   const met = (limit: 'outboxTransactions' | 'transactionsPerDay', until: Date): Quota => {
     return { limit, until: more > limits[limit] ? undefined : until }
   }
-  if (outbox.count(contract) + more > limits.outboxTransactions) return met('outboxTransactions', whileFull(now()))
+  if (outbox.count(contract) + more > limits.outboxTransactions) return met('outboxTransactions', retryWhenFull(now()))
   const nextDay = new Date((asked.day + 1) * DAY_MS)
   return asked.transactions > limits.transactionsPerDay ? met('transactionsPerDay', nextDay) : undefined
 }
@@ -122,31 +122,31 @@ async function commitSpent(
   { contract, fence, effects }: Finished,
   spent: readonly Change<EngineCollections>[],
 ): Promise<Committed> {
-  if (effects.reads > 1 && !(await context.fences.stands(contract, fence))) return 'conflict'
+  if (effects.reads > 1 && !(await context.contractRows.isCurrent(contract, fence))) return 'conflict'
   if (spent.length === 0) return 'committed'
   return (await context.store.commit(spent)) === undefined ? 'committed' : 'conflict'
 }
 
 async function isCommitted(
-  { store, fences, timers, outbox }: CommitContext,
+  { store, contractRows, timers, outbox }: CommitContext,
   contract: Address,
   batch: readonly Change<EngineCollections>[],
 ): Promise<boolean> {
   const refused = await store.commit(batch).catch((error: unknown) => {
     // It may be on disk all the same.
-    fences.forget(contract)
+    contractRows.forget(contract)
     timers.doubt()
     outbox.doubt()
     throw error
   })
   if (refused === undefined) return true
-  fences.forget(contract)
+  contractRows.forget(contract)
   await timers.load()
   return false
 }
 
 /** With `more` of them; undefined when there never was one. A clock that is set back by some hours begins no new count. */
-function askedToday({ asked }: Fence, more: number, now: Date): Fence['asked'] {
+function askedToday({ asked }: ContractRow, more: number, now: Date): ContractRow['asked'] {
   if (more === 0) return asked
   const today = Math.floor(now.getTime() / DAY_MS)
   // A clock that was far ahead is no reason to count that day until it comes.
@@ -156,7 +156,7 @@ function askedToday({ asked }: Fence, more: number, now: Date): Fence['asked'] {
 
 function fenceChange(
   contract: Address,
-  { version }: Fence,
+  { version }: ContractRow,
   value: EngineCollections['component_state'],
 ): Change<EngineCollections> {
   return version === undefined
@@ -173,12 +173,12 @@ function spentChanges({ effects, status = 200 }: Finished, now: Date): Change<En
 }
 
 async function storageChanges(
-  { store, ids }: CommitContext,
+  { store, storageIdOf }: CommitContext,
   { contract, effects, seen }: Finished,
 ): Promise<{ readonly changes: readonly Change<EngineCollections>[]; readonly growth: number }> {
   const changes: Change<EngineCollections>[] = []
   let growth = 0
-  for (const change of lastOfEach(effects.storage, (bucket, key) => ids(contract, bucket, key))) {
+  for (const change of lastOfEach(effects.storage, (bucket, key) => storageIdOf(contract, bucket, key))) {
     const before = seen.has(change.id) ? seen.get(change.id) : await storedAt(store, change.id)
     const written = changeOf(change, before)
     if (written === undefined) continue

@@ -1,6 +1,6 @@
 /** Where the bytes of a component come from: a directory, or the address that its contract names. The hash decides. */
 import { createHash } from 'node:crypto'
-import type { Component } from '../component/runtime.ts'
+import type { ComponentCode } from '../component/runtime.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
 import type { EngineConfig } from './config.ts'
 import { isAllowed } from './outbound-hosts.ts'
@@ -29,7 +29,7 @@ export class SourceError extends Error {
 export async function findComponent(
   { files, outbound, config }: SourceContext,
   { sha256, uri }: { readonly sha256: string; readonly uri: string },
-): Promise<Component> {
+): Promise<ComponentCode> {
   const { moduleBytes } = config.limits
   const kept = await files.read(sha256, moduleBytes)
   if (kept !== undefined) {

@@ -3,7 +3,7 @@ import type { Account, Chain } from '../chain/chain.ts'
 import type { Runtime } from '../component/runtime.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Address } from '../offchain/address.ts'
-import type { Bodies } from './body.ts'
+import type { BodyBuffer } from './body.ts'
 import type { EngineCollections } from './collections.ts'
 import type { CommitContext } from './commit.ts'
 import type { ComponentFiles } from './component-source.ts'
@@ -26,7 +26,7 @@ export interface EngineContext extends EngineEffects, CommitContext {
   readonly metrics: Metrics
   readonly watcher: Watcher
   /** {@link Chain.read}, of which some answers are remembered. */
-  readonly reads: Chain['read']
-  readonly bodies: Bodies
+  readonly readContract: Chain['read']
+  readonly bodyBuffer: BodyBuffer
   readonly signer: ResponseSigner
 }

@@ -1,13 +1,13 @@
 /** A contract as an engine knows it, and how it stands with its component. */
 import type { Block, OffChainContract } from '../chain/chain.ts'
-import type { Component } from '../component/runtime.ts'
+import type { ComponentCode } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
-import type { Lane } from './lane.ts'
+import type { CallQueue } from './call-queue.ts'
 import type { ProblemCode } from './problem.ts'
 
 export type ComponentState =
   | { readonly kind: 'starting' }
-  | { readonly kind: 'ready'; readonly component: Component; readonly hooks: readonly string[] }
+  | { readonly kind: 'ready'; readonly component: ComponentCode; readonly hooks: readonly string[] }
   /** `why` is for the operator. */
   | { readonly kind: 'failed'; readonly why: string }
 
@@ -33,7 +33,7 @@ export interface ForkState {
 }
 
 /** Changed by the watcher alone; of what changes together, all at once. */
-export interface Entry {
+export interface ContractEntry {
   readonly address: Address
   contract: OffChainContract
   /** Whether the contract lists this engine; undefined as long as its component has not said. */
@@ -43,23 +43,23 @@ export interface Entry {
   state: ComponentState
   readonly hook: HookState
   readonly fork: ForkState
-  readonly lane: Lane
+  readonly queue: CallQueue
   /** To look for the component again. */
   retry: { readonly at: number; readonly attempts: number }
 }
 
 /** A contract and its component at one block. */
 export interface CallTarget {
-  readonly entry: Entry
+  readonly entry: ContractEntry
   readonly contract: OffChainContract
-  readonly component: Component
+  readonly component: ComponentCode
   readonly block: Block
 }
 
-export const ENTRY_KINDS = ['served', 'starting', 'reconciling', 'failed', 'not-this-engine'] as const
-export type EntryKind = (typeof ENTRY_KINDS)[number]
+export const CONTRACT_STATES = ['served', 'starting', 'reconciling', 'failed', 'not-this-engine'] as const
+export type ContractState = (typeof CONTRACT_STATES)[number]
 
-export function kindOf({ isOurs, state, fork }: Entry): EntryKind {
+export function contractStateOf({ isOurs, state, fork }: ContractEntry): ContractState {
   if (isOurs === false) return 'not-this-engine'
   if (state.kind !== 'ready') return state.kind
   if (isOurs === undefined) return 'starting'

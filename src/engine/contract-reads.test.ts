@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../chain/chain.ts'
-import { rememberedReads } from './contract-reads.ts'
+import { cacheReads } from './contract-reads.ts'
 
 const [ONE, OTHER] = [`00${'11'.repeat(20)}`, `00${'22'.repeat(20)}`]
 const block = (hash: string): Block => ({ number: 1, hash, time: new Date(0) })
@@ -18,7 +18,7 @@ function chain(answer: () => Uint8Array) {
 describe('what contracts answered', () => {
   it('is asked once for each contract, input and block, forks apart', async () => {
     const { read, asked } = chain(() => Uint8Array.of(asked()))
-    const reads = rememberedReads({ read })
+    const reads = cacheReads({ read })
     const given: Uint8Array[] = []
     for (const [contract, text, hash] of [
       ...[[ONE, 'a', 'x'] as const, [ONE, 'a', 'x'] as const, [OTHER, 'a', 'x'] as const],
@@ -35,7 +35,7 @@ describe('what contracts answered', () => {
       if (fails) throw new Error('down')
       return new Uint8Array(5000)
     })
-    const reads = rememberedReads({ read })
+    const reads = cacheReads({ read })
     await expect(reads(ONE, input('a'), block('x'))).rejects.toThrow('down')
     fails = false
     for (let time = 0; time < 2; time++) expect((await reads(ONE, input('a'), block('x'))).length).toBe(5000)

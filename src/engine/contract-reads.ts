@@ -1,14 +1,15 @@
 /** What contracts answered at a block: it stays the same, and several calls ask it of the same block. */
+
+import { createLru } from '../async/lru.ts'
 import type { Chain } from '../chain/chain.ts'
-import { lru } from '../memory/lru.ts'
 
 const REMEMBERED = 1000
 /** Larger questions and answers are asked again, so that all together stay small. */
 const LARGEST = 4096
 
 /** As the chain's. What fails is not remembered. */
-export function rememberedReads(chain: Pick<Chain, 'read'>): Chain['read'] {
-  const answers = lru<string, Uint8Array>(REMEMBERED)
+export function cacheReads(chain: Pick<Chain, 'read'>): Chain['read'] {
+  const answers = createLru<string, Uint8Array>(REMEMBERED)
   return async (contract, input, block) => {
     const key = `${block.hash} ${contract} ${Buffer.from(input).toString('latin1')}`
     const known = answers.get(key)

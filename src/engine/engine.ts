@@ -3,20 +3,20 @@ import type { App } from '../http/app-type.ts'
 import type { Task } from '../store/upkeep.ts'
 import { createEngineApp } from './app.ts'
 import { createBackground } from './background.ts'
-import { bodies } from './body.ts'
+import { createBodyBuffer } from './body.ts'
 import type { EngineConfig } from './config.ts'
 import type { EngineContext, EngineEffects } from './context.ts'
-import { ENTRY_KINDS, kindOf } from './contract-entry.ts'
-import { rememberedReads } from './contract-reads.ts'
-import { createFences } from './fence.ts'
-import { storageIds } from './identity.ts'
+import { CONTRACT_STATES, contractStateOf } from './contract-entry.ts'
+import { cacheReads } from './contract-reads.ts'
+import { cacheContractRows } from './contract-rows.ts'
+import { storageIdsOf } from './identity.ts'
 import { createMetrics, type Metrics, type Observed, observe } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { createResponseSigner } from './response-signer.ts'
 import { createTimerBook, forgetTimers } from './timer-book.ts'
 import { createWatcher } from './watcher.ts'
 
-export interface Engine {
+export interface EngineService {
   /** Does not listen. */
   readonly app: App
   /** What it does by itself; to be run round after round. */
@@ -34,7 +34,7 @@ const ROUND_MS = 250
 const LOCAL_OUTBOX_MS = 25
 
 /** The store in `effects` is encrypted already, with {@link storageEncryptionKey}. */
-export async function createEngine(config: EngineConfig, effects: EngineEffects): Promise<Engine> {
+export async function createEngine(config: EngineConfig, effects: EngineEffects): Promise<EngineService> {
   const context = await contextOf(config, effects)
   const { store, watcher, outbox, timers, metrics, now } = context
   const everyMs = Math.min(config.pollMilliseconds, ROUND_MS)
@@ -82,24 +82,24 @@ async function contextOf(config: EngineConfig, effects: EngineEffects): Promise<
     account,
     engine,
     metrics,
-    ids: storageIds(identity),
-    fences: createFences(store),
+    storageIdOf: storageIdsOf(identity),
+    contractRows: cacheContractRows(store),
     timers: createTimerBook(store),
     outbox: createOutbox({ ...effects, account, metrics }),
-    reads: rememberedReads(effects.chain),
+    readContract: cacheReads(effects.chain),
     watcher: createWatcher({ ...effects, engine, config, metrics }),
-    bodies: bodies(limits, now),
+    bodyBuffer: createBodyBuffer(limits, now),
     signer: await createResponseSigner(identity.privateKey, chain.id, engine, now),
   }
 }
 
-function observed({ runtime, watcher, outbox, timers, fences, bodies: held, now }: EngineContext): Observed {
+function observed({ runtime, watcher, outbox, timers, contractRows, bodyBuffer: held, now }: EngineContext): Observed {
   const entries = [...watcher.entries()]
-  const kinds = entries.map(kindOf)
+  const kinds = entries.map(contractStateOf)
   const count = (kind: string): number => kinds.filter((each) => each === kind).length
   return {
     ...runtime.load(),
-    queued: entries.reduce((sum, { lane }) => sum + lane.queued(), 0),
+    queued: entries.reduce((sum, { queue }) => sum + queue.queued(), 0),
     outbox: outbox.state(now()),
     chain: {
       block: watcher.block()?.number ?? 0,
@@ -107,10 +107,10 @@ function observed({ runtime, watcher, outbox, timers, fences, bodies: held, now 
       headAgeSeconds: watcher.headAgeSeconds(),
       unread: watcher.unread(),
     },
-    contracts: Object.fromEntries(ENTRY_KINDS.map((kind) => [kind, count(kind)])),
+    contracts: Object.fromEntries(CONTRACT_STATES.map((kind) => [kind, count(kind)])),
     deadHooks: entries.filter(({ hook }) => hook.dead).length,
     timers: timers.scheduled(),
-    storage: fences.all().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),
+    storage: contractRows.all().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),
     bufferedBytes: held.held(),
   }
 }

@@ -3,21 +3,21 @@ import { hash } from 'node:crypto'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
-import type { Entry } from './contract-entry.ts'
+import type { ContractEntry } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
-import { type Performed, perform, problemCode } from './perform.ts'
+import { type CallResult, perform, problemCode } from './perform.ts'
 import { type Problem, type ProblemCode, problem } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
-import { type Header, send, sendProblem, type Unanswered } from './send.ts'
+import { type HeaderPair, type PendingResponse, send, sendProblem } from './send.ts'
 import { routeOf, type Target } from './target.ts'
 
 /** One exchange. `target` is what its address says. */
-interface Exchange extends Unanswered {
+interface Exchange extends PendingResponse {
   readonly target: Target
 }
 
 /** Answers a request below `/offchain/`. Never rejects. */
-export async function exchange(context: EngineContext, asked: Exchange): Promise<void> {
+export async function answerRequest(context: EngineContext, asked: Exchange): Promise<void> {
   const { log, metrics } = context
   try {
     const answer = await answerOf(context, asked)
@@ -37,7 +37,7 @@ async function answerOf(context: EngineContext, asked: Exchange): Promise<WireRe
   const entry = entryOf(context, asked.target)
   if (typeof entry === 'string') return problem(entry)
   const { request } = asked
-  const body = await context.bodies.read(request, entry.address)
+  const body = await context.bodyBuffer.read(request, entry.address)
   if (typeof body === 'string') return problem(body)
   try {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
@@ -56,7 +56,7 @@ async function answerOf(context: EngineContext, asked: Exchange): Promise<WireRe
 }
 
 /** The contract, when it can be called, or which of the engine's own answers it is. */
-function entryOf({ watcher }: EngineContext, { contract }: Target): Entry | ProblemCode {
+function entryOf({ watcher }: EngineContext, { contract }: Target): ContractEntry | ProblemCode {
   if (contract === undefined) return 'bad-address'
   if (watcher.isStale(contract)) return 'stale-chain'
   if (watcher.block() === undefined) return 'starting'
@@ -72,9 +72,9 @@ function entryOf({ watcher }: EngineContext, { contract }: Target): Entry | Prob
 
 function componentAnswer(
   context: EngineContext,
-  entry: Entry,
+  entry: ContractEntry,
   request: HttpRequestData & { readonly isHead: boolean },
-  performed: Performed,
+  performed: CallResult,
 ): WireResponse | Problem {
   if (performed.kind === 'quota') return quotaProblem(context, performed)
   if (performed.kind === 'reconciling') return reconcilingProblem(context, entry)
@@ -96,7 +96,7 @@ function componentAnswer(
     response: { status: wire.status, contentType, bodyDigest: digest(request.isHead ? new Uint8Array() : wire.body) },
     block,
   })
-  const own: Header[] = [
+  const own: HeaderPair[] = [
     ['x-engine-block', String(block)],
     ['x-engine-signature', signature],
   ]
@@ -104,7 +104,7 @@ function componentAnswer(
 }
 
 /** Says when the hook runs next, and that it fails, where the contract waits for a hook that failed. */
-function reconcilingProblem({ now }: EngineContext, { fork, hook }: Entry): Problem {
+function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntry): Problem {
   if (fork.standing !== 'reconciling' || hook.problem === undefined) return problem('reconciling')
   return problem('reconciling', {
     retryAfter: Math.max(1, Math.ceil((hook.notBefore - now().getTime()) / 1000)),
@@ -114,7 +114,7 @@ function reconcilingProblem({ now }: EngineContext, { fork, hook }: Entry): Prob
   })
 }
 
-function quotaProblem({ now }: EngineContext, performed: Extract<Performed, { kind: 'quota' }>): Problem {
+function quotaProblem({ now }: EngineContext, performed: Extract<CallResult, { kind: 'quota' }>): Problem {
   const { limit, until } = performed
   return problem(problemCode(performed), {
     retryAfter: until && Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)),
@@ -125,9 +125,9 @@ function quotaProblem({ now }: EngineContext, performed: Extract<Performed, { ki
 /** The audit log: who was believed to have signed what. Bodies and queries are not in it. */
 function noteSigned(
   { log, metrics }: EngineContext,
-  { address }: Entry,
+  { address }: ContractEntry,
   { method, uri }: HttpRequestData,
-  { effects, response }: Extract<Performed, { kind: 'done' }>,
+  { effects, response }: Extract<CallResult, { kind: 'done' }>,
 ): void {
   const { signers } = effects
   if (signers.length === 0 && effects.spent.length === 0) return

@@ -11,16 +11,16 @@ import { isAllowed } from './outbound-hosts.ts'
 
 /** Notes in `seen` what was read from storage, for the commit. */
 export function hostOf(context: EngineContext, { entry, contract, block }: CallTarget, seen: Seen): Host {
-  const { store, random, retryOnConflict, config, timers, metrics, ids } = context
+  const { store, random, retryOnConflict, config, timers, metrics, storageIdOf } = context
   const { address } = entry
   return {
     load: async (bucket, key) => {
-      const id = ids(address, bucket, key)
+      const id = storageIdOf(address, bucket, key)
       const row = await store.get('component_storage', id)
       seen.set(id, row && { version: row.version, bytes: row.value.bytes })
       return row && new Uint8Array(Buffer.from(row.value.value, 'base64'))
     },
-    readContract: (input) => context.reads(contract.address, input, block),
+    readContract: (input) => context.readContract(contract.address, input, block),
     send: (request) => sendFor(context, request),
     configuration: (key) => config.configuration.get(key),
     timers: () => Promise.resolve(timers.of(address)),

@@ -24,7 +24,7 @@ export function storageEncryptionKey({ key }: Identity): Uint8Array {
 }
 
 /** Where a value is stored; who does not have the engine's key cannot tell by trying. */
-export function storageIds({ key }: Identity): (contract: Address, bucket: Uint8Array, name: Uint8Array) => string {
+export function storageIdsOf({ key }: Identity): (contract: Address, bucket: Uint8Array, name: Uint8Array) => string {
   const secret = deriveSecret(key, 'engine storage ids')
   return (contract, bucket, name) => {
     const length = Buffer.alloc(4)

@@ -3,7 +3,7 @@ import type { Address } from '../offchain/address.ts'
 import type { DueRow } from '../store/store.ts'
 import { type EngineStore, FAR, type OutboxRow } from './collections.ts'
 
-export type Row = DueRow<OutboxRow>
+export type QueuedTransaction = DueRow<OutboxRow>
 
 /** A row as the batch of a call has it. */
 export interface Insert {
@@ -17,7 +17,7 @@ export interface OutboxRows {
   /** Counts them all. */
   load(): Promise<void>
   /** Reads the oldest, in the order in which they were asked for; what is gone is not counted any more. */
-  read(): Promise<readonly Row[]>
+  read(): Promise<readonly QueuedTransaction[]>
   /** They are on disk. */
   added(rows: readonly Insert[]): void
   isEmpty(): boolean
@@ -31,7 +31,7 @@ const MOST_ROWS = 10_000
 export function createOutboxRows(store: EngineStore): OutboxRows {
   const waiting = new Map<string, Pick<OutboxRow, 'contract' | 'createdAt'>>()
   // What has the same version is not decrypted again.
-  let last: ReadonlyMap<string, Row> = new Map()
+  let last: ReadonlyMap<string, QueuedTransaction> = new Map()
   const add = (id: string, { contract, createdAt }: OutboxRow): void => void waiting.set(id, { contract, createdAt })
   return {
     load: async () => {
@@ -60,6 +60,6 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
   }
 }
 
-function unlessSame(row: Row, before: Row | undefined): Row {
+function unlessSame(row: QueuedTransaction, before: QueuedTransaction | undefined): QueuedTransaction {
   return before?.version === row.version ? before : { id: row.id, version: row.version, value: row.value }
 }

@@ -6,16 +6,16 @@
 import type { Logger } from 'pino'
 import type { Account, SignedTransaction, TransactionOutcome } from '../chain/chain.ts'
 import { ChainError, ChainRefusal } from '../chain/chain.ts'
-import type { Effects } from '../component/runtime.ts'
+import type { CallEffects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
-import { type Again, askedAgain } from './again.ts'
 import type { EngineStore } from './collections.ts'
 import type { Metrics } from './metrics.ts'
-import { createOutboxRows, type Insert, type OutboxRows, type Row } from './outbox-rows.ts'
+import { createOutboxRows, type Insert, type OutboxRows, type QueuedTransaction } from './outbox-rows.ts'
+import { createRetryList, type RetryList } from './retry-list.ts'
 
 export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 'state'> {
   /** The rows of transactions, for the batch of the call that asked for them. */
-  rows(contract: Address, transactions: Effects['transactions']): readonly Insert[]
+  rows(contract: Address, transactions: CallEffects['transactions']): readonly Insert[]
   /** What is on disk may be other than what is known: the next round looks. */
   doubt(): void
   /** The chain took back blocks: nonces of what was included in them are free again, and are to be used first. */
@@ -33,7 +33,7 @@ export interface OutboxContext {
   readonly metrics: Metrics
 }
 
-type SignedRow = Row & { readonly value: { readonly signed: SignedTransaction } }
+type SignedRow = QueuedTransaction & { readonly value: { readonly signed: SignedTransaction } }
 
 /** Signed and not yet included. */
 const MOST_IN_FLIGHT = 16
@@ -51,7 +51,7 @@ const SIGNED_AGAIN = {
 interface Known {
   readonly rows: OutboxRows
   /** Rows that the chain has no answer for. */
-  readonly refused: Again
+  readonly refused: RetryList
   /** By row: when this process sent it last. */
   readonly sent: Map<string, number>
   /** Whether there may be something to do, whatever the chain says. */
@@ -66,7 +66,7 @@ export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
   const rows = createOutboxRows(context.store)
   const known: Known = {
-    ...{ rows, refused: askedAgain(REFUSED_MS), sent: new Map() },
+    ...{ rows, refused: createRetryList(REFUSED_MS), sent: new Map() },
     ...{ isDirty: true, isBlocked: false, hasGaps: false, lookedAt: undefined },
   }
   const doubt = (): void => {
@@ -120,7 +120,7 @@ async function roundOf(context: OutboxContext, known: Known): Promise<void> {
   }
 }
 
-function isSigned(row: Row): row is SignedRow {
+function isSigned(row: QueuedTransaction): row is SignedRow {
   return row.value.signed !== undefined
 }
 
@@ -200,12 +200,12 @@ function isOfItAlone(error: unknown): error is ChainError {
  * Signs what has no nonce yet, one after another, writes that down, and sends it. Gives whether another was first with a row, so that
  * all of it is looked at again.
  */
-async function signQueued(context: OutboxContext, rows: readonly Row[], known: Known): Promise<boolean> {
+async function signQueued(context: OutboxContext, rows: readonly QueuedTransaction[], known: Known): Promise<boolean> {
   const { account, store, now } = context
   const { refused, sent } = known
   const queued = rows.filter((row) => !isSigned(row))
   const ids = new Set(queued.map(({ id }) => id))
-  for (const id of refused.ids()) if (!ids.has(id)) refused.forget(id)
+  for (const id of refused.ids()) if (!ids.has(id)) refused.delete(id)
   if (queued.length === 0) return false
   const used = new Set(rows.filter(isSigned).map(({ value }) => value.signed.nonce))
   let inFlight = used.size
@@ -235,9 +235,12 @@ async function signQueued(context: OutboxContext, rows: readonly Row[], known: K
 }
 
 /** One of each contract, then another of each: many of one do not keep the others waiting. Those on their way count. */
-function inTurn(queued: readonly Row[], before: readonly Row[]): readonly Row[] {
+function inTurn(
+  queued: readonly QueuedTransaction[],
+  before: readonly QueuedTransaction[],
+): readonly QueuedTransaction[] {
   const ranks = new Map<Address, number>()
-  const rankOf = ({ value: { contract } }: Row): number => {
+  const rankOf = ({ value: { contract } }: QueuedTransaction): number => {
     const rank = ranks.get(contract) ?? 0
     ranks.set(contract, rank + 1)
     return rank
@@ -250,23 +253,23 @@ function inTurn(queued: readonly Row[], before: readonly Row[]): readonly Row[] 
 interface Signing {
   readonly nonce: number
   readonly hasOthersBefore: boolean
-  readonly refused: Again
+  readonly refused: RetryList
 }
 
 async function signOne(
   context: OutboxContext,
-  row: Row,
+  row: QueuedTransaction,
   { nonce, hasOthersBefore, refused }: Signing,
 ): Promise<SignedTransaction | 'later' | 'failed'> {
   const { contract, payload, gas } = row.value
   try {
     const signed = await context.account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), nonce)
-    refused.forget(row.id)
+    refused.delete(row.id)
     return signed
   } catch (error) {
     if (!isOfItAlone(error)) throw error
     if (!error.reverted) return askLater(context, row, refused, error.message)
-    refused.forget(row.id)
+    refused.delete(row.id)
     // It may depend on what is on its way.
     if (hasOthersBefore) return 'later'
     context.metrics.transactions.inc({ outcome: 'failed' })
@@ -276,17 +279,22 @@ async function signOne(
 }
 
 /** The other contracts do not wait for it. */
-function askLater({ now, log }: OutboxContext, { id, value }: Row, refused: Again, why: string): 'later' {
+function askLater(
+  { now, log }: OutboxContext,
+  { id, value }: QueuedTransaction,
+  refused: RetryList,
+  why: string,
+): 'later' {
   const line = { event: 'transaction_waits', contract: value.contract, why }
   // Said once, and not with every attempt.
-  if (refused.failed(id, now().getTime()))
+  if (refused.addFailure(id, now().getTime()))
     log.warn(line, 'the chain does not say what it would take; it is asked again')
   return 'later'
 }
 
 async function recordFailure(
   { store, log, now }: OutboxContext,
-  { id, version, value: { contract } }: Row,
+  { id, version, value: { contract } }: QueuedTransaction,
   why: string,
   hash?: string,
 ): Promise<void> {

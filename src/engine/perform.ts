@@ -3,39 +3,39 @@
  * condition that nothing else of its contract was changed while it ran; otherwise it is run again, and sees what is there now.
  */
 import type { Block } from '../chain/chain.ts'
-import type { Effects, Hook, Outcome } from '../component/runtime.ts'
+import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
 import type { HttpResponseData } from '../offchain/http-data.ts'
+import type { CallMode } from './call-queue.ts'
 import { commitCall, isWriting, type Quota, type Seen } from './commit.ts'
 import type { EngineContext } from './context.ts'
-import type { CallTarget, Entry } from './contract-entry.ts'
-import type { Fence } from './fence.ts'
+import type { CallTarget, ContractEntry } from './contract-entry.ts'
+import type { ContractRow } from './contract-rows.ts'
 import { hostOf } from './host.ts'
-import type { LaneMode } from './lane.ts'
 import type { ProblemCode } from './problem.ts'
 import { isReconciled } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
-import { whileFull } from './retry.ts'
-import type { Ended } from './timer-book.ts'
+import { retryWhenFull } from './retry.ts'
+import type { EndedTimer } from './timer-book.ts'
 
-export interface Asked {
+export interface CallRequest {
   readonly hook: Hook
-  readonly mode: LaneMode
+  readonly mode: CallMode
   /** The id of the HTTP request, for the log. */
   readonly request?: string
   /** Of a timer that ends with this call. */
-  readonly ended?: Ended
+  readonly ended?: EndedTimer
   /** Whether nobody waits for it any more. */
   readonly isAbandoned?: () => boolean
 }
 
 /** What came of a call. Only of the first kind is anything left. */
-export type Performed =
+export type CallResult =
   | {
       readonly kind: 'done'
       /** Of the HTTP hook. */
       readonly response: WireResponse | undefined
       readonly result: Uint8Array
-      readonly effects: Effects
+      readonly effects: CallEffects
       readonly block: Block
     }
   | ({ readonly kind: 'quota' } & Quota)
@@ -44,7 +44,7 @@ export type Performed =
   /** `reconciling`: the chain took back what the contract had been acted on at, and its hook runs first. */
   | { readonly kind: 'trap' | 'bad-response' | 'deadline' | 'unavailable' | 'reconciling' }
 
-const PROBLEM_OF: Readonly<Record<Exclude<Performed['kind'], 'done' | 'quota'>, ProblemCode>> = {
+const PROBLEM_OF: Readonly<Record<Exclude<CallResult['kind'], 'done' | 'quota'>, ProblemCode>> = {
   trap: 'component-trap',
   'bad-response': 'bad-component-response',
   deadline: 'deadline',
@@ -62,7 +62,7 @@ const QUOTA_PROBLEM: Readonly<Record<Quota['limit'], ProblemCode>> = {
 }
 
 /** The code that stands for a call of which nothing was kept. */
-export function problemCode(performed: Exclude<Performed, { kind: 'done' }>): ProblemCode {
+export function problemCode(performed: Exclude<CallResult, { kind: 'done' }>): ProblemCode {
   return performed.kind === 'quota' ? QUOTA_PROBLEM[performed.limit] : PROBLEM_OF[performed.kind]
 }
 
@@ -74,13 +74,13 @@ const NEVER_WRITTEN = -1
 /** `target` is asked for when the call begins, since it may wait before. */
 export async function perform(
   context: EngineContext,
-  entry: Entry,
+  entry: ContractEntry,
   target: () => CallTarget | undefined,
-  asked: Asked,
-): Promise<Performed> {
+  asked: CallRequest,
+): Promise<CallResult> {
   let mode = asked.mode
   for (let runs = 0; runs < MOST_RUNS; runs++) {
-    const performed = await entry.lane.run(
+    const performed = await entry.queue.run(
       mode,
       (queueMs) => runOnce(context, target, { ...asked, mode, queueMs }),
       runs > 0,
@@ -93,23 +93,23 @@ export async function perform(
     context.metrics.conflicts.inc()
     mode = 'serial'
   }
-  return { kind: 'overloaded', until: whileFull(context.now()) }
+  return { kind: 'overloaded', until: retryWhenFull(context.now()) }
 }
 
 /** A call that may wait for a worker for `queueMs` milliseconds more. */
-interface AskedOnce extends Asked {
+interface CallAttempt extends CallRequest {
   readonly queueMs: number
 }
 
 async function runOnce(
   context: EngineContext,
   targetNow: () => CallTarget | undefined,
-  asked: AskedOnce,
-): Promise<Performed | 'again' | 'overloaded'> {
+  asked: CallAttempt,
+): Promise<CallResult | 'again' | 'overloaded'> {
   const target = targetNow()
   if (target === undefined || asked.isAbandoned?.() === true) return { kind: 'unavailable' }
   const { contract, block, entry } = target
-  const fence = await context.fences.of(contract.address)
+  const fence = await context.contractRows.get(contract.address)
   const isFree = (await isReconciled(context, entry, fence)) || RECONCILING.has(asked.hook.kind)
   if (!isFree) return { kind: 'reconciling' }
   const fork = entry.fork.number
@@ -136,7 +136,7 @@ async function runOnce(
 function wireOf(
   { log, config }: EngineContext,
   { contract: { address } }: CallTarget,
-  { request }: Asked,
+  { request }: CallRequest,
   response: HttpResponseData | undefined,
 ): WireResponse | 'bad-response' {
   const wire = response === undefined ? 'there is no response' : toWire(response, config.cors)
@@ -148,17 +148,17 @@ function wireOf(
 function refusedBy(
   { metrics, log, limits }: EngineContext,
   { contract: { address } }: CallTarget,
-  { request }: Asked,
+  { request }: CallRequest,
   quota: Quota,
-): Performed {
+): CallResult {
   const { limit } = quota
   metrics.refused.inc({ limit })
   log.warn({ event: 'quota', request, contract: address, limit, value: limits[limit] }, 'nothing was kept')
   return { kind: 'quota', ...quota }
 }
 
-interface Run extends Pick<AskedOnce, 'hook' | 'request' | 'queueMs'> {
-  readonly fence: Fence
+interface Run extends Pick<CallAttempt, 'hook' | 'request' | 'queueMs'> {
+  readonly fence: ContractRow
   readonly seen: Seen
 }
 
@@ -166,7 +166,7 @@ async function run(
   context: EngineContext,
   target: CallTarget,
   { hook, request, queueMs, fence, seen }: Run,
-): Promise<Outcome> {
+): Promise<RunOutcome> {
   const { runtime, chain, engine, limits, metrics, now, log } = context
   const { component, contract, block } = target
   const began = now().getTime()

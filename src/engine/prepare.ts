@@ -4,11 +4,11 @@ import { addressOf } from '../offchain/address.ts'
 import { reader } from '../offchain/rpc.ts'
 import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
-import type { Entry } from './contract-entry.ts'
+import type { ContractEntry } from './contract-entry.ts'
 import { perform } from './perform.ts'
-import { backOff } from './retry.ts'
+import { callBackOff } from './retry.ts'
 
-export function mustPrepare(entry: Entry, at: number): boolean {
+export function mustPrepare(entry: ContractEntry, at: number): boolean {
   const { state, retry, isOurs, contract } = entry
   if (isOurs === false && contract.engines !== undefined) return false
   if (state.kind === 'ready') return contract.engines === undefined && entry.askedOf !== contract && retry.at <= at
@@ -16,7 +16,7 @@ export function mustPrepare(entry: Entry, at: number): boolean {
 }
 
 /** Leaves in the entry what came of it, and when to try again. */
-export async function prepare(context: EngineContext, entry: Entry): Promise<void> {
+export async function prepare(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { contract } = entry
   const isCurrent = (): boolean => entry.contract.component?.sha256 === contract.component?.sha256
   try {
@@ -43,16 +43,16 @@ async function load(context: EngineContext, named: { readonly sha256: string; re
   return { kind: 'ready', component, hooks } as const
 }
 
-function fail({ log, now }: EngineContext, entry: Entry, why: string): void {
+function fail({ log, now }: EngineContext, entry: ContractEntry, why: string): void {
   const attempts = entry.retry.attempts + 1
   const isNews = entry.state.kind !== 'failed' || entry.state.why !== why
   entry.state = { kind: 'failed', why }
-  entry.retry = { at: now().getTime() + backOff(attempts), attempts }
+  entry.retry = { at: now().getTime() + callBackOff(attempts), attempts }
   if (isNews) log.error({ event: 'component_unavailable', contract: entry.address, why }, 'its component cannot be run')
 }
 
 /** Who the engines are, as the component reads it from the state of its contract; the operator decides where it does not say. */
-async function askEngines(context: EngineContext, entry: Entry): Promise<void> {
+async function askEngines(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { contract, state } = entry
   const block = context.watcher.block()
   if (state.kind !== 'ready' || block === undefined) return

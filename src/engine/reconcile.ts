@@ -4,8 +4,8 @@
  */
 import type { Logger } from 'pino'
 import { type Chain, ChainError } from '../chain/chain.ts'
-import type { Entry } from './contract-entry.ts'
-import type { Fence } from './fence.ts'
+import type { ContractEntry } from './contract-entry.ts'
+import type { ContractRow } from './contract-rows.ts'
 import type { Outbox } from './outbox.ts'
 
 export interface ReconcileContext {
@@ -18,7 +18,7 @@ const LOST =
   'the chain took back a block that this engine had acted on; a contract with a state change hook is served again when that has run'
 
 /** The chain took back a block: each contract is looked at before it is called again. */
-export function doubtFork(entries: Iterable<Entry>): void {
+export function uncheckForks(entries: Iterable<ContractEntry>): void {
   for (const { fork } of entries) {
     fork.number++
     fork.standing = 'unchecked'
@@ -26,7 +26,11 @@ export function doubtFork(entries: Iterable<Entry>): void {
 }
 
 /** Whether the contract may be called, by the block of its last commit. False as long as the chain cannot be asked for that block. */
-export async function isReconciled(context: ReconcileContext, entry: Entry, { block }: Fence): Promise<boolean> {
+export async function isReconciled(
+  context: ReconcileContext,
+  entry: ContractEntry,
+  { block }: ContractRow,
+): Promise<boolean> {
   if (entry.fork.standing === 'unchecked') {
     const { number } = entry.fork
     const isThere = block === undefined || (await hasBlock(context, block))
@@ -40,16 +44,19 @@ export async function isReconciled(context: ReconcileContext, entry: Entry, { bl
   return isSettled(entry)
 }
 
-function isUnchecked({ fork }: Entry, number: number): boolean {
+function isUnchecked({ fork }: ContractEntry, number: number): boolean {
   return fork.number === number && fork.standing === 'unchecked'
 }
 
-function isSettled({ fork }: Entry): boolean {
+function isSettled({ fork }: ContractEntry): boolean {
   return fork.standing === 'settled'
 }
 
 /** Undefined when the chain cannot be asked. */
-async function hasBlock({ chain }: ReconcileContext, block: NonNullable<Fence['block']>): Promise<boolean | undefined> {
+async function hasBlock(
+  { chain }: ReconcileContext,
+  block: NonNullable<ContractRow['block']>,
+): Promise<boolean | undefined> {
   try {
     return await chain.has(block)
   } catch (error) {
@@ -58,7 +65,7 @@ async function hasBlock({ chain }: ReconcileContext, block: NonNullable<Fence['b
   }
 }
 
-function beginReconciling({ log, outbox }: ReconcileContext, entry: Entry, block: Fence['block']): void {
+function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntry, block: ContractRow['block']): void {
   const { fork, hook, state, address } = entry
   const hasHook = state.kind === 'ready' && state.hooks.includes('off_chain_on_state_change')
   fork.standing = hasHook ? 'reconciling' : 'settled'
@@ -71,7 +78,7 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: Entry, block
  * To be called when the hook has run to its end. The next call asks the chain for the block that the hook ran at, which may be the lost
  * one where the engine could not read yet what stayed.
  */
-export function endReconciling({ log }: ReconcileContext, { fork, address }: Entry): void {
+export function endReconciling({ log }: ReconcileContext, { fork, address }: ContractEntry): void {
   if (fork.standing !== 'reconciling') return
   fork.standing = 'unchecked'
   log.info({ event: 'reconciled', contract: address }, 'the hook has run on the chain that stayed')

@@ -5,22 +5,22 @@ import { corsHeaders } from './cors.ts'
 import type { Problem } from './problem.ts'
 
 /** A request, and where its answer goes. */
-export interface Unanswered {
+export interface PendingResponse {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly id: string
 }
 
-export type Header = readonly [name: string, value: string]
+export type HeaderPair = readonly [name: string, value: string]
 
 /** An answer of the engine itself. */
 export function sendProblem(
   context: Pick<EngineContext, 'watcher' | 'config'>,
-  asked: Unanswered,
+  asked: PendingResponse,
   { status, headers, body }: Problem,
 ): void {
   const block = context.watcher.block()
-  const all: Header[] = [
+  const all: HeaderPair[] = [
     ...Object.entries(headers),
     ...(block === undefined ? [] : [['x-engine-block', String(block.number)] as const]),
     ...corsHeaders(context.config.cors),
@@ -29,7 +29,7 @@ export function sendProblem(
 }
 
 /** Does nothing where an answer was sent before, or nobody is there to read it. */
-export function send(asked: Unanswered, status: number, headers: readonly Header[], body: Uint8Array): void {
+export function send(asked: PendingResponse, status: number, headers: readonly HeaderPair[], body: Uint8Array): void {
   const { request, response, id } = asked
   if (response.headersSent || response.destroyed) return
   const isUnread = hasMore(request)
@@ -45,7 +45,7 @@ export function send(asked: Unanswered, status: number, headers: readonly Header
 }
 
 /** Each name once, with all its values. */
-function fieldsOf(headers: readonly Header[]): Map<string, string | string[]> {
+function fieldsOf(headers: readonly HeaderPair[]): Map<string, string | string[]> {
   const fields = new Map<string, string | string[]>()
   for (const [name, value] of headers) {
     const before = fields.get(name)
@@ -63,7 +63,7 @@ function hasMore({ complete, readableEnded, headers }: IncomingMessage): boolean
 const LINGER_MS = 1000
 
 /** What the client still sends is read and let go for a moment, so that it comes to read the answer. */
-function linger({ request, response }: Unanswered, body: Uint8Array | undefined): void {
+function linger({ request, response }: PendingResponse, body: Uint8Array | undefined): void {
   if (body !== undefined) response.write(body)
   const end = (): void => {
     clearTimeout(timer)

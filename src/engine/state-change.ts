@@ -1,19 +1,19 @@
 /** The state change hook of a contract: once for many changes, and once at the start. */
 import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
-import type { Entry } from './contract-entry.ts'
+import type { ContractEntry } from './contract-entry.ts'
 import { perform, problemCode } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
-import { againAt, backOff, MOST_ATTEMPTS } from './retry.ts'
+import { callBackOff, MOST_CALL_ATTEMPTS, retryAt } from './retry.ts'
 
-export function mustRunHook({ hook, state, isOurs }: Entry, at: number): boolean {
+export function mustRunHook({ hook, state, isOurs }: ContractEntry, at: number): boolean {
   return (
     hook.pending && !hook.running && !hook.dead && hook.notBefore <= at && state.kind === 'ready' && isOurs === true
   )
 }
 
 /** Runs the hook once, and again later where it fails. A hook is given up after some failures, but not while its contract reconciles. */
-export async function runHook(context: EngineContext, entry: Entry): Promise<void> {
+export async function runHook(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { hook, state } = entry
   const target = targetOf(context, entry)
   if (target === undefined || state.kind !== 'ready') return
@@ -22,7 +22,7 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
   try {
     const asked = { hook: { kind: 'state-change' }, mode: 'serial' } as const
     const performed = await perform(context, entry, () => targetOf(context, entry), asked)
-    const again = againAt(performed)
+    const again = retryAt(performed)
     hook.problem = performed.kind === 'done' ? undefined : problemCode(performed)
     if (performed.kind === 'done') {
       Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
@@ -37,7 +37,7 @@ export async function runHook(context: EngineContext, entry: Entry): Promise<voi
   }
 }
 
-function runLater({ hook }: Entry, at: number): void {
+function runLater({ hook }: ContractEntry, at: number): void {
   // The contract has changed while the hook ran: that does not wait.
   if (hook.pending) return
   hook.pending = true
@@ -45,16 +45,16 @@ function runLater({ hook }: Entry, at: number): void {
 }
 
 /** A contract that reconciles answers nothing until its hook has run, so that no change may come which would have it run again. */
-function retryHook({ log, now }: EngineContext, { address, hook, fork }: Entry): void {
+function retryHook({ log, now }: EngineContext, { address, hook, fork }: ContractEntry): void {
   hook.attempts++
   hook.pending = true
-  hook.notBefore = now().getTime() + backOff(hook.attempts)
-  if (hook.attempts < MOST_ATTEMPTS) return
+  hook.notBefore = now().getTime() + callBackOff(hook.attempts)
+  if (hook.attempts < MOST_CALL_ATTEMPTS) return
   const line = { contract: address, attempts: hook.attempts }
   if (fork.standing !== 'reconciling') {
     hook.dead = true
     log.error({ event: 'state_change_dead', ...line }, 'given up until it changes again')
-  } else if (hook.attempts === MOST_ATTEMPTS) log.error({ event: 'reconciling_fails', ...line }, FAILS)
+  } else if (hook.attempts === MOST_CALL_ATTEMPTS) log.error({ event: 'reconciling_fails', ...line }, FAILS)
 }
 
 const FAILS =

@@ -1,7 +1,7 @@
 /** `GET /engine`: who this is, what it serves, and the key of its answers. Nothing that is not on the chain or for everybody. */
 import { type Address, evmAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
-import { type Entry, type HookState, kindOf } from './contract-entry.ts'
+import { type ContractEntry, contractStateOf, type HookState } from './contract-entry.ts'
 
 export function engineStatus({ chain, engine, watcher, signer }: EngineContext) {
   const block = watcher.block()
@@ -21,10 +21,10 @@ export function engineStatus({ chain, engine, watcher, signer }: EngineContext) 
   }
 }
 
-function contractStatus(entry: Entry) {
+function contractStatus(entry: ContractEntry) {
   const { contract, state, hook } = entry
   return {
-    state: kindOf(entry),
+    state: contractStateOf(entry),
     component: contract.component?.sha256 ?? null,
     hooks: state.kind === 'ready' ? state.hooks : [],
     ...(state.kind === 'failed' ? { why: state.why } : {}),

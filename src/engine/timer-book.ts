@@ -1,5 +1,5 @@
 /** The timers of all contracts: rows of the store, and what is known of them in memory, since no other process has them. */
-import type { Effects, TimerState } from '../component/runtime.ts'
+import type { CallEffects, TimerState } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { type EngineCollections, type EngineStore, FAR, type TimerRow } from './collections.ts'
@@ -18,7 +18,7 @@ export interface TimerPlan {
 }
 
 /** What became of a timer that has run. */
-export interface Ended {
+export interface EndedTimer {
   readonly id: number
   readonly row: TimerRow
 }
@@ -29,7 +29,7 @@ export interface TimerBook {
   /** What is on disk may be other than what is known: it is read anew before it is said again which are due. */
   doubt(): void
   of(contract: Address): readonly TimerState[]
-  plan(contract: Address, effects: Effects['timers'], now: Date, ended?: Ended): TimerPlan
+  plan(contract: Address, effects: CallEffects['timers'], now: Date, ended?: EndedTimer): TimerPlan
   /** Those that are to run, longest due first. */
   due(now: Date): Promise<readonly TimerRow[]>
   running(contract: Address, id: number, runs: boolean): void
@@ -126,7 +126,7 @@ function planOf(
   known: Map<string, Known>,
   contract: Address,
   wanted: Map<number, TimerRow>,
-  ended: Ended | undefined,
+  ended: EndedTimer | undefined,
 ): TimerPlan {
   // What ran and scheduled itself anew is scheduled.
   if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
@@ -167,7 +167,7 @@ function tooManyOver(after: readonly TimerRow[], untouched: readonly Known[]): r
 /** The last thing that was said of each timer. To cancel one that is not scheduled changes nothing. */
 function wantedRows(
   contract: Address,
-  effects: Effects['timers'],
+  effects: CallEffects['timers'],
   { known, now }: { readonly known: ReadonlyMap<string, Known>; readonly now: Date },
 ): Map<number, TimerRow> {
   const wanted = new Map<number, TimerRow>()

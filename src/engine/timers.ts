@@ -2,25 +2,25 @@
 import { targetOf } from './call-target.ts'
 import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
-import type { CallTarget, Entry } from './contract-entry.ts'
+import type { CallTarget, ContractEntry } from './contract-entry.ts'
 import { perform } from './perform.ts'
-import { againAt, backOff, MOST_ATTEMPTS } from './retry.ts'
+import { callBackOff, MOST_CALL_ATTEMPTS, retryAt } from './retry.ts'
 import { over } from './timer-book.ts'
 
 /** The outcomes after which a timer waits, and that count as no attempt. */
 const NOT_RUN: ReadonlySet<string> = new Set(['unavailable', 'reconciling'])
 
-export async function runTimer(context: EngineContext, entry: Entry, id: number): Promise<void> {
+export async function runTimer(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
   const { timers, now } = context
   try {
     await runOrPutOff(context, entry, id)
   } catch (error) {
-    timers.postpone(entry.address, id, new Date(now().getTime() + backOff(1)))
+    timers.postpone(entry.address, id, new Date(now().getTime() + callBackOff(1)))
     throw error
   }
 }
 
-async function runOrPutOff(context: EngineContext, entry: Entry, id: number): Promise<void> {
+async function runOrPutOff(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
   const { timers, now, log } = context
   const row = timers.get(entry.address, id)
   if (row?.status !== 'scheduled' || row.at > now().getTime()) return
@@ -31,7 +31,7 @@ async function runOrPutOff(context: EngineContext, entry: Entry, id: number): Pr
   const ended = { id, row: over(row, 'done', now()) }
   const performed = await perform(context, entry, target, { hook, mode: 'serial', ended })
   if (performed.kind === 'done' || NOT_RUN.has(performed.kind)) return
-  const again = againAt(performed)
+  const again = retryAt(performed)
   const next = again === undefined ? failedOnceMore(row, now()) : { ...row, at: again }
   if (timers.get(entry.address, id) !== row) return
   const plan = timers.plan(entry.address, [], now(), { id, row: next })
@@ -46,6 +46,6 @@ async function runOrPutOff(context: EngineContext, entry: Entry, id: number): Pr
 
 function failedOnceMore(row: TimerRow, now: Date): TimerRow {
   const attempts = row.attempts + 1
-  if (attempts >= MOST_ATTEMPTS) return over({ ...row, attempts }, 'failed', now)
-  return { ...row, attempts, at: now.getTime() + backOff(attempts) }
+  if (attempts >= MOST_CALL_ATTEMPTS) return over({ ...row, attempts }, 'failed', now)
+  return { ...row, attempts, at: now.getTime() + callBackOff(attempts) }
 }

@@ -5,16 +5,16 @@
  * read again by itself, and until then served as it was read last.
  */
 import type { Logger } from 'pino'
+import { createLru, type Lru } from '../async/lru.ts'
 import { type Block, type Chain, ChainError, type OffChainContract } from '../chain/chain.ts'
-import { type Lru, lru } from '../memory/lru.ts'
 import type { Address } from '../offchain/address.ts'
-import { type Again, askedAgain } from './again.ts'
+import { createCallQueue } from './call-queue.ts'
 import type { EngineConfig } from './config.ts'
-import type { Entry } from './contract-entry.ts'
+import type { ContractEntry } from './contract-entry.ts'
 import { type HeadAge, headAge } from './head-age.ts'
-import { lane } from './lane.ts'
 import type { Metrics } from './metrics.ts'
-import { doubtFork } from './reconcile.ts'
+import { uncheckForks } from './reconcile.ts'
+import { createRetryList, type RetryList } from './retry-list.ts'
 
 export interface Watcher {
   /** One look. Never rejects because the chain cannot be asked. */
@@ -29,8 +29,8 @@ export interface Watcher {
   isStale(contract?: Address): boolean
   /** How many contracts the last look could not read, or did not reach. */
   unread(): number
-  get(contract: Address): Entry | undefined
-  entries(): Iterable<Entry>
+  get(contract: Address): ContractEntry | undefined
+  entries(): Iterable<ContractEntry>
 }
 
 export interface WatcherContext {
@@ -55,9 +55,9 @@ interface Found {
 }
 
 interface Known {
-  readonly entries: Map<Address, Entry>
+  readonly entries: Map<Address, ContractEntry>
   /** Contracts that could not be read, or were not reached. */
-  readonly unread: Again
+  readonly unread: RetryList
   readonly age: HeadAge
   /** Hashes of the blocks that were looked at last, by their numbers. */
   readonly heads: Lru<number, string>
@@ -74,11 +74,11 @@ const STANDS_STILL =
 
 export function createWatcher(context: WatcherContext): Watcher {
   const { config, now, log, metrics } = context
-  const entries = new Map<Address, Entry>()
-  const unread = askedAgain(UNREAD_MS)
+  const entries = new Map<Address, ContractEntry>()
+  const unread = createRetryList(UNREAD_MS)
   const age = headAge(now)
   const standstill = standstillLog(context, age)
-  const known: Known = { entries, unread, age, heads: lru(HEADS_KNOWN) }
+  const known: Known = { entries, unread, age, heads: createLru(HEADS_KNOWN) }
   let last: Block | undefined
   let seenAt = now().getTime()
   let isBlind = false
@@ -142,7 +142,7 @@ async function look(context: WatcherContext, known: Known, last: Block | undefin
   if (last !== undefined && !isTakenBack && head.hash !== last.hash && head.number <= last.number) return last
   if (isTakenBack) {
     metrics.reorganisations.inc()
-    doubtFork(known.entries.values())
+    uncheckForks(known.entries.values())
     log.warn({ event: 'reorganised', block: last.number }, 'the chain took back a block; everything is read again')
   }
   apply(context, known, await findChanges(context, known, head, isTakenBack ? undefined : last))
@@ -207,30 +207,30 @@ function whyOf(error: unknown): string {
 function apply(context: WatcherContext, known: Known, found: Found): void {
   const { entries, unread } = known
   const { candidates, asked, said } = found
-  for (const address of unread.ids()) if (!candidates.has(address)) unread.forget(address)
+  for (const address of unread.ids()) if (!candidates.has(address)) unread.delete(address)
   for (const address of entries.keys()) if (!candidates.has(address)) stop(context, entries, address)
   for (const address of asked) {
     const answer = said.get(address)
-    if (answer === undefined) unread.postponed(address, context.now().getTime())
+    if (answer === undefined) unread.postpone(address, context.now().getTime())
     else if ('why' in answer) failed(context, unread, address, answer.why)
     else {
-      unread.forget(address)
+      unread.delete(address)
       if (answer.contract === undefined) stop(context, entries, address)
       else serve(context, entries, answer.contract)
     }
   }
 }
 
-function failed({ now, log }: WatcherContext, unread: Again, contract: Address, why: string): void {
-  if (!unread.failed(contract, now().getTime())) return
+function failed({ now, log }: WatcherContext, unread: RetryList, contract: Address, why: string): void {
+  if (!unread.addFailure(contract, now().getTime())) return
   log.warn({ event: 'contract_not_read', contract, why }, 'the contract cannot be read; it is tried again')
 }
 
-function stop({ log }: WatcherContext, entries: Map<Address, Entry>, contract: Address): void {
+function stop({ log }: WatcherContext, entries: Map<Address, ContractEntry>, contract: Address): void {
   if (entries.delete(contract)) log.info({ event: 'contract_stopped', contract }, 'no longer served')
 }
 
-function serve(context: WatcherContext, entries: Map<Address, Entry>, said: OffChainContract): void {
+function serve(context: WatcherContext, entries: Map<Address, ContractEntry>, said: OffChainContract): void {
   const contract = withOverride(said, context.config)
   const before = entries.get(contract.address)
   if (before === undefined) entries.set(contract.address, newEntry(context, contract))
@@ -243,22 +243,22 @@ function withOverride(said: OffChainContract, { components }: EngineConfig): Off
   return said.component !== undefined || sha256 === undefined ? said : { ...said, component: { sha256, uri: '' } }
 }
 
-function newEntry({ config: { limits }, engine, log }: WatcherContext, contract: OffChainContract): Entry {
-  const entry: Entry = {
+function newEntry({ config: { limits }, engine, log }: WatcherContext, contract: OffChainContract): ContractEntry {
+  const entry: ContractEntry = {
     address: contract.address,
     contract,
     isOurs: listsEngine(contract, engine),
     state: { kind: 'starting' },
     hook: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0, problem: undefined },
     fork: { number: 0, standing: 'unchecked' },
-    lane: lane(limits),
+    queue: createCallQueue(limits),
     retry: { at: 0, attempts: 0 },
   }
   log.info({ event: 'contract_found', contract: contract.address, ours: entry.isOurs }, 'a contract of the filter')
   return entry
 }
 
-function update({ engine, log }: WatcherContext, entry: Entry, contract: OffChainContract): void {
+function update({ engine, log }: WatcherContext, entry: ContractEntry, contract: OffChainContract): void {
   const { component: before } = entry.contract
   const { component: after } = contract
   entry.contract = contract

@@ -26,11 +26,11 @@ export function writeRequest({ method, uri, headers, body }: HttpRequestData, to
 }
 
 /** Throws a MalformedError. */
-export function readRequest(from: Reader): HttpRequestData {
+export function readHttpRequest(from: Reader): HttpRequestData {
   return { method: from.text(), uri: from.text(), headers: readHeaders(from), body: from.bytes() }
 }
 
-export function writeResponse({ status, headers, body }: HttpResponseData, to: Writer = writer()): Writer {
+export function writeHttpResponse({ status, headers, body }: HttpResponseData, to: Writer = writer()): Writer {
   return writeHeaders(headers, to.u32(status)).bytes(body)
 }
 

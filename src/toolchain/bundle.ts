@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Component } from '../component/runtime.ts'
+import type { ComponentCode } from '../component/runtime.ts'
 import { builtDirectory } from './places.ts'
 
 /** What we use of esbuild. */
@@ -25,7 +25,7 @@ interface Mistake {
 }
 
 /** The component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or bundled. */
-export async function readComponent(file: string, directory = builtDirectory()): Promise<Component> {
+export async function readComponent(file: string, directory = builtDirectory()): Promise<ComponentCode> {
   const bytes = /\.wasm$/.test(file) ? readFileSync(placeOf(file)) : await bundleComponent(file, directory)
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
 }

@@ -3,7 +3,7 @@
  * can be put back; every module here must not be able to tell, kept or not. Each traps where it finds what a call before it left.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Call, Component, Runtime } from '../../src/component/runtime.ts'
+import type { ComponentCall, ComponentCode, Runtime } from '../../src/component/runtime.ts'
 import { vet } from '../../src/component/vet.ts'
 import { call, get, LIMITS, module, noHost, pool } from '../support/components.ts'
 
@@ -155,11 +155,12 @@ const rows: [name: string, more: string, body: string, isListed: boolean][] = [
 const imports = `(import "pbc" "avl_new" (func $new (result i32))) (import "pbc" "avl_len" (func $len (param i32) (result i32)))
   (import "pbc" "avl_insert" (func $insert (param i32 i32 i32 i32 i32)))`
 // Imports come first.
-const make = (more: string, body: string): Promise<Component> =>
+const make = (more: string, body: string): Promise<ComponentCode> =>
   module(`${body} ${none}`, { hook, more, before: imports })
 
 describe('a module that leaves something for its next call', () => {
-  const run = (component: Component, over: Partial<Call> = stateChange) => runtime.run(call(component, over), noHost)
+  const run = (component: ComponentCode, over: Partial<ComponentCall> = stateChange) =>
+    runtime.run(call(component, over), noHost)
 
   it.each(rows)('in %s does not find it there', async (_name, more, body, isListed) => {
     const made = await make(more, body)

@@ -1,11 +1,11 @@
 /** WebAssembly components that mean harm, or are broken: each comes to a clear end, and the next call finds everything as it was. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Component, Runtime } from '../../src/component/runtime.ts'
+import type { ComponentCode, Runtime } from '../../src/component/runtime.ts'
 import { call, component, LIMITS, module, noHost, pool } from '../support/components.ts'
 import { binaryOf, moduleText, readsStorage } from '../support/wat.ts'
 
 let runtime: Runtime
-let good: Component
+let good: ComponentCode
 beforeAll(async () => {
   runtime = await pool({ memoryBytes: 2 * 1024 * 1024 }, 2)
   good = component(await binaryOf(readsStorage))

@@ -1,6 +1,6 @@
 /** JavaScript components that mean harm, or are broken: each comes to a clear end, and nothing of one call is there in the next. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Component, Outcome, Runtime } from '../../src/component/runtime.ts'
+import type { ComponentCode, RunOutcome, Runtime } from '../../src/component/runtime.ts'
 import { call, component, LIMITS, noHost, pool, script } from '../support/components.ts'
 
 let runtime: Runtime
@@ -11,11 +11,11 @@ afterAll(() => runtime.close())
 
 const stateChange = { hook: { kind: 'state-change' } } as const
 const NOTHING = 'new Uint8Array(0)'
-const body = (code: string): Component => script(`off_chain_on_state_change() { ${code}; return ${NOTHING} }`)
+const body = (code: string): ComponentCode => script(`off_chain_on_state_change() { ${code}; return ${NOTHING} }`)
 /** Leaves in the log what an expression is. */
-const says = (expression: string, before = ''): Component =>
+const says = (expression: string, before = ''): ComponentCode =>
   script(`off_chain_on_state_change() { ${before}; console.log(${expression}); return ${NOTHING} }`)
-const logOf = (outcome: Outcome): string =>
+const logOf = (outcome: RunOutcome): string =>
   outcome.kind === 'done' ? outcome.effects.log.join('\n') : JSON.stringify(outcome)
 
 describe('a script that', () => {
@@ -131,7 +131,7 @@ describe('a script that', () => {
 
   it('has other random numbers and another time in each call', async () => {
     const random = says('[Math.random(), Date.now()].join()')
-    const at = (now: number): Promise<Outcome> =>
+    const at = (now: number): Promise<RunOutcome> =>
       runtime.run(call(random, { ...stateChange, now: new Date(now) }), noHost)
     const [[one, early], [other, late]] = [logOf(await at(1_000)).split(','), logOf(await at(2_000)).split(',')] as [
       string[],

@@ -3,7 +3,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { describe, expect, it } from 'vitest'
 import { type AuthenticationInput, authenticate } from '../../src/offchain/authentication/authenticate.ts'
 import { loadRecovery } from '../../src/offchain/authentication/key-recovery.ts'
-import { requestFields, type Scheme, signRequest } from '../../src/offchain/authentication/offchain-v2.ts'
+import { requestFields, type SignatureScheme, signRequest } from '../../src/offchain/authentication/offchain-v2.ts'
 import { accountOfKey } from '../../src/offchain/authentication/recover.ts'
 import type { Life } from '../../src/offchain/authentication/request-fields.ts'
 import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
@@ -41,7 +41,7 @@ const legacy: Sign = (input, { at = NOW, key = KEY } = {}) =>
   signSecp256k1(input.request, input, { key, now: new Date(at) })
 
 const v2 =
-  (scheme: Scheme): Sign =>
+  (scheme: SignatureScheme): Sign =>
   (input, { at = NOW, key = KEY, ...life } = {}) => {
     const chosen = { issuedAt: at, expiresAt: at + MINUTE, nonce: new Uint8Array(16).fill(3), ...life }
     const fields = requestFields(input.request, input, chosen)

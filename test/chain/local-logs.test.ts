@@ -8,7 +8,7 @@ import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { chainIdOf, evmChain } from '../../src/chain/evm/evm.ts'
 import type { Log as LogInBlock } from '../../src/chain/local/execute.ts'
 import { keepLogs } from '../../src/chain/local/kept-logs.ts'
-import type { Entry } from '../../src/chain/local/ledger.ts'
+import type { LedgerEntry } from '../../src/chain/local/ledger.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
 import { parseAddress } from '../../src/offchain/address.ts'
 
@@ -167,10 +167,11 @@ describe('logs that are not in memory any more', () => {
   })
 
   it('are few for each block, and as many as were there', async () => {
-    const logsOf = (entry: Entry): readonly LogInBlock[] => Array(entry.done?.logCount ?? 0).fill(LOG) as LogInBlock[]
-    const entryWith = (logCount: number): Entry => ({ block: {}, done: { logCount } }) as unknown as Entry
-    const ran: Entry[] = []
-    const kept = keepLogs((entry: Entry) => {
+    const logsOf = (entry: LedgerEntry): readonly LogInBlock[] =>
+      Array(entry.done?.logCount ?? 0).fill(LOG) as LogInBlock[]
+    const entryWith = (logCount: number): LedgerEntry => ({ block: {}, done: { logCount } }) as unknown as LedgerEntry
+    const ran: LedgerEntry[] = []
+    const kept = keepLogs((entry: LedgerEntry) => {
       ran.push(entry)
       return Promise.resolve(logsOf(entry))
     }, 2000)

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPool } from '../../src/component/pool.ts'
-import type { Call, Component, Hook, Host, Runtime, RuntimeLimits } from '../../src/component/runtime.ts'
+import type { ComponentCall, ComponentCode, Hook, Host, Runtime, RuntimeLimits } from '../../src/component/runtime.ts'
 import { WORKER_DIRECTORY } from './component-directory.ts'
 import { binaryOf, moduleText } from './wat.ts'
 
@@ -35,17 +35,17 @@ export function pool(limits: Partial<RuntimeLimits> = {}, workers = 1): Promise<
   })
 }
 
-export function component(bytes: Uint8Array): Component {
+export function component(bytes: Uint8Array): ComponentCode {
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
 }
 
 /** A script without the SDK: `hooks` are the members of the object that the engine looks for. */
-export function script(hooks: string, before = ''): Component {
+export function script(hooks: string, before = ''): ComponentCode {
   return component(Buffer.from(`${before}\nglobalThis.offChain = { ${hooks} }`))
 }
 
 /** {@link moduleText} as a component. */
-export async function module(body: string, more: Parameters<typeof moduleText>[1] = {}): Promise<Component> {
+export async function module(body: string, more: Parameters<typeof moduleText>[1] = {}): Promise<ComponentCode> {
   return component(await binaryOf(moduleText(body, more)))
 }
 
@@ -61,7 +61,7 @@ export const noHost: Host = {
 
 export const get: Hook = { kind: 'http', request: { method: 'GET', uri: '/', headers: [], body: new Uint8Array(0) } }
 
-export function call(component: Component, over: Partial<Call> = {}): Call {
+export function call(component: ComponentCode, over: Partial<ComponentCall> = {}): ComponentCall {
   return {
     component,
     hook: get,

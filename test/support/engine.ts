@@ -5,16 +5,16 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import {
-  type Call,
+  type CallEffects,
+  type ComponentCall,
   ComponentError,
-  type Effects,
   type Host,
-  type Outcome,
+  type RunOutcome,
   type Runtime,
 } from '../../src/component/runtime.ts'
 import { type EngineCollections, engineMigrations, engineSecrets } from '../../src/engine/collections.ts'
 import { type EngineConfig, readEngineConfig } from '../../src/engine/config.ts'
-import { createEngine, type Engine } from '../../src/engine/engine.ts'
+import { createEngine, type EngineService } from '../../src/engine/engine.ts'
 import { storageEncryptionKey } from '../../src/engine/identity.ts'
 import type { Outbound } from '../../src/http/outbound.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
@@ -36,7 +36,7 @@ export const CONTRACT = `00${'c1'.repeat(20)}`
 
 /** What a component of a test may do in a call. Storage that it set itself it does not see. */
 export interface Hands {
-  readonly call: Call
+  readonly call: ComponentCall
   readonly host: Host
   get(key: string): Promise<string | undefined>
   set(key: string, value: string | undefined): void
@@ -48,7 +48,7 @@ export interface Hands {
 }
 
 export interface Script {
-  readonly http?: (hands: Hands) => Promise<Partial<HttpResponseData> | Outcome['kind']>
+  readonly http?: (hands: Hands) => Promise<Partial<HttpResponseData> | RunOutcome['kind']>
   readonly stateChange?: (hands: Hands) => Promise<unknown>
   readonly timer?: (hands: Hands, id: number, payload: string) => Promise<unknown>
 }
@@ -93,7 +93,7 @@ export function testRuntime(clock: { readonly now: Date }): TestRuntime {
         signers: [],
         log: [],
         reads: 0,
-      } as Mutable<Effects>
+      } as Mutable<CallEffects>
       const hands = handsOf(call, host, effects, clock)
       try {
         const { hook } = call
@@ -118,7 +118,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] extends readonly (infer
 
 const BUCKET = Buffer.from('B')
 
-function handsOf(call: Call, host: Host, effects: Mutable<Effects>, clock: { readonly now: Date }): Hands {
+function handsOf(call: ComponentCall, host: Host, effects: Mutable<CallEffects>, clock: { readonly now: Date }): Hands {
   return {
     call,
     host,
@@ -149,7 +149,7 @@ function handsOf(call: Call, host: Host, effects: Mutable<Effects>, clock: { rea
 // An engine ------------------------------------------------------------------
 
 export interface TestEngine {
-  readonly engine: Engine
+  readonly engine: EngineService
   readonly chain: TestChain
   readonly runtime: TestRuntime
   readonly store: Store<EngineCollections>

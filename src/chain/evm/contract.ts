@@ -2,7 +2,7 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { malformed } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
-import type { Engine, OffChainContract } from '../chain.ts'
+import type { ListedEngine, OffChainContract } from '../chain.ts'
 import { type AbiReader, abiReader } from './abi-reader.ts'
 
 /** The first four bytes of keccak-256 of the signature. */
@@ -17,19 +17,19 @@ const MAX_URL_BYTES = 2048
 const MAX_CONTRACTS = 100_000
 
 /** What `engines()` answers. Throws a MalformedError, as all of these do. */
-export function readEngines(answer: Uint8Array): readonly Engine[] {
+export function readEngines(answer: Uint8Array): readonly ListedEngine[] {
   const { length, elements } = abiReader(answer).array(0, MAX_ENGINES)
   return Array.from({ length }, (_, index) => readEngine(elements.at(index)))
 }
 
-function readEngine(engine: AbiReader): Engine {
+function readEngine(engine: AbiReader): ListedEngine {
   const endpoint = engine.text(1, MAX_URL_BYTES)
   if (endpoint !== '' && !/^https?:\/\/[^\s]+$/.test(endpoint)) malformed('the endpoint of an engine is no URL')
   return { address: engine.address(0), endpoint: endpoint.replace(/\/+$/, '') }
 }
 
 /** What `component()` answers; undefined when it names none, which is 32 bytes of zero. */
-export function readComponent(answer: Uint8Array): OffChainContract['component'] {
+export function readComponentReference(answer: Uint8Array): OffChainContract['component'] {
   const from = abiReader(answer)
   const sha256 = bytesToHex(from.word(0))
   const uri = from.text(1, MAX_URL_BYTES)

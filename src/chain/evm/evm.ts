@@ -9,7 +9,7 @@ import { type Address, evmAddress } from '../../offchain/address.ts'
 import { type Block, type Chain, ChainError, ChainRefusal, type Head, type OffChainContract } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
-import { readComponent, readContracts, readEngines, selector } from './contract.ts'
+import { readComponentReference, readContracts, readEngines, selector } from './contract.ts'
 import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
 import { reading } from './values.ts'
 
@@ -164,7 +164,7 @@ async function contractOf(node: EvmNode, { address, block, note }: Asked): Promi
   try {
     const engines = await ask('engines', readEngines)
     if (engines === undefined) return undefined
-    return { address, engines, component: await ask('component', readComponent), state: new Uint8Array() }
+    return { address, engines, component: await ask('component', readComponentReference), state: new Uint8Array() }
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     note(error.message)

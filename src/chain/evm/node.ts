@@ -8,10 +8,10 @@ import { type Address, evmAddress } from '../../offchain/address.ts'
 import { ChainError, ChainRefusal } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
-import { data, quantity, readAddress, readData, readHash, reading, readNumber, readQuantity } from './values.ts'
+import { data, quantity, readData, readEvmAddress, readHash, reading, readNumber, readQuantity } from './values.ts'
 
 /** Undefined: created by the transaction. */
-export interface Call {
+export interface EvmCall {
   readonly from?: Address
   readonly to: Address | undefined
   readonly input: Uint8Array
@@ -79,8 +79,8 @@ export function evmNode(rpc: JsonRpc) {
     block: (tag: BlockTag) => ask('eth_getBlockByNumber', [tagOf(tag), false], orNothing(readBlock)),
     code: (address: Address, tag: BlockTag) => ask('eth_getCode', [evmAddress(address), tagOf(tag)], readData),
     /** By nobody, when it is not said by whom: some nodes would take an account of their own. */
-    call: (call: Call, tag: BlockTag) => ask('eth_call', [callOf({ from: NOBODY, ...call }), tagOf(tag)], readData),
-    estimateGas: (call: Call) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
+    call: (call: EvmCall, tag: BlockTag) => ask('eth_call', [callOf({ from: NOBODY, ...call }), tagOf(tag)], readData),
+    estimateGas: (call: EvmCall) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
     /** The addresses whose contracts left logs in these blocks, both included. */
     logged: (addresses: readonly Address[], from: number, to: number) => {
       const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: addresses.map(evmAddress) }
@@ -101,7 +101,7 @@ function tagOf(tag: BlockTag): string {
   return typeof tag === 'number' ? quantity(tag) : tag
 }
 
-function callOf({ from, to, input }: Call): Record<string, string> {
+function callOf({ from, to, input }: EvmCall): Record<string, string> {
   return {
     ...(from === undefined ? {} : { from: evmAddress(from) }),
     ...(to === undefined ? {} : { to: evmAddress(to) }),
@@ -130,13 +130,13 @@ function readReceipt(receipt: JsonObject): Receipt | undefined {
     block: readNumber(own(receipt, 'blockNumber')),
     succeeded: readQuantity(own(receipt, 'status')) === 1n,
     gasUsed: readQuantity(own(receipt, 'gasUsed')),
-    created: created === undefined ? undefined : readAddress(created),
+    created: created === undefined ? undefined : readEvmAddress(created),
   }
 }
 
 function readLogs(answer: unknown): readonly Address[] {
   if (!Array.isArray(answer) || answer.length > MAX_LOGS) return malformed('it is no list of logs, or too long')
-  return [...new Set(answer.map((log: unknown) => readAddress(own(object(log), 'address'))))]
+  return [...new Set(answer.map((log: unknown) => readEvmAddress(own(object(log), 'address'))))]
 }
 
 /** What an error of a JsonRpc means. */

@@ -38,7 +38,7 @@ export function readHash(value: unknown): string {
   return value.toLowerCase()
 }
 
-export function readAddress(value: unknown): Address {
+export function readEvmAddress(value: unknown): Address {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) return malformed('it is no address')
   return parseAddress(value)
 }

@@ -1,7 +1,7 @@
 /** Blocks, transactions and receipts of a local chain, as the Ethereum JSON-RPC specification writes them. */
 import { data, quantity } from '../evm/values.ts'
 import { BLOCK_GAS, type Log } from './execute.ts'
-import type { Entry } from './ledger.ts'
+import type { LedgerEntry } from './ledger.ts'
 import { logObject } from './logs.ts'
 import { readTransaction } from './transaction.ts'
 
@@ -11,7 +11,7 @@ const NO_BLOOM = `0x${'00'.repeat(256)}`
 const MAX_HISTORY = 1024
 
 /** With whole transactions when the chain id for them is given. */
-export function blockObject(entry: Entry, chainId?: bigint): unknown {
+export function blockObject(entry: LedgerEntry, chainId?: bigint): unknown {
   const { block, done } = entry
   const transaction = chainId === undefined ? done?.hash : transactionObject(entry, chainId)
   return {
@@ -39,7 +39,7 @@ export function blockObject(entry: Entry, chainId?: bigint): unknown {
   }
 }
 
-export function transactionObject(entry: Entry | undefined, chainId: bigint): unknown {
+export function transactionObject(entry: LedgerEntry | undefined, chainId: bigint): unknown {
   if (entry?.block.transaction === undefined) return null
   const { block } = entry
   const { raw, from } = entry.block.transaction
@@ -65,7 +65,7 @@ export function transactionObject(entry: Entry | undefined, chainId: bigint): un
   }
 }
 
-export function receiptObject(entry: Entry | undefined, logs: readonly Log[]): unknown {
+export function receiptObject(entry: LedgerEntry | undefined, logs: readonly Log[]): unknown {
   if (entry?.done === undefined) return null
   const { hash, type, from, to, result } = entry.done
   return {
@@ -84,12 +84,12 @@ export function receiptObject(entry: Entry | undefined, logs: readonly Log[]): u
   }
 }
 
-function place({ block }: Entry) {
+function place({ block }: LedgerEntry) {
   return { blockNumber: quantity(block.number), blockHash: block.hash, transactionIndex: '0x0' }
 }
 
 /** Gas costs nothing, and never did. */
-export function feeHistory({ block }: Entry, count: number): unknown {
+export function feeHistory({ block }: LedgerEntry, count: number): unknown {
   const blocks = Math.min(count, block.number + 1, MAX_HISTORY)
   return {
     oldestBlock: quantity(block.number + 1 - blocks),

@@ -5,7 +5,7 @@ import { revertReason } from '../evm/revert.ts'
 import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
 import { JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { BLOCK_GAS, type Message, type Result, type Surroundings, TimeLimitError } from './execute.ts'
-import type { Entry, Ledger } from './ledger.ts'
+import type { Ledger, LedgerEntry } from './ledger.ts'
 import { addressText, entryAt } from './params.ts'
 
 const FAILED = -32000
@@ -80,7 +80,7 @@ interface Trial {
   readonly block: number
 }
 
-function trialOf(ledger: Ledger, message: Message, { block }: Entry, tag: unknown): Trial {
+function trialOf(ledger: Ledger, message: Message, { block }: LedgerEntry, tag: unknown): Trial {
   const around = tag === 'pending' ? ledger.next(block) : ledger.around(block)
   return { message, around, block: block.number }
 }

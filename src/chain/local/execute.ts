@@ -2,7 +2,7 @@
 import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
 import { createEVM, type EVM, getActivePrecompiles } from '@ethereumjs/evm'
 import { Address, createAddressFromString } from '@ethereumjs/util'
-import { oneAtATime } from './one-at-a-time.ts'
+import { serialQueue } from '../../async/serial-queue.ts'
 import { type Changes, type State, type WorkingState, workingState } from './state.ts'
 
 export const BLOCK_GAS = 30_000_000n
@@ -79,7 +79,7 @@ export async function createMachine(
     if (running !== undefined && nowMs() > running.endsAt) throw new TimeLimitError()
   }
   const evm = await createVirtualMachine({ chainId, manager: working.manager, hashOf, checkTime })
-  const inOrder = oneAtATime()
+  const inOrder = serialQueue()
   return {
     execute: (block, message, around, mostMs = Number.POSITIVE_INFINITY) =>
       inOrder(async () => {

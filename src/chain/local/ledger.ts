@@ -3,24 +3,24 @@
  * processes may append, in one order for all, and none of them is a server. Each has the state in memory, and comes up with the
  * files whenever it is asked.
  */
+import { serialQueue } from '../../async/serial-queue.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../../offchain/authentication/recover.ts'
 import { type HashedBlock, hashed, type StoredBlock, writeBlock } from './block.ts'
 import { createMachine, type Log, type Machine, type Result, type Surroundings } from './execute.ts'
 import type { BlockFiles } from './files.ts'
 import { type KeptLogs, keepLogs } from './kept-logs.ts'
-import { oneAtATime } from './one-at-a-time.ts'
 import { type Changes, emptyState, type State } from './state.ts'
 import { genesis, readFirstBlock, readStoredBlock } from './stored-blocks.ts'
 import { type ReadTransaction, readTransaction, refused } from './transaction.ts'
 
-export interface Entry {
+export interface LedgerEntry {
   readonly block: HashedBlock
-  readonly done?: Done
+  readonly done?: ExecutedTransaction
 }
 
 /** What came of a block's transaction. What else it says is in the block, and read when somebody asks: a chain has many blocks. */
-export interface Done extends Pick<ReadTransaction, 'hash' | 'type'> {
+export interface ExecutedTransaction extends Pick<ReadTransaction, 'hash' | 'type'> {
   readonly from: string
   readonly to: string | undefined
   readonly result: Pick<Result, 'gasUsed' | 'failure' | 'created'>
@@ -29,15 +29,15 @@ export interface Done extends Pick<ReadTransaction, 'hash' | 'type'> {
 
 export interface Ledger {
   /** As far as this process has come; see {@link Ledger.catchUp}. The first is always there. */
-  readonly entries: readonly Entry[]
+  readonly entries: readonly LedgerEntry[]
   readonly chainId: bigint
   /** By the hash of its transaction. */
-  find(hash: string): Entry | undefined
+  find(hash: string): LedgerEntry | undefined
   /** Reads the blocks that others made. Rejects, in words for an operator, when one of them is none of this chain. */
   catchUp(): Promise<void>
   /** Makes a block of a transaction, or an empty one. Rejects with a JsonRpcError when the transaction cannot be in a block. */
-  append(transaction?: ReadTransaction): Promise<Entry>
-  readonly logs: KeptLogs<Entry>
+  append(transaction?: ReadTransaction): Promise<LedgerEntry>
+  readonly logs: KeptLogs<LedgerEntry>
   readonly state: State
   readonly machine: Machine
   /** Of a block that would stand on this one, now. */
@@ -64,9 +64,9 @@ export async function openLedger(files: BlockFiles, now: () => Date): Promise<Le
 interface Chained {
   readonly chainId: bigint
   readonly machine: Machine
-  readonly entries: Entry[]
-  readonly byHash: Map<string, Entry>
-  readonly logs: KeptLogs<Entry>
+  readonly entries: LedgerEntry[]
+  readonly byHash: Map<string, LedgerEntry>
+  readonly logs: KeptLogs<LedgerEntry>
   readonly state: State
   readonly surroundings: (number: number, time: number, parent: string) => Surroundings
 }
@@ -84,7 +84,7 @@ function makeLedger(
   first: HashedBlock & { readonly chainId: string },
 ): Ledger {
   const chainId = BigInt(first.chainId)
-  const entries: Entry[] = [{ block: first }]
+  const entries: LedgerEntry[] = [{ block: first }]
   const hashOf = (number: number): string | undefined => entries[number]?.block.hash
   const surroundings = (number: number, time: number, parent: string): Surroundings => ({
     number,
@@ -92,9 +92,9 @@ function makeLedger(
     parent,
     hashOf,
   })
-  const logs = keepLogs((entry: Entry) => runForLogs({ machine, surroundings }, entry))
+  const logs = keepLogs((entry: LedgerEntry) => runForLogs({ machine, surroundings }, entry))
   const chained: Chained = { entries, byHash: new Map(), logs, state, machine, chainId, surroundings }
-  const inTurn = oneAtATime()
+  const inTurn = serialQueue()
   const next = ({ number, time, hash }: HashedBlock): Surroundings =>
     chained.surroundings(number + 1, Math.max(time, secondsOf(now())), hash)
   return {
@@ -113,7 +113,7 @@ function secondsOf(time: Date): number {
 }
 
 function head({ entries }: Chained): HashedBlock {
-  return (entries.at(-1) as Entry).block
+  return (entries.at(-1) as LedgerEntry).block
 }
 
 async function catchUp(files: BlockFiles, chained: Chained): Promise<void> {
@@ -135,9 +135,9 @@ async function catchUp(files: BlockFiles, chained: Chained): Promise<void> {
 }
 
 interface Ran {
-  readonly entry: (block: HashedBlock) => Entry
+  readonly entry: (block: HashedBlock) => LedgerEntry
   /** Makes it the newest. */
-  readonly keep: (entry: Entry) => Entry
+  readonly keep: (entry: LedgerEntry) => LedgerEntry
 }
 
 /** A transaction, and who signed it. */
@@ -157,7 +157,7 @@ async function run(
   signed: Signed | undefined,
 ): Promise<Ran> {
   const { entries, byHash, surroundings } = chained
-  const ran = (changes?: Changes, done?: Done, logs: readonly Log[] = []): Ran => ({
+  const ran = (changes?: Changes, done?: ExecutedTransaction, logs: readonly Log[] = []): Ran => ({
     entry: (block) => (done === undefined ? { block } : { block, done }),
     keep: (entry) => {
       changes?.keep(number)
@@ -179,7 +179,7 @@ async function run(
 /** Runs the transaction of a block once more, on the state before it, and changes nothing. */
 async function runForLogs(
   { machine, surroundings }: Pick<Chained, 'machine' | 'surroundings'>,
-  { block: { number, time, parent, transaction } }: Entry,
+  { block: { number, time, parent, transaction } }: LedgerEntry,
 ): Promise<readonly Log[]> {
   if (transaction === undefined) return []
   const { message } = readTransaction(transaction.raw)
@@ -194,7 +194,10 @@ interface Appending {
   readonly recover: Recover
 }
 
-async function append({ files, chained, next, recover }: Appending, transaction?: ReadTransaction): Promise<Entry> {
+async function append(
+  { files, chained, next, recover }: Appending,
+  transaction?: ReadTransaction,
+): Promise<LedgerEntry> {
   const signed = transaction && { transaction, from: transaction.sender(recover) }
   for (;;) {
     await catchUp(files, chained)

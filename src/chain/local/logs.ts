@@ -4,7 +4,7 @@ import { malformed } from '../../codec/malformed.ts'
 import { quantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import type { Log } from './execute.ts'
-import type { Entry, Ledger } from './ledger.ts'
+import type { Ledger, LedgerEntry } from './ledger.ts'
 import { addressText, byHash, entryAt, entryOrNone, hashText } from './params.ts'
 
 /** In one answer; nodes give as many. One block may have more. */
@@ -49,7 +49,7 @@ function refuseSoOld(): never {
   )
 }
 
-function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly Entry[] {
+function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly LedgerEntry[] {
   const [hash, first, last] = ['blockHash', 'fromBlock', 'toBlock'].map((name) => own(filter, name) ?? undefined)
   if (hash !== undefined) {
     if (first !== undefined || last !== undefined) return malformed('blockHash goes with neither fromBlock nor toBlock')
@@ -87,7 +87,7 @@ function listOf(value: Json): readonly Json[] {
   return Array.isArray(value) ? value : [value]
 }
 
-export function logObject({ block, done }: Entry, { address, topics, data }: Log, index: number): unknown {
+export function logObject({ block, done }: LedgerEntry, { address, topics, data }: Log, index: number): unknown {
   return {
     address,
     topics,

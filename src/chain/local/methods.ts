@@ -4,7 +4,7 @@ import { data, quantity, readData, readNumber } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import { blockObject, feeHistory, receiptObject, transactionObject } from './answers.ts'
 import { called, estimated } from './call.ts'
-import { type Entry, type Ledger, nonceAt } from './ledger.ts'
+import { type Ledger, type LedgerEntry, nonceAt } from './ledger.ts'
 import { logsOf } from './logs.ts'
 import { addressText, byHash, entryAt, entryOrNone, hashText, slotText } from './params.ts'
 import { readTransaction } from './transaction.ts'
@@ -94,6 +94,6 @@ function isOfKnownBlock({ entries }: Ledger, method: string, params: readonly un
   return typeof number === 'string' && number.startsWith('0x') && Number(number) < entries.length
 }
 
-function shown(ledger: Ledger, entry: Entry | undefined, full: unknown): unknown {
+function shown(ledger: Ledger, entry: LedgerEntry | undefined, full: unknown): unknown {
   return entry === undefined ? null : blockObject(entry, full === true ? ledger.chainId : undefined)
 }

@@ -2,13 +2,13 @@
 import { isObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { evmAddress } from '../../offchain/address.ts'
-import { readAddress, readHash, readNumber, readQuantity } from '../evm/values.ts'
-import type { Entry, Ledger } from './ledger.ts'
+import { readEvmAddress, readHash, readNumber, readQuantity } from '../evm/values.ts'
+import type { Ledger, LedgerEntry } from './ledger.ts'
 
 const NEWEST: readonly unknown[] = [undefined, null, 'latest', 'pending', 'safe', 'finalized']
 
 /** A tag, a number, or an object of EIP-1898. Undefined when there is no such block. */
-export function entryOrNone(ledger: Ledger, tag: unknown): Entry | undefined {
+export function entryOrNone(ledger: Ledger, tag: unknown): LedgerEntry | undefined {
   if (NEWEST.includes(tag)) return ledger.entries.at(-1)
   if (tag === 'earliest') return ledger.entries[0]
   if (isObject(tag)) {
@@ -18,18 +18,18 @@ export function entryOrNone(ledger: Ledger, tag: unknown): Entry | undefined {
   return ledger.entries[readNumber(tag)]
 }
 
-export function entryAt(ledger: Ledger, tag: unknown): Entry {
+export function entryAt(ledger: Ledger, tag: unknown): LedgerEntry {
   return entryOrNone(ledger, tag) ?? malformed('there is no such block')
 }
 
-export function byHash({ entries }: Ledger, value: unknown): Entry | undefined {
+export function byHash({ entries }: Ledger, value: unknown): LedgerEntry | undefined {
   const hash = hashText(value)
   return entries.findLast(({ block }) => block.hash === hash)
 }
 
 /** After `0x`, in lower case. */
 export function addressText(value: unknown): string {
-  return evmAddress(readAddress(value))
+  return evmAddress(readEvmAddress(value))
 }
 
 export const hashText = readHash

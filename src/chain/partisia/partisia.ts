@@ -9,7 +9,7 @@ import { orUndefined } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
 import { reader as rpcReader } from '../../offchain/rpc.ts'
 import { type Account, type Block, type Chain, ChainError, type Head, type TransactionOutcome } from '../chain.ts'
-import { type JsonHttp, partisiaReader, type Reader, type ShardBlock } from './reader.ts'
+import { type JsonHttp, type PartisiaReader, partisiaReader, type ShardBlock } from './reader.ts'
 import { accountAddress, signTransaction, validTo } from './transaction.ts'
 
 export interface PartisiaOptions {
@@ -43,7 +43,7 @@ export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOption
   }
 }
 
-async function headOf(reader: Reader, id: string): Promise<Head> {
+async function headOf(reader: PartisiaReader, id: string): Promise<Head> {
   const chain = await reader.chain()
   if (chain === undefined) throw new ChainError('this is no reader node: it has no /chain')
   if (chain.id !== id) {
@@ -61,7 +61,7 @@ async function headOf(reader: Reader, id: string): Promise<Head> {
 }
 
 /** `input`: the id of a tree, i32, and a key of it. As the node has it now: it does not keep trees by block. */
-async function treeValue(reader: Reader, address: Address, input: Uint8Array): Promise<Uint8Array> {
+async function treeValue(reader: PartisiaReader, address: Address, input: Uint8Array): Promise<Uint8Array> {
   const { tree, key } = orUndefined(() => readTreeKey(input)) ?? noTreeKey()
   const value = await reader.value(address, tree, Buffer.from(key).toString('hex'))
   if (value === undefined) throw new ChainError(`there is no such key in tree ${tree} of ${address}`, true)
@@ -78,7 +78,7 @@ function noTreeKey(): never {
 }
 
 interface AccountOptions {
-  readonly reader: Reader
+  readonly reader: PartisiaReader
   readonly id: string
   readonly defaultGas: bigint
   readonly head: () => Promise<Head>

@@ -36,7 +36,7 @@ export interface ReaderAccount {
   readonly shard: string
 }
 
-export type Reader = ReturnType<typeof partisiaReader>
+export type PartisiaReader = ReturnType<typeof partisiaReader>
 
 const MAX_STATE_CHARACTERS = 16 * 1024 * 1024
 const NOT_FOUND = 404

@@ -33,7 +33,7 @@ import type { Life, RequestFields } from './request-fields.ts'
 import { onlyValue, type Profile, parseTime, type Recipient, type RecoverableSignature } from './signed-request.ts'
 
 /** Of a request that is signed for wallets, or by a key. */
-export type Scheme = 'sha256' | 'eip712'
+export type SignatureScheme = 'sha256' | 'eip712'
 
 export const LONGEST_LIFE_MS = 300_000
 const MOST_AHEAD_MS = 30_000
@@ -69,14 +69,18 @@ export function requestMessage(fields: RequestFields): Uint8Array {
 }
 
 /** The value of `authorization`, signed by a private key of 32 bytes. */
-export function signRequest(fields: RequestFields, scheme: Scheme, key: Uint8Array): string {
+export function signRequest(fields: RequestFields, scheme: SignatureScheme, key: Uint8Array): string {
   const digest = scheme === 'eip712' ? typedDataDigest(fields) : sha256(requestMessage(fields))
   const [recovery = 0, ...compact] = secp256k1.sign(digest, key, { prehash: false, lowS: true, format: 'recovered' })
   return authorizationOf(fields, scheme, Uint8Array.of(...compact, 27 + recovery))
 }
 
 /** The value of `authorization` with a signature that a wallet gave: 65 bytes, whose last may be 0 or 1 as well. */
-export function authorizationOf({ issuedAt, expiresAt, nonce }: Life, scheme: Scheme, signature: Uint8Array): string {
+export function authorizationOf(
+  { issuedAt, expiresAt, nonce }: Life,
+  scheme: SignatureScheme,
+  signature: Uint8Array,
+): string {
   const [v = 0] = signature.subarray(64)
   const written = bytesToHex(Uint8Array.of(...signature.subarray(0, 64), v < 27 ? v + 27 : v))
   return `offchain-v2 ${scheme} ${issuedAt} ${expiresAt} ${bytesToHex(nonce)} ${written}`

@@ -3,37 +3,37 @@
  * order in which they came; those that only read run beside it.
  */
 
-export interface Lane {
+export interface CallQueue {
   /**
    * Runs `work` when there is room, and tells it for how many milliseconds more it may wait for something else. Gives `overloaded`
    * when too many calls wait already, or `queueSeconds` after it began to wait. A call that runs `again` goes in front of all that wait.
    */
-  run<T>(mode: LaneMode, work: (leftMs: number) => Promise<T>, again?: boolean): Promise<T | 'overloaded'>
+  run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, again?: boolean): Promise<T | 'overloaded'>
   queued(): number
 }
 
-export type LaneMode = 'shared' | 'serial'
+export type CallMode = 'shared' | 'serial'
 
-export interface LaneLimits {
+export interface CallQueueLimits {
   readonly concurrent: number
   readonly queued: number
   readonly queueSeconds: number
 }
 
 interface Waiting {
-  readonly mode: LaneMode
+  readonly mode: CallMode
   readonly start: () => void
 }
 
-interface LaneState {
-  readonly limits: LaneLimits
+interface QueueState {
+  readonly limits: CallQueueLimits
   readonly waiting: Waiting[]
   running: number
   isWriting: boolean
 }
 
-export function lane(limits: LaneLimits): Lane {
-  const state: LaneState = { limits, waiting: [], running: 0, isWriting: false }
+export function createCallQueue(limits: CallQueueLimits): CallQueue {
+  const state: QueueState = { limits, waiting: [], running: 0, isWriting: false }
   const patienceMs = limits.queueSeconds * 1000
   return {
     queued: () => state.waiting.length,
@@ -51,17 +51,17 @@ export function lane(limits: LaneLimits): Lane {
   }
 }
 
-function mayStart({ limits, running, isWriting }: LaneState, mode: LaneMode): boolean {
+function mayStart({ limits, running, isWriting }: QueueState, mode: CallMode): boolean {
   return running < limits.concurrent && !(mode === 'serial' && isWriting)
 }
 
-function take(state: LaneState, mode: LaneMode): void {
+function take(state: QueueState, mode: CallMode): void {
   state.running++
   if (mode === 'serial') state.isWriting = true
 }
 
 /** Gives the place of a call that has ended to those that wait. */
-function leave(state: LaneState, mode: LaneMode): void {
+function leave(state: QueueState, mode: CallMode): void {
   state.running--
   if (mode === 'serial') state.isWriting = false
   const { waiting } = state
@@ -70,7 +70,7 @@ function leave(state: LaneState, mode: LaneMode): void {
 }
 
 /** True with a place that is already taken for the caller, false when there is none for it in time. */
-function waitForPlace(state: LaneState, mode: LaneMode, again: boolean): Promise<boolean> {
+function waitForPlace(state: QueueState, mode: CallMode, again: boolean): Promise<boolean> {
   const { waiting, limits } = state
   if (!again && waiting.length >= limits.queued) return Promise.resolve(false)
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { lane } from './lane.ts'
+import { createCallQueue } from './call-queue.ts'
 
 /** A call that runs until it is told to end, and says for how long it may wait further. */
 function held() {
@@ -21,7 +21,7 @@ function held() {
 
 describe('a lane', () => {
   it('gives up a call that waits for too long, while the one before it still runs', async () => {
-    const calls = lane({ concurrent: 8, queued: 8, queueSeconds: 0.1 })
+    const calls = createCallQueue({ concurrent: 8, queued: 8, queueSeconds: 0.1 })
     const first = held()
     const running = calls.run('serial', first.work)
     expect(await calls.run('serial', held().work)).toBe('overloaded')
@@ -32,7 +32,7 @@ describe('a lane', () => {
   })
 
   it('tells a call how much of its time to wait is left', async () => {
-    const calls = lane({ concurrent: 1, queued: 8, queueSeconds: 60 })
+    const calls = createCallQueue({ concurrent: 1, queued: 8, queueSeconds: 60 })
     const [first, second] = [held(), held()]
     const both = [calls.run('shared', first.work), calls.run('shared', second.work)]
     expect(await first.leftMs).toBe(60_000)
@@ -44,7 +44,7 @@ describe('a lane', () => {
   })
 
   it('takes no more calls than may wait, but for one that runs again, which goes first', async () => {
-    const calls = lane({ concurrent: 1, queued: 1, queueSeconds: 60 })
+    const calls = createCallQueue({ concurrent: 1, queued: 1, queueSeconds: 60 })
     const order: string[] = []
     const noted = (name: string) => () => Promise.resolve(void order.push(name))
     const first = held()
@@ -57,7 +57,7 @@ describe('a lane', () => {
   })
 
   it('runs one call at a time of those that write, and those that read beside it', async () => {
-    const calls = lane({ concurrent: 8, queued: 8, queueSeconds: 60 })
+    const calls = createCallQueue({ concurrent: 8, queued: 8, queueSeconds: 60 })
     const [writing, reading, next] = [held(), held(), held()]
     const all = [calls.run('serial', writing.work), calls.run('serial', next.work), calls.run('shared', reading.work)]
     await reading.leftMs

@@ -5,7 +5,7 @@
 import type { Address } from '../offchain/address.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
 
-export interface Fence {
+export interface ContractRow {
   /** Undefined: there is no row yet. */
   readonly version: number | undefined
   /** Of all values of the contract, with their keys. */
@@ -16,37 +16,37 @@ export interface Fence {
   readonly block?: EngineCollections['component_state']['block'] | undefined
 }
 
-export interface Fences {
-  of(contract: Address): Promise<Fence>
+export interface ContractRows {
+  get(contract: Address): Promise<ContractRow>
   /** Whether it is still the one, as far as this process knows; on disk, while it is `moving`. */
-  stands(contract: Address, fence: Fence): Promise<boolean>
+  isCurrent(contract: Address, fence: ContractRow): Promise<boolean>
   /** `commit` may move it, on disk before anybody here knows. One at a time of each contract. */
-  moving<T>(contract: Address, commit: () => Promise<T>): Promise<T>
-  set(contract: Address, fence: Fence): void
+  whileCommitting<T>(contract: Address, commit: () => Promise<T>): Promise<T>
+  set(contract: Address, fence: ContractRow): void
   /** Somebody else has moved it, or may have. */
   forget(contract: Address): void
-  all(): readonly (readonly [Address, Fence])[]
+  all(): readonly (readonly [Address, ContractRow])[]
 }
 
-export function createFences(store: EngineStore): Fences {
-  const known = new Map<Address, Fence>()
+export function cacheContractRows(store: EngineStore): ContractRows {
+  const known = new Map<Address, ContractRow>()
   const moving = new Set<Address>()
   return {
-    of: async (contract) => {
+    get: async (contract) => {
       const cached = known.get(contract)
       if (cached !== undefined) return cached
       const row = await store.get('component_state', contract)
-      const read: Fence = { storageBytes: 0, ...row?.value, version: row?.version }
+      const read: ContractRow = { storageBytes: 0, ...row?.value, version: row?.version }
       // What was set while this was read is newer.
       const current = known.get(contract) ?? read
       known.set(contract, current)
       return current
     },
-    stands: async (contract, fence) => {
+    isCurrent: async (contract, fence) => {
       if (!known.has(contract) || known.get(contract)?.version !== fence.version) return false
       return !moving.has(contract) || (await store.get('component_state', contract))?.version === fence.version
     },
-    moving: async (contract, commit) => {
+    whileCommitting: async (contract, commit) => {
       moving.add(contract)
       try {
         return await commit()

@@ -2,7 +2,7 @@
  * What could not be had, and is asked for again by and by, less and less often: contracts that could not be read, and transactions that
  * the chain has no answer for. Nobody else waits for it.
  */
-import { backOff } from './retry.ts'
+import { callBackOff } from './retry.ts'
 
 interface Waiting {
   /** Milliseconds since the epoch, both. */
@@ -11,7 +11,7 @@ interface Waiting {
   readonly attempts: number
 }
 
-export interface Again {
+export interface RetryList {
   /** Those whose time has come; who waited longest is first. */
   due(now: number): readonly string[]
   /** Whether its time has not come yet. */
@@ -21,15 +21,15 @@ export interface Again {
   /** Since when it is not there; undefined when it is. */
   since(id: string): number | undefined
   /** True when it is the first time. */
-  failed(id: string, now: number): boolean
+  addFailure(id: string, now: number): boolean
   /** It was not asked for, and is due at once. */
-  postponed(id: string, now: number): void
+  postpone(id: string, now: number): void
   /** It is there, or nobody asks for it any more. */
-  forget(id: string): void
+  delete(id: string): void
 }
 
 /** Nothing waits for longer than `longestMs`. */
-export function askedAgain(longestMs: number): Again {
+export function createRetryList(longestMs: number): RetryList {
   const waiting = new Map<string, Waiting>()
   const notBefore = (id: string): number => waiting.get(id)?.notBefore ?? 0
   return {
@@ -38,16 +38,20 @@ export function askedAgain(longestMs: number): Again {
     has: (id) => waiting.has(id),
     ids: () => [...waiting.keys()],
     since: (id) => waiting.get(id)?.since,
-    failed: (id, now) => {
+    addFailure: (id, now) => {
       const { since, attempts } = waiting.get(id) ?? { since: now, attempts: 0 }
       // Behind all others, also where it had a place before.
       waiting.delete(id)
-      waiting.set(id, { since, attempts: attempts + 1, notBefore: now + Math.min(longestMs, backOff(attempts + 1)) })
+      waiting.set(id, {
+        since,
+        attempts: attempts + 1,
+        notBefore: now + Math.min(longestMs, callBackOff(attempts + 1)),
+      })
       return attempts === 0
     },
-    postponed: (id, now) => {
+    postpone: (id, now) => {
       if (!waiting.has(id)) waiting.set(id, { since: now, attempts: 0, notBefore: now })
     },
-    forget: (id) => void waiting.delete(id),
+    delete: (id) => void waiting.delete(id),
   }
 }

@@ -1,21 +1,21 @@
 /** Work that was started and that nobody waits for: it runs beside the requests, and is waited for at the end alone. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { limitConcurrency } from '../async/limit.ts'
 import type { EngineContext } from './context.ts'
-import type { Entry } from './contract-entry.ts'
-import { fewAtOnce } from './few-at-once.ts'
+import type { ContractEntry } from './contract-entry.ts'
 
-export interface Work {
+export interface BackgroundTask {
   readonly what: string
-  readonly entry: Entry
+  readonly entry: ContractEntry
   readonly run: () => Promise<void>
   /** Is told when it was added, though it may begin later, and when it is over, however it ended. */
   readonly running: (runs: boolean) => unknown
 }
 
-export interface StartedWork {
-  add(work: Work): void
+export interface TaskRunner {
+  add(work: BackgroundTask): void
   /** Calls of components. Contracts begin one after another, bit by bit, so that requests pass in between. */
-  addCalls(calls: readonly Work[]): void
+  addCalls(calls: readonly BackgroundTask[]): void
   /** When nothing of it runs any more. */
   readonly settled: () => Promise<void>
   isStopped(): boolean
@@ -27,11 +27,11 @@ const CALLS_AT_ONCE = 2
 const LONG_CALL_MS = 50
 
 /** Calls that are added together begin within `everyMs`. */
-export function startedWork({ log }: Pick<EngineContext, 'log'>, everyMs: number): StartedWork {
+export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: number): TaskRunner {
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
   const inTurn = turnsOf(stopping.signal)
-  const add = ({ what, entry, run, running: tell }: Work): void => {
+  const add = ({ what, entry, run, running: tell }: BackgroundTask): void => {
     tell(true)
     const promise = run()
       .catch((err: unknown) => {
@@ -63,9 +63,9 @@ export function startedWork({ log }: Pick<EngineContext, 'log'>, everyMs: number
 
 /** Of one contract one waits for its turn at a time: however many it has, they keep those of no other waiting. */
 function turnsOf(stopping: AbortSignal) {
-  const inPassing = fewAtOnce(CALLS_AT_ONCE, LONG_CALL_MS)
-  const lastOf = new WeakMap<Entry, Promise<unknown>>()
-  return (entry: Entry, afterMs: number, run: () => Promise<void>): Promise<void> => {
+  const inPassing = limitConcurrency(CALLS_AT_ONCE, LONG_CALL_MS)
+  const lastOf = new WeakMap<ContractEntry, Promise<unknown>>()
+  return (entry: ContractEntry, afterMs: number, run: () => Promise<void>): Promise<void> => {
     const before = lastOf.get(entry)
     const due = afterMs > 0 ? sleep(afterMs, undefined, { signal: stopping }).catch(() => undefined) : undefined
     const unlessStopped = (): Promise<void> => (stopping.aborted ? Promise.resolve() : run())

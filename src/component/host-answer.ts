@@ -1,8 +1,8 @@
 /** What a component asks in the middle of its call, put to the engine. */
-import type { Answer, Ask } from './messages.ts'
+import type { HostAnswer, HostQuestion } from './messages.ts'
 import type { Host } from './runtime.ts'
 
-export async function answerOf(host: Host, question: Ask): Promise<Answer> {
+export async function answerOf(host: Host, question: HostQuestion): Promise<HostAnswer> {
   switch (question.ask) {
     case 'load':
       return host.load(question.bucket, question.key)

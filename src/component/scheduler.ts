@@ -1,6 +1,6 @@
 /** Whose call is next, so that no contract takes the workers from the others: neither by many calls, nor by slow ones. */
 
-export interface Turns {
+export interface WorkerScheduler {
   /**
    * The index of the next call: the first of the owner that holds the fewest workers. An owner computes on no more than `workers` at
    * once, and on one less when its calls computed for long (but always on one). Together with the workers that wait for an answer an
@@ -40,7 +40,7 @@ interface Count {
 const NONE: Count = { all: 0, computing: 0 }
 
 /** `now` in milliseconds, of a clock that never goes back. */
-export function createTurns(workers: number, now: () => number): Turns {
+export function createScheduler(workers: number, now: () => number): WorkerScheduler {
   const slow = new Map<string, number>()
   return {
     next: (waiting, held) => {
