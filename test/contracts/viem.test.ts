@@ -8,7 +8,7 @@ import { blockFiles } from '../../src/bin/chain/block-files.ts'
 import { builtIn, ENGINE_1 } from '../../src/chain/chain.contract.ts'
 import { customError, decodeAnswer, encodeCall, encodeConstructor, functionOf } from '../../src/chain/evm/abi.ts'
 import { evmAccount } from '../../src/chain/evm/account.ts'
-import { readComponent, readContracts, readEngines } from '../../src/chain/evm/contract.ts'
+import { readComponentReference, readContracts, readEngines } from '../../src/chain/evm/contract.ts'
 import { chainIdOf } from '../../src/chain/evm/evm.ts'
 import { evmNode } from '../../src/chain/evm/node.ts'
 import { revertReason } from '../../src/chain/evm/revert.ts'
@@ -97,7 +97,7 @@ describe('the ABI, as viem writes and reads it', () => {
         const expected = engines.map((each) => ({ address: `00${each.engine.slice(2)}`, endpoint: each.endpoint }))
         expect(readEngines(result('engines', engines))).toEqual(expected)
         const digest = `0x${'0a'.repeat(32)}`
-        expect(readComponent(result('component', [digest, uri]))).toEqual({ sha256: digest.slice(2), uri })
+        expect(readComponentReference(result('component', [digest, uri]))).toEqual({ sha256: digest.slice(2), uri })
         const addresses = engines.map((each) => each.engine)
         expect(readContracts(result('contracts', addresses, registry))).toEqual(expected.map((each) => each.address))
       }),
