@@ -63,3 +63,22 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
 function unlessSame(row: QueuedTransaction, before: QueuedTransaction | undefined): QueuedTransaction {
   return before?.version === row.version ? before : { id: row.id, version: row.version, value: row.value }
 }
+
+/**
+ * The first of each contract, then the second of each, and so on, so that many of one contract delay no other. The transactions
+ * `before` them, which are on their way, count.
+ */
+export function orderFairly(
+  queued: readonly QueuedTransaction[],
+  before: readonly QueuedTransaction[],
+): readonly QueuedTransaction[] {
+  const ranks = new Map<Address, number>()
+  const rankOf = ({ value: { contract } }: QueuedTransaction): number => {
+    const rank = ranks.get(contract) ?? 0
+    ranks.set(contract, rank + 1)
+    return rank
+  }
+  before.forEach(rankOf)
+  const ranked = queued.map((row) => ({ row, rank: rankOf(row) }))
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ row }) => row)
+}

@@ -10,7 +10,7 @@ import type { CallEffects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { EngineStore } from './collections.ts'
 import type { Metrics } from './metrics.ts'
-import { createOutboxRows, type Insert, type OutboxRows, type QueuedTransaction } from './outbox-rows.ts'
+import { createOutboxRows, type Insert, type OutboxRows, orderFairly, type QueuedTransaction } from './outbox-rows.ts'
 import { createRetryList, type RetryList } from './retry-list.ts'
 
 export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 'state'> {
@@ -214,7 +214,7 @@ async function signQueued(context: OutboxContext, rows: readonly QueuedTransacti
   if (!known.hasGaps) nonce = Math.max(nonce, ...[...used].map((each) => each + 1))
   const ready: SignedRow[] = []
   const later = new Set<Address>()
-  for (const row of inTurn(queued, rows.filter(isSigned))) {
+  for (const row of orderFairly(queued, rows.filter(isSigned))) {
     if (inFlight >= MOST_IN_FLIGHT) break
     if (later.has(row.value.contract)) continue
     while (used.has(nonce)) nonce++
@@ -232,22 +232,6 @@ async function signQueued(context: OutboxContext, rows: readonly QueuedTransacti
   if ((await store.commit(changes)) !== undefined) return true
   for (const row of ready) await submit(context, { ...row, version: row.version + 1 }, sent)
   return false
-}
-
-/** One of each contract, then another of each: many of one do not keep the others waiting. Those on their way count. */
-function inTurn(
-  queued: readonly QueuedTransaction[],
-  before: readonly QueuedTransaction[],
-): readonly QueuedTransaction[] {
-  const ranks = new Map<Address, number>()
-  const rankOf = ({ value: { contract } }: QueuedTransaction): number => {
-    const rank = ranks.get(contract) ?? 0
-    ranks.set(contract, rank + 1)
-    return rank
-  }
-  before.forEach(rankOf)
-  const ranked = queued.map((row) => ({ row, rank: rankOf(row) }))
-  return ranked.sort((one, other) => one.rank - other.rank).map(({ row }) => row)
 }
 
 interface Signing {
