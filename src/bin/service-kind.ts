@@ -5,6 +5,7 @@ import type { Files } from '../config/files.ts'
 import type { ServerTls } from '../config/server-tls.ts'
 import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
+import type { MetricsSource } from '../http/metrics-server.ts'
 import type { Task } from '../store/upkeep.ts'
 
 export type KindName = 'issuer' | 'verifier' | 'engine'
@@ -15,6 +16,8 @@ export interface ListeningConfig {
   readonly host: string | undefined
   readonly tls: ServerTls | undefined
   readonly stopping: Stopping
+  /** Where the metrics of the service are to be read; nowhere when absent. */
+  readonly management?: { readonly port: number; readonly host: string } | undefined
 }
 
 /** A kind of service. `Parts` is what it stands on, such as its open database. */
@@ -40,8 +43,7 @@ export interface BuiltService<Config> {
   readonly app: App
   /** What the service does by itself while it runs. */
   readonly tasks: readonly Task[]
-  /** The server for operators alone, and where it listens. */
-  readonly management?: { readonly app: App; readonly port: number; readonly host: string } | undefined
+  readonly metrics?: MetricsSource
   /** Members of the log line that says that the service listens. */
   readonly facts?: object
   /** Begins no more work, and resolves when the work that runs has ended. */

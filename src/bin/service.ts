@@ -2,6 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
+import type { App } from '../http/app-type.ts'
+import { createMetricsServer } from '../http/metrics-server.ts'
 import { readConfigFile } from './config-file.ts'
 import { files, now } from './effects.ts'
 import { createLog } from './log.ts'
@@ -17,7 +19,9 @@ import { otherServiceMistake } from './which-service.ts'
 const STOP_WAIT_MS = 6000
 
 /** A server that does not listen yet, with its tasks running, and what to do after it has closed. */
-export interface Service<Config> extends Running, Pick<BuiltService<Config>, 'management' | 'facts'> {
+export interface Service<Config> extends Running, Pick<BuiltService<Config>, 'facts'> {
+  /** The server of metrics, where the configuration wants one and the service has metrics. */
+  readonly management: App | undefined
   /** Goes on with the certificates and trust anchors of another configuration; all else of it is not looked at. */
   renew(config: Config): void
 }
@@ -48,7 +52,8 @@ export async function buildService<Config extends ListeningConfig, Parts>(
     await kind.close(parts)
     throw error
   })
-  const { app, management, facts } = built
+  const { app, metrics, facts } = built
+  const management = config.management && metrics && (await createMetricsServer(metrics))
   const stopTasks = keepUp(built.tasks, log)
   return {
     app,
@@ -61,7 +66,7 @@ export async function buildService<Config extends ListeningConfig, Parts>(
     },
     close: async () => {
       const stopped = built.stop?.()
-      await Promise.all([app.close(), management?.app.close()])
+      await Promise.all([app.close(), management?.close()])
       if (stopped !== undefined) await endOrLate(stopped)
       await stopTasks()
       await kind.close(parts)
@@ -111,11 +116,11 @@ async function start(
 /** Why the service cannot listen, or undefined when it does. */
 async function listen(
   { app, management }: Service<ListeningConfig>,
-  { port, host }: ListeningConfig,
+  { port, host, management: place }: ListeningConfig,
 ): Promise<string | undefined> {
   const servers = [
     { app, port, host: host ?? (await defaultHost()) },
-    ...(management === undefined ? [] : [{ ...management, within: 'management.' }]),
+    ...(management && place ? [{ ...place, app: management, within: 'management.' }] : []),
   ]
   for (const { app: server, ...where } of servers) {
     try {

@@ -1,9 +1,11 @@
 /** An engine that cannot start says which file or address is in the way, and what to do about it. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { type EngineProcess, makeEngine } from '../support/engine-process.ts'
+import { serviceDirectory } from '../support/service-process.ts'
 
 const engines: EngineProcess[] = []
 afterAll(() => Promise.all(engines.map((engine) => engine.remove())))
@@ -12,6 +14,15 @@ async function made(settings: Record<string, unknown> = {}): Promise<EngineProce
   const engine = await makeEngine(settings)
   engines.push(engine)
   return engine
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
 }
 
 describe('vouchsafe engine', () => {
@@ -32,6 +43,35 @@ describe('vouchsafe engine', () => {
       `  - management.port: ${port} (host 127.0.0.1) ${who}; stop that one, or change management.port\n`,
     )
     expect([second.status, third.status]).toEqual([2, 2])
+  })
+
+  it('says that a configuration is that of another service', async () => {
+    const { directory } = await made()
+    const issuer = await vouchsafe(['issuer'], { cwd: directory })
+    expect([issuer.status, issuer.stderr]).toEqual([
+      2,
+      expect.stringContaining("  - configuration: this is an engine's configuration, and not the issuer's\n"),
+    ])
+    const engine = await vouchsafe(['engine'], {
+      cwd: await serviceDirectory('verifier', { issuerIdentifier: 'match' }),
+    })
+    expect([engine.status, engine.stderr]).toEqual([
+      2,
+      expect.stringContaining("  - configuration: this is a verifier's configuration, and not the engine's\n"),
+    ])
+    const log = await vouchsafe(['audit', 'export'], { cwd: directory })
+    expect([log.status, log.stderr]).toEqual([2, expect.stringMatching(/is an engine's configuration; name one of/)])
+  })
+
+  it('has its metrics at the port of its management alone, until it has stopped', async () => {
+    const port = await freePort()
+    const engine = await made({ management: { port } })
+    await engine.start()
+    const metrics = await fetch(`http://127.0.0.1:${port}/metrics`)
+    expect([metrics.status, await metrics.text()]).toEqual([200, expect.stringContaining('vouchsafe_engine_limit{')])
+    expect((await fetch(`${engine.url}/metrics`)).status).toBe(404)
+    engine.child.kill('SIGTERM')
+    expect((await engine.ended).status).toBe(0)
   })
 
   it('says where it looked for its configuration, and how to make one', async () => {

@@ -6,7 +6,6 @@ import type { Runtime } from '../../component/runtime.ts'
 import type { EngineStore } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
-import { createManagement } from '../../engine/management.ts'
 import { checkBuilt, startRuntime } from '../../toolchain/places.ts'
 import { conflictTask } from '../conflicts.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
@@ -73,7 +72,7 @@ async function build(config: EngineConfig, parts: EngineParts, log: Logger): Pro
   return {
     app,
     tasks: [...tasks, conflictTask(log)],
-    management: config.management && { ...config.management, app: await createManagement(metrics) },
+    metrics: metrics.registry,
     facts: { address: parts.chain.account(config.identity.privateKey).address },
     // A hook that takes longer than a service waits for leaves nothing, and runs again at the next start.
     stop,
