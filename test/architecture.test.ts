@@ -238,6 +238,12 @@ describe('architecture', () => {
     expect(found.filter((path) => !OWN_TEXTS.test(path))).toEqual([])
   })
 
+  it('refuses in one way: a ProtocolError is made by refuse(), and where HTTP makes answers of errors', () => {
+    const makers = files.filter((path) => /\bnew ProtocolError\(/.test(readFileSync(path, 'utf8'))).map(placeOf)
+    expect(makers.filter((path) => !/^(http\/|protocol\/error\.ts$)/.test(path))).toEqual([])
+    expect(makers).toContain('protocol/error.ts')
+  })
+
   it('knows each package only where the table says', () => {
     const wrong = imports.filter(({ from, to }) => {
       return !to.startsWith('node:') && !isOwn({ to }) && !PACKAGES[packageOf(to)]?.includes(folderOf(from))

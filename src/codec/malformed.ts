@@ -21,6 +21,21 @@ export function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
+/** The reason why there is no result, as a sentence part, where a caller has to weigh the reason. */
+export interface Problem {
+  readonly problem: string
+}
+
+/** Returns the result of `read`, or the problem when `read` throws a MalformedError. */
+export function orProblem<T>(read: () => T): T | Problem {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedError) return { problem: error.message }
+    throw error
+  }
+}
+
 /**
  * Returns the result of `read`, and puts `what` before the message of a MalformedError: `the payload: the text is not
  * JSON`.

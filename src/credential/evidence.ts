@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orProblem, within } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { strangerText } from '../keys/certificate-name.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
@@ -24,15 +24,12 @@ export function confirmedKey(payload: JsonObject): Evidence['boundKey'] {
   return boundKey('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
 }
 
-/** The key that `read` gives; what is malformed about it is the problem, of `what`. */
+/** The key that `read` gives, or the problem with it, which begins with `what`. */
 export function boundKey(what: string, read: () => PublicJwk): Evidence['boundKey'] {
-  try {
-    const jwk = read()
+  return orProblem(() => {
+    const jwk = within(what, read)
     return { jwk, thumbprint: thumbprint(jwk) }
-  } catch (error) {
-    if (error instanceof MalformedError) return { problem: `${what}: ${error.message}` }
-    throw error
-  }
+  })
 }
 
 /** The type header of a JWT, as a sentence part for people. */

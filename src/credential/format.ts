@@ -5,6 +5,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
+import type { Problem } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import type { Algorithm } from '../keys/algorithm.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
@@ -103,7 +104,7 @@ export interface Evidence {
   /** The proof that the holder agreed to this presentation; absent when there is none. */
   readonly holder: HolderEvidence | undefined
   /** The key the issuer bound the credential to, or what is wrong with it. */
-  readonly boundKey: { readonly jwk: PublicJwk; readonly thumbprint: string } | { readonly problem: string }
+  readonly boundKey: { readonly jwk: PublicJwk; readonly thumbprint: string } | Problem
   /** What is wrong with the disclosures. `claims` then holds only what the issuer signed in the clear. */
   readonly disclosuresProblem: string | undefined
   /** The claims as a tree, rooted as DCQL paths are. */

@@ -7,7 +7,7 @@
 import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
-import { MalformedError, malformed } from '../codec/malformed.ts'
+import { malformed, orProblem } from '../codec/malformed.ts'
 import { asSdJwt, type ClaimPosition, concealClaims, readSdJwt, revealClaims, type SdJwt } from '../codec/sd-jwt.ts'
 import { joseAlgorithms } from '../keys/algorithm.ts'
 import { importPublicKey } from '../keys/jwk.ts'
@@ -119,15 +119,15 @@ export function revealSdJwt(
   { jws, disclosures }: SdJwt,
   mustBeShown: (position: ClaimPosition) => boolean,
 ): Pick<TakenApart, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
-  try {
+  const revealed = orProblem(() => {
     const { claims, disclosed } = revealClaims(jws.payload, disclosures)
     const concealed = disclosed.find(({ position }) => mustBeShown(position))
     if (concealed) malformed(`${concealed.position.join('.')} must not be selectively disclosable`)
-    return { payload: claims, hidable: disclosed.map(({ position }) => position), problem: undefined }
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return { payload: jws.payload, hidable: [], problem: error.message }
-  }
+    return { payload: claims, hidable: disclosed.map(({ position }) => position) }
+  })
+  return 'problem' in revealed
+    ? { payload: jws.payload, hidable: [], problem: revealed.problem }
+    : { ...revealed, problem: undefined }
 }
 
 /** The key binding; undefined when there is none. */

@@ -179,7 +179,7 @@ function answerUnreadable(
 
 function checkDatabase({ ready }: AppOptions): Promise<unknown> {
   return ready().catch((cause: unknown) =>
-    refuse('temporarily_unavailable', 'the database does not take what is written', cause),
+    refuse('temporarily_unavailable', 'the database does not take what is written', { cause }),
   )
 }
 

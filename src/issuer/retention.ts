@@ -28,11 +28,11 @@ export async function sweepSessions({ retention }: IssuerConfig, effects: Issuer
   await effects.store.purge('issuance_dataset', now)
 }
 
-/** The session as it is after `now`, or `purge` when it is over and done with. Pure. */
-function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | 'purge' {
+/** The session as it is after `now`; undefined when it is to be purged. Pure. */
+function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | undefined {
   // A token, or whatever else keeps a session alive, may have moved the end.
   const { erases, purges, next } = planRetention(retention, endOf(session), session.erasedAt, now)
-  if (purges) return 'purge'
+  if (purges) return undefined
   const at = now.getTime()
   const expires = statusOf(session, now) === 'EXPIRED' && session.expiredAt === undefined
   return {
@@ -52,7 +52,7 @@ async function changesOf(
   { retention, now, effects }: { readonly retention: Retention; readonly now: Date; readonly effects: IssuerEffects },
 ): Promise<readonly Change<IssuerCollections>[]> {
   const step = stepOf(value, retention, now)
-  if (step === 'purge') return [{ delete: 'issuance_session', id, version }]
+  if (step === undefined) return [{ delete: 'issuance_session', id, version }]
   const { session, dueAt, expires, erases } = step
   const expired = expires ? sessionEvent(effects, 'issuance.expired', { sessionId: id, session, now }) : undefined
   return [

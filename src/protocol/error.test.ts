@@ -33,7 +33,7 @@ describe('a refusal', () => {
 
   it('says why, and keeps the cause for the log', () => {
     const cause = new Error('why')
-    expect(thrownBy(() => refuse('invalid_request', 'say more', cause))).toMatchObject({
+    expect(thrownBy(() => refuse('invalid_request', 'say more', { cause }))).toMatchObject({
       ...{ name: 'ProtocolError', code: 'invalid_request', message: 'say more', cause, members: {} },
       challenge: undefined,
     })
@@ -47,7 +47,8 @@ describe('a refusal', () => {
   it('is made of what is malformed, and of nothing else', () => {
     expect(orRefuse('invalid_proof', 'the proof', () => 7)).toBe(7)
     const refused = thrownBy(() => orRefuse('invalid_proof', 'the proof', () => malformed('it is no JWT')))
-    expect(refused).toMatchObject({ code: 'invalid_proof', message: 'the proof: it is no JWT', cause: undefined })
+    expect(refused).toMatchObject({ code: 'invalid_proof', message: 'the proof: it is no JWT' })
+    expect((refused as ProtocolError).cause).toEqual(new MalformedError('it is no JWT'))
     const bug = new TypeError('a mistake of ours')
     expect(thrownBy(() => refuseMalformed('invalid_proof', 'the proof', bug))).toBe(bug)
     expect(thrownBy(() => refuseMalformed('gone', 'it', new MalformedError('x')))).toBeInstanceOf(ProtocolError)

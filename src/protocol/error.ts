@@ -53,30 +53,29 @@ export const HTTP_STATUS = {
 
 export type ErrorCode = keyof typeof HTTP_STATUS
 
+/** Details of a refusal beside its code and its description. */
+export interface RefusalOptions {
+  /** For the log only. */
+  readonly cause?: unknown
+  readonly members?: Readonly<Record<string, string | number>>
+  /** The `WWW-Authenticate` header of a 401, when the code alone does not determine it. */
+  readonly challenge?: string | undefined
+  /** The `Retry-After` header of a 503. RFC 9110 section 10.2.3. */
+  readonly retryAfterSeconds?: number
+}
+
 /** A refusal. `message` and `members` go into the body for the caller; `cause` goes into the log only. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: ErrorCode
-  readonly members: Readonly<Record<string, string | number>>
-  /** The `WWW-Authenticate` header of a 401, when the code alone does not determine it. */
+  readonly members: NonNullable<RefusalOptions['members']>
   readonly challenge: string | undefined
-  /** The `Retry-After` header of a 503. RFC 9110 section 10.2.3. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(
     code: ErrorCode,
     description: string,
-    {
-      members,
-      challenge,
-      retryAfterSeconds,
-      ...options
-    }: {
-      readonly cause?: unknown
-      readonly members?: ProtocolError['members']
-      readonly challenge?: string | undefined
-      readonly retryAfterSeconds?: number
-    } = {},
+    { members, challenge, retryAfterSeconds, ...options }: RefusalOptions = {},
   ) {
     super(description, options)
     this.code = code
@@ -87,8 +86,8 @@ export class ProtocolError extends Error {
 }
 
 /** Refuses the request: throws a {@link ProtocolError} that the caller sees. */
-export function refuse(code: ErrorCode, description: string, cause?: unknown): never {
-  throw new ProtocolError(code, description, { cause })
+export function refuse(code: ErrorCode, description: string, options: RefusalOptions = {}): never {
+  throw new ProtocolError(code, description, options)
 }
 
 /** Returns the result of `read`. Refuses with `code` when `read` throws a MalformedError; `what` names the input. */
@@ -103,5 +102,5 @@ export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
 /** Refuses with `code` when `error` is a MalformedError, and throws any other error again. */
 export function refuseMalformed(code: ErrorCode, what: string, error: unknown): never {
   if (!(error instanceof MalformedError)) throw error
-  return refuse(code, `${what}: ${error.message}`, error)
+  return refuse(code, `${what}: ${error.message}`, { cause: error })
 }

@@ -4,7 +4,7 @@
  * claims. OpenID4VP 1.0, Selecting Claims and Credentials.
  */
 import { countValues, type JsonObject } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orProblem, type Problem } from '../codec/malformed.ts'
 import type { CredentialFormat, HeldCredential } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
@@ -146,13 +146,8 @@ function readUnknown(credential: string, at: string): Candidate {
   return refuse('invalid_request', `${at}: is a credential of no format that is supported (${problems.join('; ')})`)
 }
 
-function hold(format: CredentialFormat, credential: string): HeldCredential | { readonly problem: string } {
-  try {
-    return format.hold(credential)
-  } catch (error) {
-    if (error instanceof MalformedError) return { problem: error.message }
-    throw error
-  }
+function hold(format: CredentialFormat, credential: string): HeldCredential | Problem {
+  return orProblem(() => format.hold(credential))
 }
 
 function described(

@@ -65,6 +65,6 @@ function orRefuse<T>(at: string, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return refuse('invalid_request', `${at}.${error.message}`, error)
+    return refuse('invalid_request', `${at}.${error.message}`, { cause: error })
   }
 }

@@ -18,7 +18,7 @@ import {
   tagged,
 } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
-import { MalformedError, malformed } from '../../codec/malformed.ts'
+import { malformed, orProblem } from '../../codec/malformed.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
 import { toJson } from './values.ts'
 
@@ -43,7 +43,7 @@ interface Item {
 }
 
 export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
-  try {
+  const read = orProblem(() => {
     const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
     // One for all: each element may be small, and there may be many.
     const budget = newBudget()
@@ -52,11 +52,9 @@ export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
       if (!isMap(digests)) malformed('the issuer signed no digests for a namespace that is shown')
       return [nameSpace, elementsOf(items, { digests, algorithm, budget })] as const
     })
-    return { claims: Object.fromEntries(claims), problem: undefined }
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return { claims: {}, problem: error.message }
-  }
+    return { claims: Object.fromEntries(claims) }
+  })
+  return 'problem' in read ? { claims: {}, problem: read.problem } : { ...read, problem: undefined }
 }
 
 /** Which element the item is. Throws a MalformedError when it is none. */

@@ -132,7 +132,7 @@ async function ask(outbound: Outbound, request: HttpClientRequest): Promise<Json
   const accept = { accept: 'application/json' }
   const answer = await outbound({ headers: accept, ...request }).catch((error: unknown) => {
     if (!(error instanceof OutboundError)) throw error
-    return refuseUnavailable(`${request.url}: ${error.message}`)
+    return refuseUnavailable(`${request.url}: ${error.message}`, error)
   })
   if (answer.status !== 200) return refuseUnavailable(`${request.url} answered ${answer.status}`)
   return readable(request.url, () => parseJsonObject(answer.body))
@@ -143,17 +143,15 @@ function readable<T>(url: string, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
-    return refuseUnavailable(`${url}: ${error.message}`)
+    return refuseUnavailable(`${url}: ${error.message}`, error)
   }
 }
 
 /** `why` is for the log. */
-function refuseUnavailable(why: string): never {
-  return refuse(
-    'temporarily_unavailable',
-    'the authorization server cannot be asked now; try again later',
-    new Error(why),
-  )
+function refuseUnavailable(why: string, cause?: unknown): never {
+  return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', {
+    cause: new Error(why, { cause }),
+  })
 }
 
 function causeOf(error: unknown): string {

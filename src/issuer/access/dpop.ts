@@ -86,13 +86,13 @@ export function atResource<T>(run: () => T): T {
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
     const { code, message, cause } = error
-    throw new ProtocolError(code, message, { cause, challenge: challengeOf(code) })
+    return refuse(code, message, { cause, challenge: challengeOf(code) })
   }
 }
 
 /** A token that is good in itself and did not come in the way it has to. */
 export function refuseBoundToken(description: string): never {
-  throw new ProtocolError('invalid_token', description, { challenge: challengeOf('invalid_token') })
+  return refuse('invalid_token', description, { challenge: challengeOf('invalid_token') })
 }
 
 /** A token that was sent as DPoP is missed as DPoP, whatever is wrong with it. RFC 9449 section 7.1. */

@@ -100,7 +100,7 @@ function readToken(token: string): Jws {
   try {
     return readJws(token)
   } catch (error) {
-    if (error instanceof MalformedError) return invalid('it is no JWT that can be read')
+    if (error instanceof MalformedError) return invalid('it is no JWT that can be read', error)
     throw error
   }
 }
@@ -137,6 +137,6 @@ function refuseOtherAudience(
   if (!named.some((name) => ours.some((each) => each === name))) invalid('it is for another audience')
 }
 
-function invalid(why: string): never {
-  return refuse('invalid_token', `the access token is not good here: ${why}`)
+function invalid(why: string, cause?: unknown): never {
+  return refuse('invalid_token', `the access token is not good here: ${why}`, { cause })
 }

@@ -80,6 +80,6 @@ function questionPlaces() {
 }
 
 function refuseForNow(): never {
-  const why = new Error('too many introspections run already')
-  return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', why)
+  const cause = new Error('too many introspections run already')
+  return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', { cause })
 }

@@ -8,7 +8,7 @@ import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import type { Configuration, Order } from '../../credential/format.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
-import { ProtocolError, refuse } from '../../protocol/error.ts'
+import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
 import type { Spending } from '../access/nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
@@ -86,8 +86,7 @@ export function refuseDenied({ deferral }: IssuanceSession): void {
   const { denied } = deferral?.decided ?? {}
   if (denied === undefined) return
   const members = denied.reason === undefined ? {} : { error_description: denied.reason }
-  const description = 'the issuer has decided not to issue this credential'
-  throw new ProtocolError('credential_request_denied', description, { members })
+  refuse('credential_request_denied', 'the issuer has decided not to issue this credential', { members })
 }
 
 /**

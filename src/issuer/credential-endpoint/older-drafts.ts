@@ -47,7 +47,8 @@ export async function answerAnyDraft(
     const response = inResponseForm(await answer({ request: final, form: responseForm }), responseForm)
     return isDraft13 ? { ...response, ...nonceMembers(context, open.sessionId) } : response
   } catch (error) {
-    throw isDraft13 ? inDraft13(context, open.sessionId, error) : error
+    if (!isDraft13 || !(error instanceof ProtocolError)) throw error
+    return refuseInDraft13(context, open.sessionId, error)
   }
 }
 
@@ -75,7 +76,7 @@ export async function fetchDeferredDraft15(
   const { transaction_id: transactionId, interval = 0 } = answer.response
   if (transactionId === undefined) return answer
   const description = 'the credential is not there yet; ask again later'
-  throw new ProtocolError('issuance_pending', description, { members: { interval } })
+  return refuse('issuance_pending', description, { members: { interval } })
 }
 
 /**
@@ -195,10 +196,9 @@ const DRAFT_13_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
   unknown_credential_configuration: 'unsupported_credential_type',
 }
 
-/** The refusal of a credential request in the words of draft 13; with a nonce where one was missing or no good. */
-function inDraft13(context: IssuerContext, sessionId: string, error: unknown): unknown {
-  if (!(error instanceof ProtocolError)) return error
+/** Refuses a credential request in the words of draft 13; with a nonce where one was missing or no good. */
+function refuseInDraft13(context: IssuerContext, sessionId: string, error: ProtocolError): never {
   const code = DRAFT_13_CODES[error.code] ?? error.code
   const members = code === 'invalid_proof' ? nonceMembers(context, sessionId) : {}
-  return new ProtocolError(code, error.message, { cause: error.cause, members, challenge: error.challenge })
+  return refuse(code, error.message, { cause: error.cause, members, challenge: error.challenge })
 }

@@ -76,11 +76,7 @@ function refreshGrant(context: IssuerContext, form: TokenRequest): Grant {
     decide: async ({ id, session, jkt, now }) => {
       refuseOtherKey(session, jkt)
       const next = nextRefreshToken(context, id, session, { refreshToken, now })
-      if (next === 'replayed') {
-        const refusal =
-          'the refresh token has been used, and none of this session is good any more; ask for a new offer'
-        return { session: endRefresh(session, now), refusal }
-      }
+      if ('problem' in next) return { session: endRefresh(session, now), refusal: next.problem }
       await refuseUnlessValid(context, id)
       return { session: { ...session, refresh: next.refresh }, refreshToken: next.refreshToken }
     },

@@ -8,6 +8,7 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
+import type { Problem } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { type IssuanceSession, type RefreshPolicy, withoutRetry } from '../session.ts'
@@ -19,6 +20,7 @@ export interface MadeRefreshToken {
 }
 
 const UNKNOWN = 'the refresh token is unknown'
+const REPLAYED = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
 
 /** The first of a session that has just been redeemed, when its policy has any. */
 export function firstRefreshToken(
@@ -39,7 +41,7 @@ export function sessionOfRefreshToken(token: string): string {
 }
 
 /**
- * The successor of a refresh token, or `replayed` when the family has to end. Refuses with `invalid_grant` one that is
+ * The successor of a refresh token, or the problem for which the family has to end. Refuses with `invalid_grant` one that is
  * unknown, and any when the time is up.
  */
 export function nextRefreshToken(
@@ -47,7 +49,7 @@ export function nextRefreshToken(
   sessionId: string,
   session: IssuanceSession,
   sent: { readonly refreshToken: string; readonly now: Date },
-): MadeRefreshToken | 'replayed' {
+): MadeRefreshToken | Problem {
   const { refresh, token } = session
   if (refresh === undefined) return refuse('invalid_grant', UNKNOWN)
   if (sent.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
@@ -58,7 +60,7 @@ export function nextRefreshToken(
   const isRetry = refresh.retry === digest
   if (refresh.spent.includes(digest)) {
     // Nobody but the wallet has the key: it is confused, and not robbed.
-    if (token?.jkt === undefined) return 'replayed'
+    if (token?.jkt === undefined) return { problem: REPLAYED }
     refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
   }
   if (refresh.digest !== digest && !isRetry) refuse('invalid_grant', UNKNOWN)
