@@ -1,6 +1,7 @@
 /**
- * The ABI of Solidity contracts, as far as components need it to ask their contract and to write to it. Small on purpose: it runs
- * in the sandbox, and knows no types. Selectors are written out where they are used; the tests hold them against the compiler.
+ * The ABI of Solidity contracts, as far as components need it to ask their contract and to write to it. Small on
+ * purpose: it runs in the sandbox, and knows no types. Selectors are written out where they are used; the tests hold
+ * them against the compiler.
  */
 import { concat, fromHex, toHex } from './bytes.ts'
 

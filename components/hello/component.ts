@@ -1,6 +1,6 @@
 /**
- * The smallest component that is of use to read: `POST /count` counts, and `POST /echo` answers the JSON that it was sent, with the
- * greeting of the contract beside it.
+ * The smallest component that is of use to read: `POST /count` counts, and `POST /echo` answers the JSON that it was
+ * sent, with the greeting of the contract beside it.
  */
 import { type Context, component, json, type Request, type Response } from 'vouchsafe/component'
 

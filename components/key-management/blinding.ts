@@ -1,6 +1,8 @@
 /**
- * @noble/curves tries once, while it is loaded, whether there is randomness to blind its scalars with; and no engine gives any before
- * a hook runs. So that try is answered here, with zeros that it throws away, and everything after it by the engine. To be imported first.
+ * @noble/curves tries once, while it is loaded, whether there is randomness to blind its scalars with; and no engine
+ * gives any before
+ * a hook runs. So that try is answered here, with zeros that it throws away, and everything after it by the engine. To
+ * be imported first.
  */
 let loading = true
 

@@ -112,7 +112,10 @@ export interface Change extends Step {
   readonly reached: Reached
 }
 
-/** The changes after those that were read, of so many looked through; all from the first, where the chain took back what was read. */
+/**
+ * The changes after those that were read, of so many looked through; all from the first, where the chain took back
+ * what was read.
+ */
 export function changesAfter(
   { count, entry }: Reached,
   most: number,

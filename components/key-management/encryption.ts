@@ -1,7 +1,7 @@
 /**
- * Shares on their way through the contract: X25519 between keys that both engines made for this one key, HKDF with SHA-256, and
- * ChaCha20-Poly1305. A derived key encrypts exactly one message in one direction, so that its nonce can be zero, and whoever must
- * send it again sends the same bytes.
+ * Shares on their way through the contract: X25519 between keys that both engines made for this one key, HKDF with
+ * SHA-256, and ChaCha20-Poly1305. A derived key encrypts exactly one message in one direction, so that its nonce can
+ * be zero, and whoever must send it again sends the same bytes.
  */
 import { chacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { x25519 } from '@noble/curves/ed25519.js'

@@ -1,8 +1,9 @@
 /**
- * Distributed key generation without a dealer, as FROST has it: each engine shares a secret of its own among all, the key is their
- * sum, and nobody ever has it. Driven by where the contract is, however often it is looked at: what was sent is not sent again
- * before a minute is over, and what was computed is kept, so that an engine that was restarted goes on with the same.
- * RFC 9591 leaves key generation out; the rounds are those of the FROST paper, as @noble/curves implements them.
+ * Distributed key generation without a dealer, as FROST has it: each engine shares a secret of its own among all, the
+ * key is their sum, and nobody ever has it. Driven by where the contract is, however often it is looked at: what was
+ * sent is not sent again before a minute is over, and what was computed is kept, so that an engine that was restarted
+ * goes on with the same. RFC 9591 leaves key generation out; the rounds are those of the FROST paper, as @noble/curves
+ * implements them.
  */
 import type { DKG_Round1, DKG_Round2 } from '@noble/curves/abstract/frost.js'
 import { ed25519_FROST as frost, x25519 } from '@noble/curves/ed25519.js'
@@ -164,8 +165,8 @@ function wrongShare(round1: readonly Round1[], round2: readonly DKG_Round2[], { 
 }
 
 /**
- * Whose round 1 is wrong. The library says that one is, and not which: so each is tried in a round of which all others were made
- * here, and are right.
+ * Whose round 1 is wrong. The library says that one is, and not which: so each is tried in a round of which all others
+ * were made here, and are right.
  */
 function wrongProof(round1: readonly Round1[], { index, engines, key, context }: Place): number {
   const rng = rngOf(context)

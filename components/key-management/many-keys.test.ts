@@ -1,4 +1,6 @@
-/** Tests that a change of one key costs an engine that knows very many no more: questions to the contract are counted. */
+/**
+ * Tests that a change of one key costs an engine that knows very many no more: questions to the contract are counted.
+ */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toHex } from '../bytes.ts'
 import { localChain } from '../test/chains.ts'

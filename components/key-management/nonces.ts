@@ -1,7 +1,8 @@
 /**
- * Nonces between the two rounds of a signature, by the registration of the key and by who asked for them; and how many shares were given
- * out in a day. Shares under one pair of nonces for several messages give the engine's key share away, so a pair belongs to the generation
- * of the engine's storage: after a backup was put back, the pairs in it are worth nothing.
+ * Nonces between the two rounds of a signature, by the registration of the key and by who asked for them; and how many
+ * shares were given out in a day. Shares under one pair of nonces for several messages give the engine's key share
+ * away, so a pair belongs to the generation of the engine's storage: after a backup was put back, the pairs in it are
+ * worth nothing.
  */
 import type { GenNonce, NonceCommitments, Nonces } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'

@@ -1,4 +1,7 @@
-/** What engines say to each other through the contract while they make a key, in bytes. Everything is of a length that is known. */
+/**
+ * What engines say to each other through the contract while they make a key, in bytes. Everything is of a length that
+ * is known.
+ */
 import { concat } from '../bytes.ts'
 
 const WORD = 32
@@ -10,7 +13,10 @@ export interface Round1 {
   readonly encryptionKey: Uint8Array
   /** To the coefficients of the engine's polynomial, of which there are as many as the threshold. */
   readonly commitment: readonly Uint8Array[]
-  /** A Schnorr signature by the first coefficient: nobody can commit to what was computed from the commitments of others. */
+  /**
+   * A Schnorr signature by the first coefficient: nobody can commit to what was computed from the commitments of
+   * others.
+   */
   readonly proofOfKnowledge: Uint8Array
 }
 

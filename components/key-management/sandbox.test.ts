@@ -1,4 +1,7 @@
-/** Key management as engines run it: its bytes, in the sandbox, on each chain. The rules in detail are in key-management.test.ts. */
+/**
+ * Key management as engines run it: its bytes, in the sandbox, on each chain. The rules in detail are in
+ * key-management.test.ts.
+ */
 import { createPublicKey, verify } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keyPackage, type SigningEngine, signTogether } from '../../sdk/client/key-management.ts'

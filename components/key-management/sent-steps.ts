@@ -1,4 +1,7 @@
-/** Steps that this engine has sent a transaction for, oldest first: a minute later the contract is asked which of them it still waits for. */
+/**
+ * Steps that this engine has sent a transaction for, oldest first: a minute later the contract is asked which of them
+ * it still waits for.
+ */
 import type { Context } from 'vouchsafe/component'
 import type { Change } from './contract.ts'
 import { replace, revive } from './stored.ts'

@@ -1,8 +1,9 @@
 /**
- * Signing over HTTP, with the client as the coordinator of FROST (RFC 9591, two-round-frost-signing-protocol):
- * `POST /keys/{id}/commitments` gives commitments to nonces, which this engine keeps; `POST /keys/{id}/signature-shares` with a
- * message and the commitments of all who are to sign gives this engine's share, if the policy in the contract allows it, and ends
- * the nonces. Nobody signs twice with them: they are deleted in the commit that lets the share out.
+ * Signing over HTTP, with the client as the coordinator of FROST (RFC 9591, two-round-frost-signing-protocol): `POST
+ * /keys/{id}/commitments` gives commitments to nonces, which this engine keeps; `POST /keys/{id}/signature-shares`
+ * with a message and the commitments of all who are to sign gives this engine's share, if the policy in the contract
+ * allows it, and ends the nonces. Nobody signs twice with them: they are deleted in the commit that lets the share
+ * out.
  */
 import type { NonceCommitments } from '@noble/curves/abstract/frost.js'
 import { ed25519_FROST as frost } from '@noble/curves/ed25519.js'
@@ -40,7 +41,8 @@ function admitted(id: bigint, request: Request, context: Context): Asked | Respo
   const policy = contract.policyOf(id, context)
   const caller = policy.signers.length > 0 ? context.authenticate(policy.signers) : undefined
   if (caller === undefined) return refuse(401, 'Unauthorized')
-  // The older profile lets a request that was caught on its way be sent again, which would push the caller's nonces out.
+  // The older profile lets a request that was caught on its way be sent again, which would push the caller's nonces
+  // out.
   if (request.header('authorization')?.startsWith('offchain-v2 ') !== true) {
     return refuse(401, 'Unauthorized: sign by the profile offchain-v2')
   }

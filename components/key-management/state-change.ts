@@ -1,6 +1,7 @@
 /**
- * The state change of an engine: when the contract has changed, or may have, it goes on with keys that are being made and forgets others.
- * The contract tells what has changed since the engine looked last, so that keys of which nothing has changed cost nothing.
+ * The state change of an engine: when the contract has changed, or may have, it goes on with keys that are being made
+ * and forgets others. The contract tells what has changed since the engine looked last, so that keys of which nothing
+ * has changed cost nothing.
  */
 import type { Context } from 'vouchsafe/component'
 import { uint } from '../abi.ts'
@@ -12,7 +13,9 @@ import { forgetGeneration, forgetKeyShares } from './stored.ts'
 
 /** The timer that looks again, as long as something is to be done or was sent. */
 export const RESEND_TIMER = 1
-/** The most that one run does: transactions that are sent, changes that are looked through, steps that are looked for. */
+/**
+ * The most that one run does: transactions that are sent, changes that are looked through, steps that are looked for.
+ */
 const SENT_AT_ONCE = 4
 const CHANGES_AT_ONCE = 256
 const STEPS_AT_ONCE = 64
@@ -36,7 +39,10 @@ export function stateChange(context: Context): void {
   else if (hasSentSteps(context)) context.timers.schedule(RESEND_TIMER, RESEND_MS)
 }
 
-/** Sends again the steps of a minute ago that the contract still waits for; those that one run has no room for wait for the next. */
+/**
+ * Sends again the steps of a minute ago that the contract still waits for; those that one run has no room for wait for
+ * the next.
+ */
 function sendAgain(run: Run): void {
   const steps = takeSentSteps(STEPS_AT_ONCE, run.context)
   for (const step of contract.awaited(steps, run.context)) {
@@ -63,7 +69,10 @@ function readChanges(run: Run): boolean {
   return more
 }
 
-/** Keys that have failed or are disabled leave nothing behind. What belongs to another fork of the chain stays: it may come back. */
+/**
+ * Keys that have failed or are disabled leave nothing behind. What belongs to another fork of the chain stays: it may
+ * come back.
+ */
 function applyChange(run: Run, change: contract.Change): void {
   const { status, registration } = change
   const isOver = status === 'failed' || status === 'disabled'

@@ -1,6 +1,7 @@
 /**
- * The storage of an engine for keys: nothing in it leaves the engine otherwise than encrypted, and most of it never does. Each row is
- * found by the registration of its key alone, so that nothing is found where the chain took back blocks and an id belongs to somebody else.
+ * The storage of an engine for keys: nothing in it leaves the engine otherwise than encrypted, and most of it never
+ * does. Each row is found by the registration of its key alone, so that nothing is found where the chain took back
+ * blocks and an id belongs to somebody else.
  */
 import type { DKG_Secret, FrostPublic, FrostSecret } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'

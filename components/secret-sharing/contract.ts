@@ -13,7 +13,9 @@ export const selectors = {
   'registerAllDeleted(uint256[])': 'a9b637b0',
 } as const
 
-/** Bytes of a ticket: by it the contract knows which registration of an id is meant. Several stand one after another. */
+/**
+ * Bytes of a ticket: by it the contract knows which registration of an id is meant. Several stand one after another.
+ */
 export const TICKET = 32
 /** Bytes of an id, with which a ticket ends. */
 export const ID = 16
@@ -48,7 +50,10 @@ export function sharingOf(id: bigint, context: Context): Sharing | undefined {
   }
 }
 
-/** That this engine holds these shares, in one transaction, in which none keeps the others waiting; of no shares nothing. */
+/**
+ * That this engine holds these shares, in one transaction, in which none keeps the others waiting; of no shares
+ * nothing.
+ */
 export function registerShared(tickets: Uint8Array, context: Context): void {
   if (tickets.length > 0) context.transact(callData(selectors['registerAllShared(uint256[])'], list(tickets)))
 }

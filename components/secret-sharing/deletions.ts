@@ -1,6 +1,7 @@
 /**
- * Shares that the contract is to delete: forgotten some at a time, in one transaction each. Where the engine has come is kept for a
- * minute, so that it goes on before the contract has heard of what was sent; after that it begins with what the contract still waits for.
+ * Shares that the contract is to delete: forgotten some at a time, in one transaction each. Where the engine has come
+ * is kept for a minute, so that it goes on before the contract has heard of what was sent; after that it begins with
+ * what the contract still waits for.
  */
 import type { Context } from 'vouchsafe/component'
 import { concat } from '../bytes.ts'

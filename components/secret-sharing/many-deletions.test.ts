@@ -21,7 +21,10 @@ describe('ten thousand deletions', () => {
   let one: Device
   let reads = 0
 
-  /** Registers sharings with ids from `first`, says of each in the name of the engine that it holds its share, and asks for their deletion. */
+  /**
+   * Registers sharings with ids from `first`, says of each in the name of the engine that it holds its share, and asks
+   * for their deletion.
+   */
   const askToDelete = async (first: number, count: number): Promise<void> => {
     const commitments = [new Uint8Array(createHash('sha256').update('share').digest())]
     const ids = { first, end: first + count }

@@ -1,7 +1,7 @@
 /**
- * Secret sharing: an engine keeps one share of each secret. `PUT /shares/{id}` brings it and `GET /shares/{id}` fetches it, both
- * signed by the owner that the contract names; a share must be what the owner committed to, and is given out only in the window
- * that the owner opened there. Whatever the contract is to delete is forgotten.
+ * Secret sharing: an engine keeps one share of each secret. `PUT /shares/{id}` brings it and `GET /shares/{id}`
+ * fetches it, both signed by the owner that the contract names; a share must be what the owner committed to, and is
+ * given out only in the window that the owner opened there. Whatever the contract is to delete is forgotten.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Context, Request, Response } from 'vouchsafe/component'

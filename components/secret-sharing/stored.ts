@@ -1,7 +1,7 @@
 /**
- * Shares as they are stored, each with what it was brought for: the ticket of its sharing, the owner, the commitment. A share is found
- * by these alone. Where the chain took back blocks, and an id belongs to somebody else, the share of before is set apart: neither given
- * to the new owner nor lost, since the old chain may come back.
+ * Shares as they are stored, each with what it was brought for: the ticket of its sharing, the owner, the commitment.
+ * A share is found by these alone. Where the chain took back blocks, and an id belongs to somebody else, the share of
+ * before is set apart: neither given to the new owner nor lost, since the old chain may come back.
  */
 import type { Context } from 'vouchsafe/component'
 import { concat, equal, fromHex } from '../bytes.ts'

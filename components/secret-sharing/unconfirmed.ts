@@ -1,14 +1,18 @@
 /**
- * Shares that are stored, and of which the contract may not know yet. They are collected for a moment, so that many become one
- * transaction. What was sent stays in a queue, oldest first: a transaction can fail after the owner was told that the share is stored.
- * So the contract is asked a minute later which of them it still awaits, and told again until it is none.
+ * Shares that are stored, and of which the contract may not know yet. They are collected for a moment, so that many
+ * become one transaction. What was sent stays in a queue, oldest first: a transaction can fail after the owner was
+ * told that the share is stored. So the contract is asked a minute later which of them it still awaits, and told again
+ * until it is none.
  */
 
 import type { Context } from 'vouchsafe/component'
 import { concat, equal } from '../bytes.ts'
 import { awaited, registerShared, TICKET } from './contract.ts'
 
-/** How long shares are collected, from the first on; and up to 255 ms more, so that many contracts do not all send at once. */
+/**
+ * How long shares are collected, from the first on; and up to 255 ms more, so that many contracts do not all send at
+ * once.
+ */
 export const COLLECTED_MS = 500
 /** The timer that sends them. */
 export const COLLECTED_TIMER = 2
@@ -33,7 +37,9 @@ interface Batch {
   readonly at: number
 }
 
-/** Has the contract told of a share, shortly; of one that was stored before, unless it was told within the last minute. */
+/**
+ * Has the contract told of a share, shortly; of one that was stored before, unless it was told within the last minute.
+ */
 export function announce(ticket: Uint8Array, wasStored: boolean, context: Context): void {
   // Every telling costs the engine a transaction, and an owner may repeat an upload as often as he likes.
   if (wasStored && wasToldLately(ticket, context)) return

@@ -28,7 +28,9 @@ export const localChain: TestChain = {
   start: async () => ({ rpc: await localJsonRpc(inMemory(), () => new Date()), stop: () => Promise.resolve() }),
 }
 
-/** The chain of this run: a Hardhat node by `npm run test:others`, which installs one, and the local chain otherwise. */
+/**
+ * The chain of this run: a Hardhat node by `npm run test:others`, which installs one, and the local chain otherwise.
+ */
 export const chains: readonly TestChain[] = [process.env.VOUCHSAFE_TEST_CHAIN === 'hardhat' ? hardhatNode : localChain]
 
 function inMemory(): BlockFiles {

@@ -1,4 +1,6 @@
-/** An engine as small as a test needs it: one contract, one component, storage in memory; it does what a call asks for. */
+/**
+ * An engine as small as a test needs it: one contract, one component, storage in memory; it does what a call asks for.
+ */
 import { randomUUID } from 'node:crypto'
 import type { ComponentCall, Hook, Host, RunOutcome } from '../../src/component/runtime.ts'
 import type { DeployedContract, Party } from './evm.ts'

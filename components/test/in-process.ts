@@ -1,6 +1,7 @@
 /**
- * A component run as what it is written as, a few functions, without its sandbox: quick, and good for stepping through. What it asks
- * of the chain is answered in the second try: the call begins again whenever an answer is missing, with the same random numbers.
+ * A component run as what it is written as, a few functions, without its sandbox: quick, and good for stepping
+ * through. What it asks of the chain is answered in the second try: the call begins again whenever an answer is
+ * missing, with the same random numbers.
  */
 import { createHash } from 'node:crypto'
 import type { Context, Key, Request, Response } from '../../sdk/component/index.ts'

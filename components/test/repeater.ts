@@ -1,9 +1,15 @@
-/** A contract of tests that makes one call for each of many ids, in few transactions; for the called contract it is the sender. */
+/**
+ * A contract of tests that makes one call for each of many ids, in few transactions; for the called contract it is the
+ * sender.
+ */
 import { type DeployedContract, type JsonRpc, party, submit } from './evm.ts'
 
 export interface Repeater {
   readonly address: string
-  /** Makes `call` with each id from `first` to before `end`, which takes the place of its first argument: `atOnce` in one transaction. */
+  /**
+   * Makes `call` with each id from `first` to before `end`, which takes the place of its first argument: `atOnce` in
+   * one transaction.
+   */
   readonly repeat: (contract: DeployedContract, call: string, ids: Ids, atOnce: number) => Promise<void>
 }
 
@@ -12,7 +18,10 @@ interface Ids {
   readonly end: number
 }
 
-/** Its input is the address, the first id and the last but one, in words of 32 bytes, and then the call, which is copied to memory. */
+/**
+ * Its input is the address, the first id and the last but one, in words of 32 bytes, and then the call, which is
+ * copied to memory.
+ */
 const BEGIN = '60603603806060600037' + '602035'
 const LOOP = '5b' + '80600452' + '6000600083' + '60006000' + '600035' + '5af1'
 const UNLESS_REFUSED = '156030' + '57'

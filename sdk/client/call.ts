@@ -1,4 +1,7 @@
-/** One request to one engine: signed for it, bounded in time and size, never redirected; and its answer, with who signed it. */
+/**
+ * One request to one engine: signed for it, bounded in time and size, never redirected; and its answer, with who
+ * signed it.
+ */
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import type { Recipient } from '../../src/offchain/authentication/signed-request.ts'

@@ -1,4 +1,7 @@
-/** Getting a secret back: the owner asks on the chain, fetches shares from the engines, and believes none that is not the one committed to. */
+/**
+ * Getting a secret back: the owner asks on the chain, fetches shares from the engines, and believes none that is not
+ * the one committed to.
+ */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import { EngineError, SharingError } from './errors.ts'
@@ -18,7 +21,10 @@ export interface Download {
   readonly id: bigint
   /** As it was shared; `shamir` unless given. */
   readonly scheme?: Scheme
-  /** Asks every engine, so that each that gives a wrong share is found; otherwise no longer than until there are enough. */
+  /**
+   * Asks every engine, so that each that gives a wrong share is found; otherwise no longer than until there are
+   * enough.
+   */
   readonly askAll?: boolean
 }
 
@@ -29,8 +35,8 @@ export interface Downloaded {
 }
 
 /**
- * Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`, `incomplete-upload`; or `too-few-shares`,
- * whose `engines` say what each did.
+ * Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`, `incomplete-upload`; or
+ * `too-few-shares`, whose `engines` say what each did.
  */
 export async function downloadSecret(context: SecretSharing, wanted: Download): Promise<Downloaded> {
   const { id, scheme = 'shamir', askAll = false } = wanted

@@ -1,6 +1,6 @@
 /**
- * The client of an application that uses the engines of one contract: all of them, or as many as are needed. Nothing here is
- * logged, and the outside world is passed in.
+ * The client of an application that uses the engines of one contract: all of them, or as many as are needed. Nothing
+ * here is logged, and the outside world is passed in.
  */
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
@@ -38,11 +38,15 @@ export interface EngineClient {
   readonly random: (bytes: number) => Uint8Array
   readonly wait: (ms: number) => Promise<void>
   engines(): Promise<EngineList>
-  /** One request to one engine. Rejects with an {@link EngineError} when there is no answer, or the engine itself refuses; what the component says is an answer. */
+  /**
+   * One request to one engine. Rejects with an {@link EngineError} when there is no answer, or the engine itself
+   * refuses; what the component says is an answer.
+   */
   call(engine: ListedEngine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
   /**
-   * The same request to many engines at once, signed for each: until `enough` of them answered below 300, all unless given.
-   * The others are then let go. Asks again who says that it is not ready, and so did nothing. Never rejects for what engines do.
+   * The same request to many engines at once, signed for each: until `enough` of them answered below 300, all unless
+   * given. The others are then let go. Asks again who says that it is not ready, and so did nothing. Never rejects for
+   * what engines do.
    */
   callAll(
     request: EngineRequest,

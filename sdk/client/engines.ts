@@ -1,6 +1,6 @@
 /**
- * The engines of a contract, as its state lists them: read from the chain, and kept for a while. Whoever learns from an engine
- * that the list is old says so by `invalidate`.
+ * The engines of a contract, as its state lists them: read from the chain, and kept for a while. Whoever learns from
+ * an engine that the list is old says so by `invalidate`.
  */
 import type { Block, Chain, ListedEngine, OffChainContract } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
@@ -28,7 +28,10 @@ export interface EngineList {
 }
 
 export interface Engines {
-  /** Rejects with a ChainError when the chain cannot be asked, and with a {@link SharingError} when the contract lists no engines. */
+  /**
+   * Rejects with a ChainError when the chain cannot be asked, and with a {@link SharingError} when the contract lists
+   * no engines.
+   */
   list(): Promise<EngineList>
   invalidate(): void
 }

@@ -1,6 +1,6 @@
 /**
- * What goes wrong between a client and its engines. Messages name the engine and never have anything of a body in them: an
- * engine that fails may answer with the share that it was given.
+ * What goes wrong between a client and its engines. Messages name the engine and never have anything of a body in
+ * them: an engine that fails may answer with the share that it was given.
  */
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'

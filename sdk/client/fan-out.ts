@@ -9,8 +9,8 @@ export interface FanOut<T> {
 }
 
 /**
- * Asks all at once; as soon as `enough` have answered the others are let go, and are in neither list. `ask` rejects with an
- * {@link EngineError} for what an engine does; with anything else this rejects too.
+ * Asks all at once; as soon as `enough` have answered the others are let go, and are in neither list. `ask` rejects
+ * with an {@link EngineError} for what an engine does; with anything else this rejects too.
  */
 export async function fanOut<T>(
   engines: readonly ListedEngine[],

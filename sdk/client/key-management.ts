@@ -1,7 +1,7 @@
 /**
- * Threshold signatures by the engines of a key management contract, with the client as the coordinator (RFC 9591): it asks enough
- * engines for commitments, then for shares, looks at each share, and puts them together. It learns no secret, and needs to be
- * trusted with nothing but what it asks to sign.
+ * Threshold signatures by the engines of a key management contract, with the client as the coordinator (RFC 9591): it
+ * asks enough engines for commitments, then for shares, looks at each share, and puts them together. It learns no
+ * secret, and needs to be trusted with nothing but what it asks to sign.
  */
 import type { FrostPublic, NonceCommitments } from '@noble/curves/abstract/frost.js'
 import { ed25519, ed25519_FROST as frost } from '@noble/curves/ed25519.js'
@@ -13,7 +13,10 @@ import { orUndefined } from '../../src/codec/malformed.ts'
 /** Characters of what a component says of a refusal. */
 const MAX_SAID = 200
 
-/** One engine: its place in the contract's list, and how to send it a request that its component takes for the caller's. */
+/**
+ * One engine: its place in the contract's list, and how to send it a request that its component takes for the
+ * caller's.
+ */
 export interface SigningEngine {
   readonly index: number
   /** For people. */
@@ -38,8 +41,9 @@ export class SigningError extends Error {
 }
 
 /**
- * What signatures and shares are checked against, computed from what the engines published in round 1: `commitments(id)` of the
- * contract. Throws when that does not give the public key that the contract says all engines confirmed.
+ * What signatures and shares are checked against, computed from what the engines published in round 1:
+ * `commitments(id)` of the contract. Throws when that does not give the public key that the contract says all engines
+ * confirmed.
  */
 export function keyPackage(round1: readonly Uint8Array[], threshold: number, publicKey: Uint8Array): FrostPublic {
   const { Point } = ed25519
@@ -60,8 +64,8 @@ export function keyPackage(round1: readonly Uint8Array[], threshold: number, pub
 }
 
 /**
- * A plain Ed25519 signature, and whom it could be had without. Engines that do not answer, refuse, or give a wrong share are left
- * out in a next try. Rejects with a SigningError when too few are left.
+ * A plain Ed25519 signature, and whom it could be had without. Engines that do not answer, refuse, or give a wrong
+ * share are left out in a next try. Rejects with a SigningError when too few are left.
  */
 export async function signTogether(
   id: bigint,

@@ -34,7 +34,10 @@ interface Signed {
   readonly until: AbortSignal
 }
 
-/** Whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something else was signed. */
+/**
+ * Whether the engine signed its answer. Rejects with an {@link EngineError} when somebody else did, or something else
+ * was signed.
+ */
 export async function whoSigned(context: KeyContext, signed: Signed): Promise<boolean> {
   const { engine, request, recipient, answer } = signed
   const header = answer.headers.get('x-engine-signature')

@@ -1,6 +1,7 @@
 /**
- * Secrets that the engines of a contract keep together: each has a share, of which fewer than the threshold say nothing. What an
- * application does with one: prepare and upload, download, delete, ask how it stands. Shares are in nothing that is thrown here.
+ * Secrets that the engines of a contract keep together: each has a share, of which fewer than the threshold say
+ * nothing. What an application does with one: prepare and upload, download, delete, ask how it stands. Shares are in
+ * nothing that is thrown here.
  */
 import type { Block, ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
@@ -71,8 +72,8 @@ export function refuseUnlessUploaded(sharing: SharingState): void {
 }
 
 /**
- * Asks all engines to forget a secret, and waits until they have. `gone` is false when some have not within the time that the
- * caller is patient for; they do when they can be reached again.
+ * Asks all engines to forget a secret, and waits until they have. `gone` is false when some have not within the time
+ * that the caller is patient for; they do when they can be reached again.
  */
 export async function deleteSecret(context: SecretSharing, id: bigint): Promise<{ readonly gone: boolean }> {
   const { client, transactor, patienceMs = PATIENCE_MS } = context

@@ -1,10 +1,11 @@
 /**
- * Secrets and their shares, in the format of existing clients of off-chain components: 32 random bytes before the secret, so that
- * nobody can try secrets against a commitment; then Shamir over GF(2^8) byte by byte, the share of the engine at place i being the
- * value at x = i + 1, without x; or, where all shares are needed, as many random shares and what XOR makes of them and the secret.
+ * Secrets and their shares, in the format of existing clients of off-chain components: 32 random bytes before the
+ * secret, so that nobody can try secrets against a commitment; then Shamir over GF(2^8) byte by byte, the share of the
+ * engine at place i being the value at x = i + 1, without x; or, where all shares are needed, as many random shares
+ * and what XOR makes of them and the secret.
  *
- * Every value of a polynomial here, at 0 or elsewhere, is interpolated by shamir-secret-sharing: f(x) at x = k is g(0) of
- * g(x) = f(x + k), and in GF(2^8) x + k is x XOR k.
+ * Every value of a polynomial here, at 0 or elsewhere, is interpolated by shamir-secret-sharing: f(x) at x = k is g(0)
+ * of g(x) = f(x + k), and in GF(2^8) x + k is x XOR k.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
@@ -33,7 +34,10 @@ const MAX_SHARES = 255
 /** What engines take as a body unless they are told otherwise. */
 export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
 
-/** In the order of the engines. Rejects with a {@link SharingError} `bad-request` for a threshold or a size that cannot be. */
+/**
+ * In the order of the engines. Rejects with a {@link SharingError} `bad-request` for a threshold or a size that cannot
+ * be.
+ */
 export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uint8Array[]> {
   const { shares, threshold, scheme, random } = split
   if (secret.length > MAX_SECRET_BYTES) bad(`a secret has ${MAX_SECRET_BYTES} bytes at most`)
@@ -48,7 +52,10 @@ export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uin
   return scheme === 'xor' ? splitXor(hidden, split) : splitShamir(hidden, split)
 }
 
-/** The secret again. Rejects with a {@link SharingError} for too few shares, two of one engine, or such as do not belong together. */
+/**
+ * The secret again. Rejects with a {@link SharingError} for too few shares, two of one engine, or such as do not
+ * belong together.
+ */
 export async function combineShares(shares: readonly Share[], threshold: number, scheme: Scheme): Promise<Uint8Array> {
   if (new Set(shares.map(({ index }) => index)).size !== shares.length) mixed('two shares are of one engine')
   if (shares.length < threshold || threshold < 2) {

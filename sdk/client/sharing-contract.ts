@@ -1,4 +1,7 @@
-/** The contract of secret sharing on an EVM (components/secret-sharing/SecretSharing.sol): what a client asks and tells it. */
+/**
+ * The contract of secret sharing on an EVM (components/secret-sharing/SecretSharing.sol): what a client asks and tells
+ * it.
+ */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { type Block, ChainError } from '../../src/chain/chain.ts'
@@ -36,7 +39,10 @@ export const sharingMethods = {
   sharing: (id: bigint): Uint8Array => concatBytes(selector('sharing(uint128)'), word(id)),
 } as const
 
-/** Undefined when there is none. Rejects with a ChainError when the chain cannot be asked, or a {@link SharingError} when that is no such contract. */
+/**
+ * Undefined when there is none. Rejects with a ChainError when the chain cannot be asked, or a {@link SharingError}
+ * when that is no such contract.
+ */
 export async function readSharing(
   chain: ChainReader,
   contract: Address,

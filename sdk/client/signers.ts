@@ -46,7 +46,10 @@ export function keySigner(
   }
 }
 
-/** Asks a wallet, which shows its owner what is signed. `account` is one of those that it gives by `eth_requestAccounts`. */
+/**
+ * Asks a wallet, which shows its owner what is signed. `account` is one of those that it gives by
+ * `eth_requestAccounts`.
+ */
 export function walletSigner(provider: Eip1193Provider, account: string): RequestSigner {
   const address = parseAddress(account)
   return {

@@ -14,7 +14,10 @@ export interface Signing {
   readonly patienceMs?: number
 }
 
-/** In the order of the contract. Each is asked again while it may only be behind the newest block, in which the key may have become active. */
+/**
+ * In the order of the contract. Each is asked again while it may only be behind the newest block, in which the key may
+ * have become active.
+ */
 export async function signingEngines({
   client,
   signer,

@@ -1,4 +1,7 @@
-/** Sharing a secret: its shares are made once, registered by their commitments, and brought to every engine; what is missing can be brought later. */
+/**
+ * Sharing a secret: its shares are made once, registered by their commitments, and brought to every engine; what is
+ * missing can be brought later.
+ */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
@@ -19,8 +22,9 @@ import { commitmentOf, type Scheme, splitSecret } from './shares.ts'
 import { sharingMethods } from './sharing-contract.ts'
 
 /**
- * Everything that is needed to begin an upload, and to go on with it after it was interrupted: a plain object that can be stored as
- * JSON. It has the shares in it, and so the secret: store it as you would store that, never log it, and destroy it afterwards.
+ * Everything that is needed to begin an upload, and to go on with it after it was interrupted: a plain object that can
+ * be stored as JSON. It has the shares in it, and so the secret: store it as you would store that, never log it, and
+ * destroy it afterwards.
  */
 export interface Upload {
   readonly chain: string
@@ -79,9 +83,10 @@ export async function prepareUpload(
 }
 
 /**
- * Registers the sharing unless that was done, brings to each engine the share that the chain does not say it holds, and waits until
- * the chain says so of all that took theirs. To be called again with the same upload until it is complete.
- * Rejects with `id-in-use` when another sharing has its id, and with `bad-request` when the upload is of another contract or for other engines.
+ * Registers the sharing unless that was done, brings to each engine the share that the chain does not say it holds,
+ * and waits until the chain says so of all that took theirs. To be called again with the same upload until it is
+ * complete. Rejects with `id-in-use` when another sharing has its id, and with `bad-request` when the upload is of
+ * another contract or for other engines.
  */
 export async function upload(context: SecretSharing, { ...prepared }: Upload): Promise<UploadOutcome> {
   const { client, patienceMs = PATIENCE_MS } = context

@@ -1,7 +1,8 @@
 /**
- * What tests of a component import as `vouchsafe/component-test`: the component in the real sandbox, under an engine of which the test
- * decides everything: storage in memory, a clock that stands until it is moved, what the contract answers, who answers requests.
- * `vouchsafe component test FILE` runs such a test; so does anything else that runs node:test or assertions.
+ * What tests of a component import as `vouchsafe/component-test`: the component in the real sandbox, under an engine
+ * of which the test decides everything: storage in memory, a clock that stands until it is moved, what the contract
+ * answers, who answers requests. `vouchsafe component test FILE` runs such a test; so does anything else that runs
+ * node:test or assertions.
  */
 
 import { DEFAULT_LIMITS } from '../../src/component/limits.ts'

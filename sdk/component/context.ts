@@ -1,4 +1,6 @@
-/** What a component may ask of its engine during a call, as functions over the operations of `src/offchain/hosted.ts`. */
+/**
+ * What a component may ask of its engine during a call, as functions over the operations of `src/offchain/hosted.ts`.
+ */
 import { type Address, addressBytes, addressOf, parseAddress } from '../../src/offchain/address.ts'
 import { operation } from '../../src/offchain/hosted.ts'
 import { type Header, headerValue, readResponse, writeRequest } from '../../src/offchain/http-data.ts'
@@ -16,28 +18,37 @@ export interface Context {
   readonly block: { readonly number: number; readonly time: Date }
   /** What this engine keeps for this contract, by bucket. */
   storage(bucket: Key): Storage
-  /** Sends a transaction to the contract in the engine's name, when the hook has returned. `gas` 0 or none: as much as it needs. */
+  /**
+   * Sends a transaction to the contract in the engine's name, when the hook has returned. `gas` 0 or none: as much as
+   * it needs.
+   */
   transact(payload: Uint8Array, options?: { readonly gas?: bigint }): void
-  /** What the contract answers at {@link Context.block}. EVM: call data in, and what the function returns. Throws nothing: a refusal ends the call. */
+  /**
+   * What the contract answers at {@link Context.block}. EVM: call data in, and what the function returns. Throws
+   * nothing: a refusal ends the call.
+   */
   read(input: Uint8Array): Uint8Array
-  /** A request to somebody the operator allows. Never throws for what happens out there: status 600 and up says that there was no answer. */
+  /**
+   * A request to somebody the operator allows. Never throws for what happens out there: status 600 and up says that
+   * there was no answer.
+   */
   fetch(request: OutboundRequest): OutboundResponse
   /** So many random bytes. */
   random(length: number): Uint8Array
   /** The engine's clock. */
   now(): Date
   /**
-   * A text that changes when a backup of this engine's storage was put back. Whatever must never be used twice, such as a nonce that is
-   * stored, is to be bound to it.
+   * A text that changes when a backup of this engine's storage was put back. Whatever must never be used twice, such
+   * as a nonce that is stored, is to be bound to it.
    */
   generation(): string
   /** What the operator has configured under that name. */
   config(key: string): string | undefined
   readonly timers: Timers
   /**
-   * The one of `addresses` that signed this HTTP request, spelled as it was given; undefined when none of them did, or the request was
-   * used before. Takes 20 bytes in hexadecimal with or without `0x`, or 21 bytes, in either case. Throws an Error that names an address
-   * that is none.
+   * The one of `addresses` that signed this HTTP request, spelled as it was given; undefined when none of them did, or
+   * the request was used before. Takes 20 bytes in hexadecimal with or without `0x`, or 21 bytes, in either case.
+   * Throws an Error that names an address that is none.
    */
   authenticate(addresses: readonly Address[]): Address | undefined
   /** For the operator's log. No secrets: others may read it. */
@@ -55,8 +66,8 @@ export type TimerStatus = 'done' | 'running' | 'cancelled' | 'never-started' | '
 
 export interface Timers {
   /**
-   * Has `timers[id]` run in so many milliseconds; the same id takes the place of what was scheduled. Throws an Error where the
-   * component has no such function.
+   * Has `timers[id]` run in so many milliseconds; the same id takes the place of what was scheduled. Throws an Error
+   * where the component has no such function.
    */
   schedule(id: number, delayMs: number, payload?: Uint8Array): void
   cancel(id: number): void

@@ -1,7 +1,7 @@
 /**
- * What authors of off-chain components in TypeScript import as `vouchsafe/component`. It runs inside the sandbox: every function is
- * synchronous, whatever is not asked for through here does not exist, and what a call changes takes effect when the hook returns.
- * A hook that throws changes nothing, and the caller gets an error of the engine.
+ * What authors of off-chain components in TypeScript import as `vouchsafe/component`. It runs inside the sandbox:
+ * every function is synchronous, whatever is not asked for through here does not exist, and what a call changes takes
+ * effect when the hook returns. A hook that throws changes nothing, and the caller gets an error of the engine.
  */
 import { type Address, addressBytes, addressOf, parseAddress } from '../../src/offchain/address.ts'
 import { hook, section } from '../../src/offchain/hosted.ts'
@@ -27,8 +27,8 @@ export interface Component {
   /** An HTTP request to `/offchain/<contract>/…`. */
   readonly http?: (request: Request, context: Context) => Response
   /**
-   * The contract may have changed. Several changes may come as one, and the same may come again: look at what the contract says now,
-   * and do what is still to be done.
+   * The contract may have changed. Several changes may come as one, and the same may come again: look at what the
+   * contract says now, and do what is still to be done.
    */
   readonly stateChange?: (context: Context) => void
   /** By the id with which a timer was scheduled. */
@@ -40,8 +40,9 @@ export interface Component {
 type Hook = (input: Uint8Array, stateLength: number) => Uint8Array
 
 /**
- * Says what the component does. To be called once, when the script is loaded; there the engine cannot be asked anything yet. Throws a
- * TypeError that names a hook that there is not, or that is no function, so that a component with one cannot be built.
+ * Says what the component does. To be called once, when the script is loaded; there the engine cannot be asked
+ * anything yet. Throws a TypeError that names a hook that there is not, or that is no function, so that a component
+ * with one cannot be built.
  */
 export function component(hooksByName: Component): void {
   refuseOtherHooks(hooksByName)

@@ -1,6 +1,7 @@
 /**
- * The chain port: what an engine and its clients need of a chain. `chain.contract.ts` is its definition; `evm/` implements it over
- * JSON-RPC, which `local/` answers from a directory, and `partisia/` over the REST interface of a reader node.
+ * The chain port: what an engine and its clients need of a chain. `chain.contract.ts` is its definition; `evm/`
+ * implements it over JSON-RPC, which `local/` answers from a directory, and `partisia/` over the REST interface of a
+ * reader node.
  */
 import type { Address } from '../offchain/address.ts'
 
@@ -28,7 +29,10 @@ export interface OffChainContract {
   readonly address: Address
   /** Undefined: its state is no documented interface, and the component's own extractor tells (`hook.engines`). */
   readonly engines: readonly ListedEngine[] | undefined
-  /** SHA-256 in hexadecimal, and where its bytes may be fetched; undefined when it has none, or the operator says which. */
+  /**
+   * SHA-256 in hexadecimal, and where its bytes may be fetched; undefined when it has none, or the operator says
+   * which.
+   */
   readonly component: { readonly sha256: string; readonly uri: string } | undefined
   /** The whole state where the chain has such a thing; empty on an EVM, whose contracts are read by calls. */
   readonly state: Uint8Array
@@ -42,8 +46,8 @@ export interface SignedTransaction {
 }
 
 /**
- * `exhausted`: it failed because it ran out of its gas: more, by a later state of the contract, may be enough. `lost`: the nonce was
- * used by another transaction, so that this one can never be included.
+ * `exhausted`: it failed because it ran out of its gas: more, by a later state of the contract, may be enough. `lost`:
+ * the nonce was used by another transaction, so that this one can never be included.
  */
 export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'exhausted' | 'lost'
 
@@ -52,7 +56,10 @@ export interface Chain {
   readonly id: string
   /** How the address of a public key is made: keccak-256, or SHA-256 as on Partisia. */
   readonly addresses: 'evm' | 'partisia'
-  /** The newest block that is final enough, by what the operator configured. Rejects with a ChainError when the chain cannot be asked. */
+  /**
+   * The newest block that is final enough, by what the operator configured. Rejects with a ChainError when the chain
+   * cannot be asked.
+   */
   head(): Promise<Head>
   /** Whether this block is still part of the chain. */
   has(block: Pick<Block, 'number' | 'hash'>): Promise<boolean>
@@ -60,13 +67,16 @@ export interface Chain {
   contracts?(block: Block): Promise<readonly Address[]>
   /** Undefined when there is no such contract, or it has no off-chain component. */
   contract(address: Address, block: Block): Promise<OffChainContract | undefined>
-  /** What the contract answers; `input` as {@link operation.readContract} says. Rejects with a ChainError when it refuses. */
+  /**
+   * What the contract answers; `input` as {@link operation.readContract} says. Rejects with a ChainError when it
+   * refuses.
+   */
   read(address: Address, input: Uint8Array, block: Block): Promise<Uint8Array>
   /** Those of `addresses` that may have changed in the blocks after `from`, up to and with `to`. */
   changed(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
   /**
-   * The account of a key: `key` is its secp256k1 private key, 32 bytes. None of its transactions has more gas than `mostGas`, and one that
-   * needs more is refused by `sign`; without it, the chain's own limit holds.
+   * The account of a key: `key` is its secp256k1 private key, 32 bytes. None of its transactions has more gas than
+   * `mostGas`, and one that needs more is refused by `sign`; without it, the chain's own limit holds.
    */
   account(key: Uint8Array, mostGas?: bigint): Account
 }
@@ -75,7 +85,10 @@ export interface Account {
   readonly address: Address
   /** The nonce of its next transaction, those included that wait to be included. */
   nextNonce(): Promise<number>
-  /** A transaction to a contract, signed and not sent. `gas` 0: as much as it needs. Rejects with a ChainError when it would fail, or no node would take it. */
+  /**
+   * A transaction to a contract, signed and not sent. `gas` 0: as much as it needs. Rejects with a ChainError when it
+   * would fail, or no node would take it.
+   */
   sign(to: Address, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
   /** Sends it, or sends it again. */
   submit(transaction: SignedTransaction): Promise<void>
@@ -84,8 +97,8 @@ export interface Account {
 }
 
 /**
- * `message` is for an operator. `reverted`: it was refused for what it says, by the contract most often, and would be again; otherwise the
- * chain could not be asked.
+ * `message` is for an operator. `reverted`: it was refused for what it says, by the contract most often, and would be
+ * again; otherwise the chain could not be asked.
  */
 export class ChainError extends Error {
   override readonly name = 'ChainError'
@@ -96,5 +109,8 @@ export class ChainError extends Error {
   }
 }
 
-/** The chain was asked, and has no answer that can be used: perhaps to this one question alone, so that others may go on. */
+/**
+ * The chain was asked, and has no answer that can be used: perhaps to this one question alone, so that others may go
+ * on.
+ */
 export class ChainRefusal extends ChainError {}

@@ -1,13 +1,13 @@
 /**
- * JSON-RPC 2.0 as chains speak it: a method and its parameters in, the `result` out. Who answers is not said here: a server
- * (`bin/chain/json-rpc-http.ts`), or a directory of blocks (`local/`).
+ * JSON-RPC 2.0 as chains speak it: a method and its parameters in, the `result` out. Who answers is not said here: a
+ * server (`bin/chain/json-rpc-http.ts`), or a directory of blocks (`local/`).
  */
 import { isObject, type Json, own, parseJson } from '../codec/json.ts'
 import { orUndefined } from '../codec/malformed.ts'
 
 /**
- * Rejects with a {@link JsonRpcError} when it was answered with an error, with an {@link AnswerTooLargeError}, and with any other when
- * there was no answer.
+ * Rejects with a {@link JsonRpcError} when it was answered with an error, with an {@link AnswerTooLargeError}, and
+ * with any other when there was no answer.
  */
 export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>
 
@@ -37,7 +37,9 @@ export function writeQuestion(id: number, method: string, params: readonly unkno
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** The `result` of an answer to question `id`; undefined when `json` is no such answer. Throws a {@link JsonRpcError}. */
+/**
+ * The `result` of an answer to question `id`; undefined when `json` is no such answer. Throws a {@link JsonRpcError}.
+ */
 export function readResult(json: string | Uint8Array, id: number): Json | undefined {
   const answer = orUndefined(() => parseJson(json))
   if (!isObject(answer)) return undefined

@@ -1,7 +1,8 @@
 /**
- * The maps that compiled contracts of the Partisia chain import as `pbc.avl_*`: new and empty in each call, and gone after it.
- * UNVERIFIED: made from what the public contract SDK declares, and tried with no compiled contract that has an off-chain hook. Maps
- * that are part of the contract's state are not here; to ask for one traps with a sentence that says so.
+ * The maps that compiled contracts of the Partisia chain import as `pbc.avl_*`: new and empty in each call, and gone
+ * after it. UNVERIFIED: made from what the public contract SDK declares, and tried with no compiled contract that has
+ * an off-chain hook. Maps that are part of the contract's state are not here; to ask for one traps with a sentence
+ * that says so.
  */
 import type { CollectedEffects } from './effects.ts'
 import { trap } from './trap.ts'

@@ -1,6 +1,6 @@
 /**
- * What a call would change: collected in the worker, given back with its outcome, and gone with a trap. All of it counts towards
- * `limits.memoryBytes`, so that a component cannot have the worker keep what its own memory could not.
+ * What a call would change: collected in the worker, given back with its outcome, and gone with a trap. All of it
+ * counts towards `limits.memoryBytes`, so that a component cannot have the worker keep what its own memory could not.
  */
 import type { Address } from '../offchain/address.ts'
 import type { SentEffects } from './messages.ts'

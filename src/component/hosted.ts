@@ -1,6 +1,6 @@
 /**
- * The operations that a component may ask for while it runs (`offchain/hosted.ts`), as the worker answers them: from the call
- * itself where it can, and by asking the engine where it cannot.
+ * The operations that a component may ask for while it runs (`offchain/hosted.ts`), as the worker answers them: from
+ * the call itself where it can, and by asking the engine where it cannot.
  */
 import { addressBytes, addressOf } from '../offchain/address.ts'
 import type { Authenticated, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
@@ -24,8 +24,8 @@ export interface HostedEffects {
 export interface Hosted {
   readonly effects: CollectedEffects
   /**
-   * Runs one operation. Throws a Trap; after the first it throws at every call, so that what catches exceptions inside the
-   * component gains nothing.
+   * Runs one operation. Throws a Trap; after the first it throws at every call, so that what catches exceptions inside
+   * the component gains nothing.
    */
   readonly call: (operation: number, operand: Uint8Array) => Uint8Array | undefined
   /** Something else of what the component asked failed: as if an operation had. */

@@ -1,6 +1,7 @@
 /**
- * Components in JavaScript. A script is evaluated once; then the memory of its QuickJS is copied, and put back after each call, in
- * place: nothing of one call is there in the next. Its stack pointer is the only other thing in that module that changes.
+ * Components in JavaScript. A script is evaluated once; then the memory of its QuickJS is copied, and put back after
+ * each call, in place: nothing of one call is there in the next. Its stack pointer is the only other thing in that
+ * module that changes.
  */
 import type { Hosted } from './hosted.ts'
 import { PRELUDE } from './prelude.ts'

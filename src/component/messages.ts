@@ -1,6 +1,6 @@
 /**
- * What the engine's thread and a worker tell each other. A worker has one job at a time. While it runs one it answers to nothing;
- * it asks, sleeps on `signal`, and takes the answer from its port.
+ * What the engine's thread and a worker tell each other. A worker has one job at a time. While it runs one it answers
+ * to nothing; it asks, sleeps on `signal`, and takes the answer from its port.
  */
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'

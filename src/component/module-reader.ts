@@ -1,6 +1,7 @@
 /**
- * Reads the binary form of WebAssembly as far as sections and what they say of the outside: types, imports, exports, memories,
- * tables. What is in functions is for the compiler to validate. WebAssembly Core Specification, "Binary Format".
+ * Reads the binary form of WebAssembly as far as sections and what they say of the outside: types, imports, exports,
+ * memories, tables. What is in functions is for the compiler to validate. WebAssembly Core Specification, "Binary
+ * Format".
  */
 import { ComponentError } from './runtime.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The outside of a WebAssembly module: what it imports and exports, its memory and its tables; and the same module with
- * bounds on both. A reader of its own, because the compiler tells of a memory neither how large it is nor how large it may become,
- * and cannot be told that it may not.
+ * The outside of a WebAssembly module: what it imports and exports, its memory and its tables; and the same module
+ * with bounds on both. A reader of its own, because the compiler tells of a memory neither how large it is nor how
+ * large it may become, and cannot be told that it may not.
  */
 import { type ModuleReader, moduleReader, refuseModule, writeU32 } from './module-reader.ts'
 

@@ -1,8 +1,8 @@
 /**
- * The runtime on worker threads: a job goes to a worker that is idle, and one that is not done by its deadline goes with its worker,
- * in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one. A contract that keeps all
- * workers busy has no more of them: for others there are spare ones, which start when they are needed. A worker that sleeps until the
- * engine answers it computes nothing, so that another may start in its place.
+ * The runtime on worker threads: a job goes to a worker that is idle, and one that is not done by its deadline goes
+ * with its worker, in whose place comes another. Jobs that wait belong to no worker, so that none is lost with one. A
+ * contract that keeps all workers busy has no more of them: for others there are spare ones, which start when they are
+ * needed. A worker that sleeps until the engine answers it computes nothing, so that another may start in its place.
  */
 import { Worker } from 'node:worker_threads'
 import { createLru } from '../async/lru.ts'
@@ -35,7 +35,10 @@ const KEPT_PROGRAMS = 64
 const KEPT_BY_WORKER = 16
 /** To find the hooks of a script. */
 const DESCRIBE_MS = 10_000
-/** How long a job waits for others before a spare worker is started for it, and how many workers there are then for each. */
+/**
+ * How long a job waits for others before a spare worker is started for it, and how many workers there are then for
+ * each.
+ */
 const PATIENCE_MS = 100
 const WITH_SPARE = 2
 

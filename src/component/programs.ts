@@ -1,4 +1,7 @@
-/** What workers run components from: vetted and compiled once, in the engine's process, and kept while they are asked for. */
+/**
+ * What workers run components from: vetted and compiled once, in the engine's process, and kept while they are asked
+ * for.
+ */
 
 import { createPromiseCache } from '../async/cache.ts'
 import type { Program } from './messages.ts'

@@ -1,7 +1,7 @@
 /**
- * QuickJS in WebAssembly, by the functions that `quickjs.wasm` of quickjs-wasi exports: values are pointers to boxes in its memory.
- * What one question to the engine takes is freed after it; the rest is not, for the whole memory is put back after each call
- * (`javascript.ts`).
+ * QuickJS in WebAssembly, by the functions that `quickjs.wasm` of quickjs-wasi exports: values are pointers to boxes
+ * in its memory. What one question to the engine takes is freed after it; the rest is not, for the whole memory is put
+ * back after each call (`javascript.ts`).
  */
 import { isUtf8 } from 'node:buffer'
 import { ComponentError } from './runtime.ts'
@@ -153,7 +153,10 @@ function reading(
   }
 }
 
-/** QuickJS writes halves of surrogate pairs as three bytes that are no UTF-8; elsewhere each is one replacement character. */
+/**
+ * QuickJS writes halves of surrogate pairs as three bytes that are no UTF-8; elsewhere each is one replacement
+ * character.
+ */
 function textFrom(bytes: Uint8Array): string {
   if (!isUtf8(bytes)) {
     for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {

@@ -1,6 +1,6 @@
 /**
- * The component runtime port: runs one hook of one component in a sandbox, once, and gives what it would change. Nothing of that
- * is done here: the engine commits it, or lets it go. `pool.ts` implements it with worker threads.
+ * The component runtime port: runs one hook of one component in a sandbox, once, and gives what it would change.
+ * Nothing of that is done here: the engine commits it, or lets it go. `pool.ts` implements it with worker threads.
  */
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
@@ -52,11 +52,14 @@ export interface ComponentCall {
   /** The engine's clock. */
   readonly now: Date
   readonly deadlineMs: number
-  /** Milliseconds that the call may wait for a worker before it ends as `overloaded`; without a limit when undefined. */
+  /**
+   * Milliseconds that the call may wait for a worker before it ends as `overloaded`; without a limit when undefined.
+   */
   readonly queueMs?: number | undefined
   /**
-   * Of all that the contract has stored: while it stays the same a value that was loaded once is not asked for again. Whoever gives
-   * it sees to it that no call is committed which ran across a change. Undefined: every value is asked for.
+   * Of all that the contract has stored: while it stays the same a value that was loaded once is not asked for again.
+   * Whoever gives it sees to it that no call is committed which ran across a change. Undefined: every value is asked
+   * for.
    */
   readonly storageVersion?: number | undefined
 }
@@ -95,7 +98,9 @@ export interface CallEffects {
     | { readonly id: number; readonly delayMs: number; readonly payload: Uint8Array }
     | { readonly id: number; readonly cancel: true }
   )[]
-  /** Signed requests that were accepted: to be remembered until then; `unlessRefused`: only with a response below 300. */
+  /**
+   * Signed requests that were accepted: to be remembered until then; `unlessRefused`: only with a response below 300.
+   */
   readonly spent: readonly { readonly id: string; readonly until: Date; readonly unlessRefused: boolean }[]
   readonly log: readonly string[]
   /** Who signed the request, as the operation `authenticate` answered: for the audit log. */
@@ -120,7 +125,10 @@ export type RunOutcome =
   | { readonly kind: 'overloaded' }
 
 export interface Runtime {
-  /** What its bytes are. Rejects with a ComponentError, in words for its author, when they cannot be run under these limits. */
+  /**
+   * What its bytes are. Rejects with a ComponentError, in words for its author, when they cannot be run under these
+   * limits.
+   */
   describe(component: ComponentCode): Promise<ComponentDescription>
   /** Never rejects for what the component does. */
   run(call: ComponentCall, host: Host): Promise<RunOutcome>

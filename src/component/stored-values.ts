@@ -1,6 +1,7 @@
 /**
- * Values that a worker was given by its engine, for the calls that come after: to ask takes two threads that wake each other. They
- * are those of one version of all that a contract has stored, and are forgotten with the first call that is told another.
+ * Values that a worker was given by its engine, for the calls that come after: to ask takes two threads that wake each
+ * other. They are those of one version of all that a contract has stored, and are forgotten with the first call that
+ * is told another.
  */
 import type { Address } from '../offchain/address.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'

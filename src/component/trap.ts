@@ -1,4 +1,7 @@
-/** Why a call ended in the middle: thrown through the component, which cannot catch it. `message` is for the operator's log. */
+/**
+ * Why a call ended in the middle: thrown through the component, which cannot catch it. `message` is for the operator's
+ * log.
+ */
 export class Trap extends Error {
   override readonly name = 'Trap'
 }

@@ -1,6 +1,7 @@
 /**
- * Core WebAssembly: an instance that is new for each call, input in pages that the engine adds to its memory, and a result that it points
- * at. A length or a pointer of the component is never used before it was compared with its memory.
+ * Core WebAssembly: an instance that is new for each call, input in pages that the engine adds to its memory, and a
+ * result that it points at. A length or a pointer of the component is never used before it was compared with its
+ * memory.
  */
 import { avlImports, type Memory } from './avl.ts'
 import type { Hosted } from './hosted.ts'

@@ -1,6 +1,6 @@
 /**
- * The thread in which components run; bundled into a file of its own (`build/bundle.js`). One job at a time, from beginning to end:
- * a component that asks its engine has this thread sleep until the answer is there.
+ * The thread in which components run; bundled into a file of its own (`build/bundle.js`). One job at a time, from
+ * beginning to end: a component that asks its engine has this thread sleep until the answer is there.
  */
 import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'

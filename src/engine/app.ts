@@ -1,4 +1,7 @@
-/** The server of an engine. What is below `/offchain/` never meets the router: its target is the component's, and not decoded. */
+/**
+ * The server of an engine. A target below `/offchain/` belongs to a component: the router never sees or decodes the
+ * target.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../http/app-type.ts'
@@ -16,7 +19,7 @@ import { sendProblem } from './send.ts'
 import { engineStatus } from './status.ts'
 import { readTarget, type Target } from './target.ts'
 
-/** What the parser of Node takes more than the limits, so that a handler says which of them it was. */
+/** Node's parser takes more than the limits allow, so that a handler can name the limit that a request exceeds. */
 const PARSER_SLACK = 16 * 1024
 const OFFCHAIN = '/offchain'
 const PATHS = ['/engine', ...COMMON_PATHS]
@@ -52,7 +55,7 @@ export async function createEngineApp(context: EngineContext): Promise<App> {
   return app
 }
 
-/** Whoever asks first whether to send a body at all is told so only when it is going to be read. */
+/** Sends `100 Continue` to a client that waits for it only when the body is going to be read. */
 function expectContinue(app: App): void {
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('newListener', (event: string) => {
@@ -132,11 +135,11 @@ function addOwnHeaders({ config }: EngineContext, request: FastifyRequest, reply
 
 function preflight(context: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
   addOwnHeaders(context, request, reply)
-  const asked = {
+  const requested = {
     method: request.headers['access-control-request-method'],
     headers: request.headers['access-control-request-headers'],
   }
-  for (const [name, value] of preflightHeaders(asked)) reply.header(name, value)
+  for (const [name, value] of preflightHeaders(requested)) reply.header(name, value)
   void reply.code(204).send()
 }
 

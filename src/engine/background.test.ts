@@ -6,7 +6,10 @@ import { put, started } from '../../test/support/engine-calls.ts'
 const OTHER = `00${'d2'.repeat(20)}`
 const MANY = 32
 
-/** Two contracts whose timers are due at the same time: many of the first, which take until `release`, and one of the other. */
+/**
+ * Two contracts whose timers are due at the same time: many of the first, which take until `release`, and one of the
+ * other.
+ */
 async function withSlowTimers() {
   let release: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {

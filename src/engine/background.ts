@@ -1,4 +1,4 @@
-/** What runs by itself for each contract, started when it is time: its component is made ready, its hook and its timers are run. */
+/** The background work of each contract: preparing its component, running its state change hook and its timers. */
 import { targetOf } from './call-target.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'

@@ -1,7 +1,7 @@
 /**
- * Bodies of requests: bounded while they come, each, those for one contract, and all together, so that nobody can fill the memory,
- * nor keep others from it: where it is full, bodies of which nothing has come for a while make room, and then those for the contract
- * that has the most.
+ * Bodies of requests are bounded while they arrive: each body, those for one contract, and all together. Where the
+ * memory is full, bodies of which nothing has arrived for a while make room, and then the oldest bodies for the
+ * contract that has the most.
  */
 import type { IncomingMessage } from 'node:http'
 import { type BodyMemory, bodyMemory, type ComingBody } from '../http/body-memory.ts'

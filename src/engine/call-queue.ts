@@ -1,12 +1,13 @@
 /**
- * The calls of one contract: so many at once, so many that wait. Of those that change something one runs at a time, in the
- * order in which they came; those that only read run beside it.
+ * The queue of calls of one contract: a limited number run at once, and a limited number wait. Calls that change
+ * something run one at a time, in the order of arrival; calls that only read run beside them.
  */
 
 export interface CallQueue {
   /**
-   * Runs `work` when there is room, and tells it for how many milliseconds more it may wait for something else. Gives `overloaded`
-   * when too many calls wait already, or `queueSeconds` after it began to wait. A call that runs `again` goes in front of all that wait.
+   * Runs `work` when there is room, and tells it for how many milliseconds more it may wait for something else.
+   * Returns `overloaded` when too many calls wait already, or `queueSeconds` after the call began to wait. A call that
+   * runs `again` goes in front of all that wait.
    */
   run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, again?: boolean): Promise<T | 'overloaded'>
   queued(): number

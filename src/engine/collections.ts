@@ -1,4 +1,4 @@
-/** What the execution engine stores, and the schema it is stored in. */
+/** The collections of an execution engine, and their schema. */
 import type { Address } from '../offchain/address.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { type GenerationCollections, generationCollection } from '../store/generation.ts'
@@ -67,7 +67,7 @@ export const engineMigrations: readonly Migration[] = [
   { id: 'engine-0002', statements: generationCollection },
 ]
 
-/** What is encrypted, with a key that is derived from the engine's own. */
+/** The collections whose values are encrypted, with a key that is derived from the engine's own. */
 export const engineSecrets: readonly (keyof EngineCollections)[] = [
   ...(['component_storage', 'outbox', 'failed_transaction', 'timer'] as const),
 ]

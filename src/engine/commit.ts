@@ -1,6 +1,6 @@
 /**
- * What a call would change, in one batch: storage, transactions, timers, requests that are spent. All of it, and only while
- * nothing else of the contract was changed since the call began; or nothing.
+ * Commits the effects of a call (storage, transactions, timers, spent requests) in one batch, on condition that
+ * nothing else of the contract was changed since the call began.
  */
 import type { Block } from '../chain/chain.ts'
 import type { CallEffects, StorageChange } from '../component/runtime.ts'
@@ -28,7 +28,7 @@ export type Seen = Map<string, { readonly version: number; readonly bytes: numbe
 
 export interface Finished {
   readonly contract: Address
-  /** As it stood before the call read anything. */
+  /** The contract's row before the call read anything. */
   readonly fence: ContractRow
   readonly seen: Seen
   readonly effects: CallEffects
@@ -36,7 +36,7 @@ export interface Finished {
   readonly block: Pick<Block, 'number' | 'hash'>
   /** Whether it is remembered that the contract was brought to this block, also where nothing else changed. */
   readonly reconciles?: boolean
-  /** Of its HTTP response. */
+  /** The status of the HTTP response. */
   readonly status?: number | undefined
   /** The timer that it was, and what became of it. */
   readonly ended?: EndedTimer | undefined
@@ -72,13 +72,13 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   const storageBytes = fence.storageBytes + storage.growth
   const plan = timers.plan(contract, effects.timers, now(), finished.ended)
   const rows = outbox.rows(contract, effects.transactions)
-  const asked = askedToday(fence, rows.length, now())
+  const counted = countToday(fence, rows.length, now())
   const quota =
     storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
-    transactionQuota(context, contract, rows.length, asked)
+    transactionQuota(context, contract, rows.length, counted)
   if (quota !== undefined) return quota
   const acted = { number: block.number, hash: block.hash }
-  const state = { storageBytes, block: acted, ...(asked === undefined ? {} : { asked }) }
+  const state = { storageBytes, block: acted, ...(counted === undefined ? {} : { counted }) }
   const batch = [fenceChange(contract, fence, state), ...spent, ...storage.changes, ...plan.changes, ...rows]
   return contractRows.whileCommitting(contract, async () => {
     if (!(await isCommitted(context, contract, batch))) return 'conflict'
@@ -89,7 +89,10 @@ export async function commitCall(context: CommitContext, finished: Finished): Pr
   })
 }
 
-/** When there is room again nobody knows: the component takes something away, or a timer runs. Whoever takes away is not refused. */
+/**
+ * A call that frees storage or timers is not refused. The time at which there is room again is unknown: the component
+ * deletes something, or a timer runs.
+ */
 function storageQuota(
   { limits }: CommitContext,
   storage: { readonly bytes: number; readonly growth: number },
@@ -105,15 +108,15 @@ function transactionQuota(
   { outbox, limits, now }: CommitContext,
   contract: Address,
   more: number,
-  asked: ContractRow['asked'],
+  counted: ContractRow['counted'],
 ): Quota | undefined {
-  if (more === 0 || asked === undefined) return undefined
+  if (more === 0 || counted === undefined) return undefined
   const met = (limit: 'outboxTransactions' | 'transactionsPerDay', until: Date): Quota => {
     return { limit, until: more > limits[limit] ? undefined : until }
   }
   if (outbox.count(contract) + more > limits.outboxTransactions) return met('outboxTransactions', retryWhenFull(now()))
-  const nextDay = new Date((asked.day + 1) * DAY_MS)
-  return asked.transactions > limits.transactionsPerDay ? met('transactionsPerDay', nextDay) : undefined
+  const nextDay = new Date((counted.day + 1) * DAY_MS)
+  return counted.transactions > limits.transactionsPerDay ? met('transactionsPerDay', nextDay) : undefined
 }
 
 /** A request that is spent is so for itself: nothing else reads it, and nobody else has to wait for it. */
@@ -133,7 +136,7 @@ async function isCommitted(
   batch: readonly Change<EngineCollections>[],
 ): Promise<boolean> {
   const refused = await store.commit(batch).catch((error: unknown) => {
-    // It may be on disk all the same.
+    // The batch may be on disk all the same.
     contractRows.forget(contract)
     timers.doubt()
     outbox.doubt()
@@ -145,13 +148,16 @@ async function isCommitted(
   return false
 }
 
-/** With `more` of them; undefined when there never was one. A clock that is set back by some hours begins no new count. */
-function askedToday({ asked }: ContractRow, more: number, now: Date): ContractRow['asked'] {
-  if (more === 0) return asked
+/**
+ * Counts `more` transactions of today; undefined when there never was one. A clock set back by some hours begins no
+ * new count.
+ */
+function countToday({ counted }: ContractRow, more: number, now: Date): ContractRow['counted'] {
+  if (more === 0) return counted
   const today = Math.floor(now.getTime() / DAY_MS)
   // A clock that was far ahead is no reason to count that day until it comes.
-  if (asked === undefined || asked.day < today || asked.day > today + 1) return { day: today, transactions: more }
-  return { day: asked.day, transactions: asked.transactions + more }
+  if (counted === undefined || counted.day < today || counted.day > today + 1) return { day: today, transactions: more }
+  return { day: counted.day, transactions: counted.transactions + more }
 }
 
 function fenceChange(

@@ -1,4 +1,4 @@
-/** What the engine is given of the outside world, and what its parts share. */
+/** The effects that an engine is given, and the context that its parts share. */
 import type { Account, Chain } from '../chain/chain.ts'
 import type { Runtime } from '../component/runtime.ts'
 import type { Effects } from '../http/effects.ts'
@@ -21,7 +21,7 @@ export interface EngineEffects extends Effects<EngineCollections> {
 export interface EngineContext extends EngineEffects, CommitContext {
   readonly config: EngineConfig
   readonly account: Account
-  /** Its own address. */
+  /** The engine's own address. */
   readonly engine: Address
   readonly metrics: Metrics
   readonly watcher: Watcher

@@ -28,7 +28,9 @@ export interface HookState {
 export interface ForkState {
   /** Grows whenever the chain took back a block. */
   number: number
-  /** `unchecked`: the block of the last commit may be gone; `reconciling`: that block is gone, and the hook is to run first. */
+  /**
+   * `unchecked`: the block of the last commit may be gone; `reconciling`: that block is gone, and the hook runs first.
+   */
   standing: 'unchecked' | 'reconciling' | 'settled'
 }
 
@@ -38,7 +40,7 @@ export interface ContractEntry {
   contract: OffChainContract
   /** Whether the contract lists this engine; undefined as long as its component has not said. */
   isOurs: boolean | undefined
-  /** What the contract said when its component was asked for its engines. */
+  /** The contract as it was when its component was asked for its engines. */
   askedOf?: OffChainContract
   state: ComponentState
   readonly hook: HookState

@@ -1,6 +1,7 @@
 /**
- * The fence of a contract: a row whose version goes up with everything that a call changes. A call that saw one version may
- * commit only while it stands. Kept in memory, so that a call which changes nothing asks the database for what it reads alone.
+ * The row of a contract, whose version goes up with every commit of a call (optimistic locking): a call that saw one
+ * version may commit only while that is the version. The rows are cached, so that a call that changes nothing reads
+ * nothing but its own values.
  */
 import type { Address } from '../offchain/address.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
@@ -8,54 +9,54 @@ import type { EngineCollections, EngineStore } from './collections.ts'
 export interface ContractRow {
   /** Undefined: there is no row yet. */
   readonly version: number | undefined
-  /** Of all values of the contract, with their keys. */
+  /** Bytes of all stored values of the contract, with their keys. */
   readonly storageBytes: number
   /** Transactions in the last day of UTC in which there was one. Stored, so that a restart begins no other day. */
-  readonly asked?: EngineCollections['component_state']['asked'] | undefined
+  readonly counted?: EngineCollections['component_state']['asked'] | undefined
   /** The block that its last change was computed at. */
   readonly block?: EngineCollections['component_state']['block'] | undefined
 }
 
 export interface ContractRows {
   get(contract: Address): Promise<ContractRow>
-  /** Whether it is still the one, as far as this process knows; on disk, while it is `moving`. */
+  /** Whether the row is current, as far as this process knows; reads the database during a commit. */
   isCurrent(contract: Address, fence: ContractRow): Promise<boolean>
-  /** `commit` may move it, on disk before anybody here knows. One at a time of each contract. */
+  /** Runs `commit`, which may change the row on disk before the cache does. One at a time of each contract. */
   whileCommitting<T>(contract: Address, commit: () => Promise<T>): Promise<T>
   set(contract: Address, fence: ContractRow): void
-  /** Somebody else has moved it, or may have. */
+  /** To be called when another process has changed the row, or may have. */
   forget(contract: Address): void
   all(): readonly (readonly [Address, ContractRow])[]
 }
 
 export function cacheContractRows(store: EngineStore): ContractRows {
-  const known = new Map<Address, ContractRow>()
-  const moving = new Set<Address>()
+  const rows = new Map<Address, ContractRow>()
+  const committing = new Set<Address>()
   return {
     get: async (contract) => {
-      const cached = known.get(contract)
+      const cached = rows.get(contract)
       if (cached !== undefined) return cached
       const row = await store.get('component_state', contract)
       const read: ContractRow = { storageBytes: 0, ...row?.value, version: row?.version }
-      // What was set while this was read is newer.
-      const current = known.get(contract) ?? read
-      known.set(contract, current)
+      // A row that was set during the read is newer.
+      const current = rows.get(contract) ?? read
+      rows.set(contract, current)
       return current
     },
     isCurrent: async (contract, fence) => {
-      if (!known.has(contract) || known.get(contract)?.version !== fence.version) return false
-      return !moving.has(contract) || (await store.get('component_state', contract))?.version === fence.version
+      if (!rows.has(contract) || rows.get(contract)?.version !== fence.version) return false
+      return !committing.has(contract) || (await store.get('component_state', contract))?.version === fence.version
     },
     whileCommitting: async (contract, commit) => {
-      moving.add(contract)
+      committing.add(contract)
       try {
         return await commit()
       } finally {
-        moving.delete(contract)
+        committing.delete(contract)
       }
     },
-    set: (contract, fence) => known.set(contract, fence),
-    forget: (contract) => known.delete(contract),
-    all: () => [...known],
+    set: (contract, fence) => rows.set(contract, fence),
+    forget: (contract) => rows.delete(contract),
+    all: () => [...rows],
   }
 }

@@ -12,14 +12,15 @@ export function corsHeaders(enabled: boolean): readonly (readonly [name: string,
 }
 
 /** The answer to OPTIONS. `wanted` is what a browser asks to send; `authorization` is nothing that `*` would mean. */
-export function preflightHeaders(wanted: {
+export function preflightHeaders(requested: {
   readonly method: string | undefined
   readonly headers: string | undefined
 }): readonly (readonly [name: string, value: string])[] {
   const isToken = (text: string | undefined): text is string => text !== undefined && /^[A-Za-z]{1,20}$/.test(text)
-  const methods = isToken(wanted.method) && !METHODS.includes(wanted.method) ? `${METHODS}, ${wanted.method}` : METHODS
-  const asked = wanted.headers ?? ''
-  const headers = /^[!#$%&'*+.^_`|~0-9A-Za-z, -]{1,2000}$/.test(asked) ? asked : 'Authorization, Content-Type'
+  const methods =
+    isToken(requested.method) && !METHODS.includes(requested.method) ? `${METHODS}, ${requested.method}` : METHODS
+  const names = requested.headers ?? ''
+  const headers = /^[!#$%&'*+.^_`|~0-9A-Za-z, -]{1,2000}$/.test(names) ? names : 'Authorization, Content-Type'
   return [
     ...corsHeaders(true),
     ['access-control-allow-methods', methods],

@@ -19,7 +19,7 @@ import { createWatcher } from './watcher.ts'
 export interface EngineService {
   /** Does not listen. */
   readonly app: App
-  /** What it does by itself; to be run round after round. */
+  /** The tasks of the engine, to be run round after round. */
   readonly tasks: readonly Task[]
   readonly metrics: Metrics
   /** When no hook and no timer runs any more; no more are started. */
@@ -30,7 +30,7 @@ export interface EngineService {
 
 /** How often hooks, timers and transactions are looked at, at least. */
 const ROUND_MS = 250
-/** To ask a node costs both sides; a local chain is in this process, and many transactions at once would hold up its answers. */
+/** A local chain is in this process: asking it costs little, and many transactions at once would delay its answers. */
 const LOCAL_OUTBOX_MS = 25
 
 /** The store in `effects` is encrypted already, with {@link storageEncryptionKey}. */

@@ -11,43 +11,43 @@ import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, send, sendProblem } from './send.ts'
 import { routeOf, type Target } from './target.ts'
 
-/** One exchange. `target` is what its address says. */
+/** A request and its pending response, with the target that its URL names. */
 interface Exchange extends PendingResponse {
   readonly target: Target
 }
 
 /** Answers a request below `/offchain/`. Never rejects. */
-export async function answerRequest(context: EngineContext, asked: Exchange): Promise<void> {
+export async function answerRequest(context: EngineContext, exchange: Exchange): Promise<void> {
   const { log, metrics } = context
   try {
-    const answer = await answerOf(context, asked)
+    const answer = await answerOf(context, exchange)
     const isOurs = 'code' in answer
-    if (isOurs) sendProblem(context, asked, answer)
-    else send(asked, answer.status, answer.headers, answer.body)
-    metrics.answers.inc({ status: String(asked.response.statusCode), error: isOurs ? answer.code : '' })
+    if (isOurs) sendProblem(context, exchange, answer)
+    else send(exchange, answer.status, answer.headers, answer.body)
+    metrics.answers.inc({ status: String(exchange.response.statusCode), error: isOurs ? answer.code : '' })
   } catch (err) {
-    log.error({ event: 'request_failed', request: asked.id, err }, 'request failed')
+    log.error({ event: 'request_failed', request: exchange.id, err }, 'request failed')
     metrics.answers.inc({ status: '500', error: 'server-error' })
-    sendProblem(context, asked, problem('server-error'))
+    sendProblem(context, exchange, problem('server-error'))
   }
 }
 
 /** The answer of the component, or the engine's own. */
-async function answerOf(context: EngineContext, asked: Exchange): Promise<WireResponse | Problem> {
-  const entry = entryOf(context, asked.target)
+async function answerOf(context: EngineContext, exchange: Exchange): Promise<WireResponse | Problem> {
+  const entry = entryOf(context, exchange.target)
   if (typeof entry === 'string') return problem(entry)
-  const { request } = asked
+  const { request } = exchange
   const body = await context.bodyBuffer.read(request, entry.address)
   if (typeof body === 'string') return problem(body)
   try {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
-    const { uri } = asked.target
+    const { uri } = exchange.target
     const data = { method, uri, headers: requestHeaders(request.rawHeaders), body: body.bytes }
     const performed = await perform(context, entry, () => targetOf(context, entry), {
       hook: { kind: 'http', request: data },
-      request: asked.id,
+      request: exchange.id,
       mode: method === 'GET' ? 'shared' : 'serial',
-      isAbandoned: () => asked.response.destroyed || request.socket.destroyed,
+      isAbandoned: () => exchange.response.destroyed || request.socket.destroyed,
     })
     return componentAnswer(context, entry, { ...data, isHead: request.method === 'HEAD' }, performed)
   } finally {

@@ -1,5 +1,5 @@
 /**
- * The age of the newest block of the chain. A node that has stopped still answers, with a state that is long over: so the age counts
+ * The age of the newest block of the chain. A node that has stopped still answers, with an old state: so the age counts
  * from the time in the block, and from when the engine first saw it, whichever was earlier.
  */
 import type { Block } from '../chain/chain.ts'

@@ -1,4 +1,4 @@
-/** What a component may ask in the middle of a call, answered by the engine. */
+/** The engine's answers to what a component asks in the middle of a call. */
 import type { Host } from '../component/runtime.ts'
 import { type HttpClientRequest, type HttpClientResponse, OutboundError } from '../http/outbound.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
@@ -35,7 +35,7 @@ export function hostOf(context: EngineContext, { entry, contract, block }: CallT
 
 /** Network errors have statuses from 600 up, by the public off-chain interface. */
 const NO_ANSWER = 600
-/** What the connection says by itself. `host` would lead to others behind the same address. */
+/** Header fields that the connection sets itself. `host` would lead to other servers at the same address. */
 const OURS = new Set([
   ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect'],
   ...['accept-encoding', 'proxy-authorization', 'proxy-connection'],
@@ -71,16 +71,16 @@ function outboundOf(
   method: string,
 ): Pick<HttpClientRequest, 'url' | 'method' | 'headers' | 'bytes'> {
   const own = headers.filter(({ name }) => !OURS.has(name.toLowerCase()))
-  const asked = {
+  const outgoing = {
     url: uri,
     method,
     headers: Object.fromEntries(own.map(({ name, values }) => [name.toLowerCase(), values.join(', ')])),
   }
-  return body.length === 0 && (method === 'GET' || method === 'HEAD') ? asked : { ...asked, bytes: body }
+  return body.length === 0 && (method === 'GET' || method === 'HEAD') ? outgoing : { ...outgoing, bytes: body }
 }
 
 function responseOf({ status, headers, body }: HttpClientResponse): HttpResponseData {
-  // They were of the bytes on the wire.
+  // Both fields are of the bytes on the wire.
   const kept = Object.entries(headers).filter(([name]) => name !== 'content-encoding' && name !== 'content-length')
   return { status, headers: kept.map(([name, value]) => ({ name, values: [value] })), body }
 }

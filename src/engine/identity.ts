@@ -1,4 +1,4 @@
-/** Who the engine is: a secp256k1 key, from which its address, its storage keys and the endorsement of its answers come. */
+/** The identity of an engine: a secp256k1 key, from which its address, its storage keys and its endorsement come. */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
 import { deriveSecret, kindOf, privateScalar, readAnyPrivateKey } from '../keys/file-signer.ts'

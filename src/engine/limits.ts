@@ -1,4 +1,7 @@
-/** What a component, a caller and a contract may use of an engine. Each has a default, and each is in /metrics. */
+/**
+ * The limits of what a component, a caller and a contract may use of an engine. Each has a default, and each is in
+ * /metrics.
+ */
 import * as Type from 'typebox'
 import { DEFAULT_LIMITS } from '../component/limits.ts'
 
@@ -16,7 +19,7 @@ const limit = (standard: number, about: string, minimum = 1, maximum = 1024 * MI
   return { standard, minimum, maximum, about }
 }
 
-/** Those of {@link DEFAULT_LIMITS} are what the runtime holds components to. */
+/** The runtime holds components to the limits of {@link DEFAULT_LIMITS}. */
 const table = {
   bodyBytes: limit(MIB, 'Body of a request', 0),
   headerBytes: limit(16 * KIB, 'Header fields of a request', KIB, 256 * KIB),

@@ -1,10 +1,12 @@
-/** What an operator watches: counters and gauges in the Prometheus text format. Labels are never what a caller may choose. */
+/**
+ * Metrics for operators: counters and gauges in the Prometheus text format. No caller can choose the value of a label.
+ */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Limits } from './limits.ts'
 
 const PREFIX = 'vouchsafe_engine_'
 
-/** What the engine is asked for at each look at its metrics. */
+/** The values that are read from the engine whenever its metrics are read. */
 export interface Observed {
   readonly running: number
   readonly waiting: number

@@ -1,6 +1,6 @@
 /** `outbound.allow`: the hosts that components may ask, and come from. Alone for the usual port, or with its port. */
 
-/** What is wrong with the list, in words for the operator. */
+/** The mistakes of the list, in words for the operator. */
 export function hostMistakes(allowed: readonly string[]): string[] {
   return allowed.flatMap((each, index) => {
     const isHost = /^[^/@?#]+$/.test(each) && URL.canParse(`https://${each}`)
@@ -12,6 +12,6 @@ export function hostMistakes(allowed: readonly string[]): string[] {
 export function isAllowed(address: string, allowed: readonly string[]): boolean {
   if (!URL.canParse(address)) return false
   const { protocol, host, hostname, port } = new URL(address)
-  const named = port === '' ? `${hostname}:${protocol === 'https:' ? 443 : 80}` : host
-  return allowed.includes(host) || allowed.includes(named)
+  const hostAndPort = port === '' ? `${hostname}:${protocol === 'https:' ? 443 : 80}` : host
+  return allowed.includes(host) || allowed.includes(hostAndPort)
 }

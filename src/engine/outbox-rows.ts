@@ -1,4 +1,4 @@
-/** The rows of the outbox: the oldest of them as they were read last, and of all of them which contracts they are of. */
+/** The rows of the outbox: the oldest as they were read last, and for all rows which contracts they belong to. */
 import type { Address } from '../offchain/address.ts'
 import type { DueRow } from '../store/store.ts'
 import { type EngineStore, FAR, type OutboxRow } from './collections.ts'
@@ -18,10 +18,10 @@ export interface OutboxRows {
   load(): Promise<void>
   /** Reads the oldest, in the order in which they were asked for; what is gone is not counted any more. */
   read(): Promise<readonly QueuedTransaction[]>
-  /** They are on disk. */
+  /** To be called when these rows are on disk. */
   added(rows: readonly Insert[]): void
   isEmpty(): boolean
-  /** Of a contract, those that wait to be included. */
+  /** The number of transactions of the contract that wait to be included. */
   count(contract: Address): number
   state(now: Date): { readonly count: number; readonly oldestSeconds: number }
 }
@@ -30,7 +30,7 @@ const MOST_ROWS = 10_000
 
 export function createOutboxRows(store: EngineStore): OutboxRows {
   const waiting = new Map<string, Pick<OutboxRow, 'contract' | 'createdAt'>>()
-  // What has the same version is not decrypted again.
+  // A row with the same version is not decrypted again.
   let last: ReadonlyMap<string, QueuedTransaction> = new Map()
   const add = (id: string, { contract, createdAt }: OutboxRow): void => void waiting.set(id, { contract, createdAt })
   return {
@@ -39,8 +39,8 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
     },
     read: async () => {
       const before = [...waiting]
-      const found = await store.due('outbox', FAR, MOST_ROWS)
-      const rows = found.map((row) => unlessSame(row, last.get(row.id)))
+      const stored = await store.due('outbox', FAR, MOST_ROWS)
+      const rows = stored.map((row) => unlessSame(row, last.get(row.id)))
       last = new Map(rows.map((row) => [row.id, row]))
       for (const { id, value } of rows) add(id, value)
       // Where there are more, they are not older than the last of these.
@@ -65,8 +65,8 @@ function unlessSame(row: QueuedTransaction, before: QueuedTransaction | undefine
 }
 
 /**
- * The first of each contract, then the second of each, and so on, so that many of one contract delay no other. The transactions
- * `before` them, which are on their way, count.
+ * The first of each contract, then the second of each, and so on, so that many of one contract delay no other. The
+ * transactions `before` them, which are on their way, count.
  */
 export function orderFairly(
   queued: readonly QueuedTransaction[],

@@ -1,7 +1,7 @@
 /**
- * Transactions that components asked for. Each is a row from the moment that the call is committed. It is signed, and kept with
- * its nonce and its bytes before anybody sees it; from then on the same bytes are sent, whatever happens in between, until
- * the chain has them at the block that this engine looks at. Nonces are given out one after another.
+ * Transactions that components asked for. Each is a row from the commit of its call on. The engine signs a transaction
+ * and stores its nonce and its bytes before it is sent; from then on the same bytes are sent, whatever happens in
+ * between, until the chain has them at the block that this engine looks at. Nonces are given out one after another.
  */
 import type { Logger } from 'pino'
 import type { Account, SignedTransaction, TransactionOutcome } from '../chain/chain.ts'
@@ -16,11 +16,13 @@ import { createRetryList, type RetryList } from './retry-list.ts'
 export interface Outbox extends Pick<OutboxRows, 'load' | 'added' | 'count' | 'state'> {
   /** The rows of transactions, for the batch of the call that asked for them. */
   rows(contract: Address, transactions: CallEffects['transactions']): readonly Insert[]
-  /** What is on disk may be other than what is known: the next round looks. */
+  /** To be called when the rows on disk may differ from those in memory: the next round reads them. */
   doubt(): void
   /** The chain took back blocks: nonces of what was included in them are free again, and are to be used first. */
   doubtNonces(): void
-  /** One round: sends what is to be sent, and sees what became of the rest. `block` is the newest that was looked at. */
+  /**
+   * Sends transactions that are to be sent, and looks up the others. `block` is the newest that the watcher has seen.
+   */
   round(block: string | undefined): Promise<void>
 }
 
@@ -47,8 +49,8 @@ const SIGNED_AGAIN = {
   lost: 'its nonce was used by another transaction; it is signed again',
 } as const
 
-/** What a round knows of the ones before it. */
-interface Known {
+/** The state that a round leaves to the next. */
+interface OutboxMemory {
   readonly rows: OutboxRows
   /** Rows that the chain has no answer for. */
   readonly refused: RetryList
@@ -65,12 +67,12 @@ interface Known {
 export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
   const rows = createOutboxRows(context.store)
-  const known: Known = {
+  const memory: OutboxMemory = {
     ...{ rows, refused: createRetryList(REFUSED_MS), sent: new Map() },
     ...{ isDirty: true, isBlocked: false, hasGaps: false, lookedAt: undefined },
   }
   const doubt = (): void => {
-    known.isDirty = true
+    memory.isDirty = true
   }
   let serial = 0
   return {
@@ -89,32 +91,32 @@ export function createOutbox(context: OutboxContext): Outbox {
     },
     doubt,
     doubtNonces: () => {
-      known.hasGaps = true
+      memory.hasGaps = true
     },
     round: async (block) => {
-      const isDue = known.refused.due(now().getTime()).length > 0
-      if (!known.isDirty && !isDue && (rows.isEmpty() || block === known.lookedAt)) return
-      known.isDirty = false
-      known.lookedAt = block
-      await roundOf(context, known)
+      const isDue = memory.refused.due(now().getTime()).length > 0
+      if (!memory.isDirty && !isDue && (rows.isEmpty() || block === memory.lookedAt)) return
+      memory.isDirty = false
+      memory.lookedAt = block
+      await roundOf(context, memory)
     },
   }
 }
 
-async function roundOf(context: OutboxContext, known: Known): Promise<void> {
+async function roundOf(context: OutboxContext, memory: OutboxMemory): Promise<void> {
   const { log } = context
-  const { rows, sent } = known
+  const { rows, sent } = memory
   try {
     await settle(context, (await rows.read()).filter(isSigned), sent)
-    if (await signQueued(context, await rows.read(), known)) known.isDirty = true
-    known.isBlocked = false
+    if (await signQueued(context, await rows.read(), memory)) memory.isDirty = true
+    memory.isBlocked = false
   } catch (error) {
-    known.isDirty = true
+    memory.isDirty = true
     if (!(error instanceof ChainError)) throw error
     const line = { event: 'outbox_waits', why: error.message }
     // Said once, and not with every round.
-    if (!known.isBlocked) log.warn(line, 'the chain does not take transactions now')
-    known.isBlocked = true
+    if (!memory.isBlocked) log.warn(line, 'the chain does not take transactions now')
+    memory.isBlocked = true
   } finally {
     await rows.read()
   }
@@ -124,7 +126,7 @@ function isSigned(row: QueuedTransaction): row is SignedRow {
   return row.value.signed !== undefined
 }
 
-/** What became of transactions; sent once more, in the order of their nonces, where that may help. */
+/** Looks up the outcome of transactions, and sends them again, in the order of their nonces, where that may help. */
 async function settle(context: OutboxContext, rows: readonly SignedRow[], sent: Map<string, number>): Promise<void> {
   const { account, now } = context
   // At once, so that what is over is written together.
@@ -164,7 +166,7 @@ async function conclude(
   } else {
     const { payload, gas, createdAt, exhausted = 0 } = row.value
     const times = outcome === 'exhausted' ? exhausted + 1 : exhausted
-    // What the component itself gave is not for us to raise.
+    // The engine does not raise gas that the component named.
     if (outcome === 'exhausted' && (gas !== '0' || times === MOST_EXHAUSTED)) {
       await recordFailure(context, row, 'it ran out of its gas', signed.hash)
       return
@@ -197,21 +199,25 @@ function isOfItAlone(error: unknown): error is ChainError {
 }
 
 /**
- * Signs what has no nonce yet, one after another, writes that down, and sends it. Gives whether another was first with a row, so that
- * all of it is looked at again.
+ * Signs the transactions without a nonce one after another, stores and sends them. Returns whether another process was
+ * first with a row, so that all rows are to be read again.
  */
-async function signQueued(context: OutboxContext, rows: readonly QueuedTransaction[], known: Known): Promise<boolean> {
+async function signQueued(
+  context: OutboxContext,
+  rows: readonly QueuedTransaction[],
+  memory: OutboxMemory,
+): Promise<boolean> {
   const { account, store, now } = context
-  const { refused, sent } = known
+  const { refused, sent } = memory
   const queued = rows.filter((row) => !isSigned(row))
   const ids = new Set(queued.map(({ id }) => id))
   for (const id of refused.ids()) if (!ids.has(id)) refused.delete(id)
   if (queued.length === 0) return false
   const used = new Set(rows.filter(isSigned).map(({ value }) => value.signed.nonce))
   let inFlight = used.size
-  if (inFlight === 0) known.hasGaps = false
+  if (inFlight === 0) memory.hasGaps = false
   let nonce = await account.nextNonce()
-  if (!known.hasGaps) nonce = Math.max(nonce, ...[...used].map((each) => each + 1))
+  if (!memory.hasGaps) nonce = Math.max(nonce, ...[...used].map((each) => each + 1))
   const ready: SignedRow[] = []
   const later = new Set<Address>()
   for (const row of orderFairly(queued, rows.filter(isSigned))) {
@@ -227,7 +233,7 @@ async function signQueued(context: OutboxContext, rows: readonly QueuedTransacti
     inFlight++
   }
   if (ready.length === 0) return false
-  // Nobody has seen them yet. From here on it is these, and no others.
+  // No node has seen the signed bytes yet. From this commit on no others are signed for these rows.
   const changes = ready.map(({ id, version, value }) => ({ update: 'outbox', id, version, value }) as const)
   if ((await store.commit(changes)) !== undefined) return true
   for (const row of ready) await submit(context, { ...row, version: row.version + 1 }, sent)
@@ -254,7 +260,7 @@ async function signOne(
     if (!isOfItAlone(error)) throw error
     if (!error.reverted) return askLater(context, row, refused, error.message)
     refused.delete(row.id)
-    // It may depend on what is on its way.
+    // The transaction may depend on those on their way.
     if (hasOthersBefore) return 'later'
     context.metrics.transactions.inc({ outcome: 'failed' })
     await recordFailure(context, row, error.message)

@@ -1,6 +1,7 @@
 /**
- * One call of a component, from its place in the lane to what is on disk. What a call changes is committed as a whole, on
- * condition that nothing else of its contract was changed while it ran; otherwise it is run again, and sees what is there now.
+ * Performs one call of a component, from its place in the queue to its commit. The effects of a call are committed as
+ * a whole, on condition that nothing else of its contract was changed while it ran; otherwise the call is run again on
+ * the new state.
  */
 import type { Block } from '../chain/chain.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
@@ -22,17 +23,17 @@ export interface CallRequest {
   readonly mode: CallMode
   /** The id of the HTTP request, for the log. */
   readonly request?: string
-  /** Of a timer that ends with this call. */
+  /** The timer that ends with this call. */
   readonly ended?: EndedTimer
   /** Whether nobody waits for it any more. */
   readonly isAbandoned?: () => boolean
 }
 
-/** What came of a call. Only of the first kind is anything left. */
+/** The result of a call. Only a call that is `done` leaves anything behind. */
 export type CallResult =
   | {
       readonly kind: 'done'
-      /** Of the HTTP hook. */
+      /** The response of the HTTP hook. */
       readonly response: WireResponse | undefined
       readonly result: Uint8Array
       readonly effects: CallEffects
@@ -76,13 +77,13 @@ export async function perform(
   context: EngineContext,
   entry: ContractEntry,
   target: () => CallTarget | undefined,
-  asked: CallRequest,
+  request: CallRequest,
 ): Promise<CallResult> {
-  let mode = asked.mode
+  let mode = request.mode
   for (let runs = 0; runs < MOST_RUNS; runs++) {
     const performed = await entry.queue.run(
       mode,
-      (queueMs) => runOnce(context, target, { ...asked, mode, queueMs }),
+      (queueMs) => runOnce(context, target, { ...request, mode, queueMs }),
       runs > 0,
     )
     if (performed === 'overloaded') {
@@ -104,32 +105,32 @@ interface CallAttempt extends CallRequest {
 async function runOnce(
   context: EngineContext,
   targetNow: () => CallTarget | undefined,
-  asked: CallAttempt,
+  attempt: CallAttempt,
 ): Promise<CallResult | 'again' | 'overloaded'> {
   const target = targetNow()
-  if (target === undefined || asked.isAbandoned?.() === true) return { kind: 'unavailable' }
+  if (target === undefined || attempt.isAbandoned?.() === true) return { kind: 'unavailable' }
   const { contract, block, entry } = target
   const fence = await context.contractRows.get(contract.address)
-  const isFree = (await isReconciled(context, entry, fence)) || RECONCILING.has(asked.hook.kind)
+  const isFree = (await isReconciled(context, entry, fence)) || RECONCILING.has(attempt.hook.kind)
   if (!isFree) return { kind: 'reconciling' }
   const fork = entry.fork.number
   const seen: Seen = new Map()
-  const outcome = await run(context, target, { ...asked, fence, seen })
+  const outcome = await run(context, target, { ...attempt, fence, seen })
   // The block that the outcome was computed from may be gone.
   if (entry.fork.number !== fork) return 'again'
   if (outcome.kind === 'overloaded') return outcome.kind
   if (outcome.kind !== 'done') return { kind: outcome.kind }
   const { effects, result } = outcome
-  const response = asked.hook.kind === 'http' ? wireOf(context, target, asked, outcome.response) : undefined
-  // What cannot be sent is no good end: nothing of it is kept.
+  const response = attempt.hook.kind === 'http' ? wireOf(context, target, attempt, outcome.response) : undefined
+  // An unsendable response fails the call; its effects are discarded.
   if (response === 'bad-response') return { kind: response }
-  const reconciles = entry.fork.standing === 'reconciling' && asked.hook.kind === 'state-change'
+  const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
   const done = { contract: contract.address, fence, seen, effects, block, reconciles }
-  const finished = { ...done, status: response?.status, ended: asked.ended }
-  if (asked.mode === 'shared' && isWriting(finished)) return 'again'
+  const finished = { ...done, status: response?.status, ended: attempt.ended }
+  if (attempt.mode === 'shared' && isWriting(finished)) return 'again'
   const committed = await commitCall(context, finished)
   if (committed === 'conflict') return 'again'
-  if (committed !== 'committed') return refusedBy(context, target, asked, committed)
+  if (committed !== 'committed') return refusedBy(context, target, attempt, committed)
   return { kind: 'done', response, result, effects, block }
 }
 
@@ -182,7 +183,7 @@ async function run(
       now: now(),
       deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
       queueMs,
-      // What is committed is held against the fence, so that what a worker remembers of it is as good as the database.
+      // A commit compares the row's version, so that a value that a worker has cached is as good as the database.
       storageVersion: fence.version ?? NEVER_WRITTEN,
     },
     hostOf(context, target, seen),

@@ -1,4 +1,7 @@
-/** The component of a contract is made ready: found, taken apart, and asked for the engines where the contract does not say. */
+/**
+ * Prepares the component of a contract: finds it, reads its hooks, and asks it for the engines that the contract does
+ * not list.
+ */
 import { ComponentError } from '../component/runtime.ts'
 import { addressOf } from '../offchain/address.ts'
 import { reader } from '../offchain/rpc.ts'
@@ -34,11 +37,11 @@ export async function prepare(context: EngineContext, entry: ContractEntry): Pro
   }
 }
 
-async function load(context: EngineContext, named: { readonly sha256: string; readonly uri: string } | undefined) {
-  if (named === undefined) {
+async function load(context: EngineContext, reference: { readonly sha256: string; readonly uri: string } | undefined) {
+  if (reference === undefined) {
     throw new SourceError('its contract names no component; name one in `components` of the configuration')
   }
-  const component = await findComponent(context, named)
+  const component = await findComponent(context, reference)
   const { hooks } = await context.runtime.describe(component)
   return { kind: 'ready', component, hooks } as const
 }
@@ -51,7 +54,10 @@ function fail({ log, now }: EngineContext, entry: ContractEntry, why: string): v
   if (isNews) log.error({ event: 'component_unavailable', contract: entry.address, why }, 'its component cannot be run')
 }
 
-/** Who the engines are, as the component reads it from the state of its contract; the operator decides where it does not say. */
+/**
+ * Asks the component for the engines, which it reads from the contract's state; without that hook the operator
+ * decides.
+ */
 async function askEngines(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { contract, state } = entry
   const block = context.watcher.block()

@@ -1,4 +1,6 @@
-/** Answers of the engine itself, never of a component: problem documents (RFC 9457), with the code in `x-engine-error` too. */
+/**
+ * Answers of the engine itself, never of a component: problem documents (RFC 9457), with the code in `x-engine-error`.
+ */
 import { FULL_SECONDS } from './retry.ts'
 
 interface Kind {
@@ -6,7 +8,7 @@ interface Kind {
   readonly detail: string
 }
 
-/** What a component did wrong may tell of its inside: it is not for the caller. */
+/** The failure of a component may reveal its inside, so that only the operator sees the reason. */
 const FOR_THE_OPERATOR = 'the log of this engine has the reason, under the x-request-id of this answer'
 
 /** Every code, its status, and what is said when nothing better is known. */

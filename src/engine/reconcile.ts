@@ -1,6 +1,7 @@
 /**
- * Reconciles contracts with a chain that took back a block which the engine had acted on: what is stored for them may be of a chain that
- * is no more. The log says so, and nothing else of a contract runs until its state change hook has run on the chain that stays.
+ * Reconciles contracts with a chain that took back a block which the engine had acted on: values stored for them may
+ * belong to a fork that is gone. The log says so, and nothing else of a contract runs until its state change hook has
+ * run on the chain that stays.
  */
 import type { Logger } from 'pino'
 import { type Chain, ChainError } from '../chain/chain.ts'
@@ -25,7 +26,10 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
   }
 }
 
-/** Whether the contract may be called, by the block of its last commit. False as long as the chain cannot be asked for that block. */
+/**
+ * Whether the contract may be called, by the block of its last commit. False while the chain cannot be asked for the
+ * block.
+ */
 export async function isReconciled(
   context: ReconcileContext,
   entry: ContractEntry,
@@ -75,8 +79,8 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntr
 }
 
 /**
- * To be called when the hook has run to its end. The next call asks the chain for the block that the hook ran at, which may be the lost
- * one where the engine could not read yet what stayed.
+ * To be called when the hook has run to its end. The next call asks the chain for the block that the hook ran at,
+ * which may be the lost block where the engine could not read the new one yet.
  */
 export function endReconciling({ log }: ReconcileContext, { fork, address }: ContractEntry): void {
   if (fork.standing !== 'reconciling') return

@@ -1,6 +1,6 @@
 /**
- * What workers remember of stored values, against real commits: whatever was committed is what the next call sees, in whichever
- * worker it runs. The model is a Map for each contract.
+ * What workers remember of stored values, against real commits: whatever was committed is what the next call sees, in
+ * whichever worker it runs. The model is a Map for each contract.
  */
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
@@ -88,7 +88,9 @@ const reads = which.map((at): Step & { toString(): string } => {
   }
   return Object.assign(step, { toString: () => `reads of ${at}` })
 })
-/** Beside each other, so that all but the first of those by GET meet a conflict: none is lost, and none counts twice. */
+/**
+ * Beside each other, so that all but the first of those by GET meet a conflict: none is lost, and none counts twice.
+ */
 const additions = fc
   .array(fc.record({ which, method }), { minLength: 2, maxLength: 6 })
   .map((calls): Step & { toString(): string } => {

@@ -1,4 +1,7 @@
-/** Signs answers of components: Ed25519, by a key that is made when the engine starts and that its identity endorses. */
+/**
+ * Signs answers of components by Ed25519, with a key that is made when the engine starts and that its identity
+ * endorses.
+ */
 import { generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Address } from '../offchain/address.ts'

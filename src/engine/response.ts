@@ -1,4 +1,6 @@
-/** What a component answers, as it goes out: held against HTTP, and without what is not the component's to say. */
+/**
+ * Turns the answer of a component into an HTTP response: checks it, and drops the fields that a component may not set.
+ */
 import { type Header, type HttpResponseData, headerValue } from '../offchain/http-data.ts'
 
 export interface WireResponse {
@@ -16,15 +18,15 @@ const OF_THE_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['content-length', 'date', 'x-request-id', 'x-content-type-options'],
 ])
-/** They bind everything at this host, where other contracts are too. */
+/** Header fields that concern everything at this host, which other contracts share. */
 const OF_THE_HOST = new Set([
   ...['set-cookie', 'clear-site-data', 'strict-transport-security', 'service-worker-allowed', 'alt-svc'],
   ...['public-key-pins', 'expect-ct', 'nel', 'report-to', 'reporting-endpoints', 'origin-agent-cluster'],
 ])
 
 /**
- * All contracts share the origin of the engine: a page of one must not act as that origin. Browsers hold a page to every policy that
- * it comes with, so that one of the component can add to this, and take nothing away.
+ * All contracts share the origin of the engine: a page of one must not act as that origin. Browsers apply every policy
+ * of a page, so that a policy of the component can add to this one, and take nothing away.
  */
 const SANDBOXED = ['content-security-policy', 'sandbox'] as const
 
@@ -58,23 +60,23 @@ const NO_OPTIONS: ReadonlySet<string> = new Set()
 
 /** Header fields that `connection` says are of the connection. */
 function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
-  const found = headers.filter(({ name }) => name.toLowerCase() === 'connection')
-  if (found.length === 0) return NO_OPTIONS
-  const values = found.flatMap(({ values: all }) => all)
+  const connection = headers.filter(({ name }) => name.toLowerCase() === 'connection')
+  if (connection.length === 0) return NO_OPTIONS
+  const values = connection.flatMap(({ values: all }) => all)
   return new Set(values.flatMap((value) => value.split(',')).map((option) => option.trim().toLowerCase()))
 }
 
-/** Header fields of a request for the component, in lower case and with all their values, without those of the connection. */
+/** Header fields of a request for the component: lower case, with all values, without those of the connection. */
 export function requestHeaders(raw: readonly string[]): Header[] {
   const all: Header[] = []
-  const known = new Map<string, string[]>()
+  const byName = new Map<string, string[]>()
   for (let at = 0; at < raw.length; at += 2) {
     const [name, value] = [(raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '']
-    const values = known.get(name)
+    const values = byName.get(name)
     if (values) values.push(value)
     else {
       const first = [value]
-      known.set(name, first)
+      byName.set(name, first)
       all.push({ name, values: first })
     }
   }

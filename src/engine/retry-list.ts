@@ -1,6 +1,6 @@
 /**
- * What could not be had, and is asked for again by and by, less and less often: contracts that could not be read, and transactions that
- * the chain has no answer for. Nobody else waits for it.
+ * A list of failed questions that are asked again with growing pauses: contracts that could not be read, and
+ * transactions that the chain has no answer for. Other work does not wait for them.
  */
 import { callBackOff } from './retry.ts'
 
@@ -12,19 +12,19 @@ interface Waiting {
 }
 
 export interface RetryList {
-  /** Those whose time has come; who waited longest is first. */
+  /** The ids whose time has come; the one that waited longest is first. */
   due(now: number): readonly string[]
-  /** Whether its time has not come yet. */
+  /** Whether the time of the id has not come yet. */
   isWaiting(id: string, now: number): boolean
   has(id: string): boolean
   ids(): readonly string[]
-  /** Since when it is not there; undefined when it is. */
+  /** The time of the first failure; undefined without a failure. */
   since(id: string): number | undefined
-  /** True when it is the first time. */
+  /** Adds a failure, and returns whether it is the first. */
   addFailure(id: string, now: number): boolean
-  /** It was not asked for, and is due at once. */
+  /** Adds an id that was not asked for, and that is due at once. */
   postpone(id: string, now: number): void
-  /** It is there, or nobody asks for it any more. */
+  /** To be called when the question is answered, or of no use any more. */
   delete(id: string): void
 }
 

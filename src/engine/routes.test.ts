@@ -402,7 +402,8 @@ describe('the answers of the engine itself', () => {
       socket.on('close', () => resolve(said))
     })
     expect(answer).toMatch(/^HTTP\/1.1 413 /)
-    // The sender is in this process too, and what either let go is collected when Node sees fit: the more came, the later.
+    // The sender is in this process too, and what either let go is collected when Node sees fit: the more came, the
+    // later.
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000 + sent / 8)
   })
 

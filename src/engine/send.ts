@@ -16,7 +16,7 @@ export type HeaderPair = readonly [name: string, value: string]
 /** An answer of the engine itself. */
 export function sendProblem(
   context: Pick<EngineContext, 'watcher' | 'config'>,
-  asked: PendingResponse,
+  pending: PendingResponse,
   { status, headers, body }: Problem,
 ): void {
   const block = context.watcher.block()
@@ -25,12 +25,12 @@ export function sendProblem(
     ...(block === undefined ? [] : [['x-engine-block', String(block.number)] as const]),
     ...corsHeaders(context.config.cors),
   ]
-  send(asked, status, all, body)
+  send(pending, status, all, body)
 }
 
 /** Does nothing where an answer was sent before, or nobody is there to read it. */
-export function send(asked: PendingResponse, status: number, headers: readonly HeaderPair[], body: Uint8Array): void {
-  const { request, response, id } = asked
+export function send(pending: PendingResponse, status: number, headers: readonly HeaderPair[], body: Uint8Array): void {
+  const { request, response, id } = pending
   if (response.headersSent || response.destroyed) return
   const isUnread = hasMore(request)
   const hasLength = status !== 204 && status !== 304
@@ -40,7 +40,7 @@ export function send(asked: PendingResponse, status: number, headers: readonly H
   // Not one by one, each of which Node would keep and look at again.
   response.writeHead(status, [...fields].flat(1))
   const sent = hasLength && request.method !== 'HEAD' ? body : undefined
-  if (isUnread) linger(asked, sent)
+  if (isUnread) linger(pending, sent)
   else response.end(sent)
 }
 
@@ -62,7 +62,7 @@ function hasMore({ complete, readableEnded, headers }: IncomingMessage): boolean
 
 const LINGER_MS = 1000
 
-/** What the client still sends is read and let go for a moment, so that it comes to read the answer. */
+/** Reads and drops the rest of the request for a moment, so that the client comes to read the response. */
 function linger({ request, response }: PendingResponse, body: Uint8Array | undefined): void {
   if (body !== undefined) response.write(body)
   const end = (): void => {

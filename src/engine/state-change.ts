@@ -12,7 +12,10 @@ export function mustRunHook({ hook, state, isOurs }: ContractEntry, at: number):
   )
 }
 
-/** Runs the hook once, and again later where it fails. A hook is given up after some failures, but not while its contract reconciles. */
+/**
+ * Runs the hook once, and again later where it fails. A hook that keeps failing is given up, unless its contract
+ * reconciles.
+ */
 export async function runHook(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { hook, state } = entry
   const target = targetOf(context, entry)
@@ -20,8 +23,8 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
   hook.pending = false
   if (!state.hooks.includes('off_chain_on_state_change')) return
   try {
-    const asked = { hook: { kind: 'state-change' }, mode: 'serial' } as const
-    const performed = await perform(context, entry, () => targetOf(context, entry), asked)
+    const request = { hook: { kind: 'state-change' }, mode: 'serial' } as const
+    const performed = await perform(context, entry, () => targetOf(context, entry), request)
     const again = retryAt(performed)
     hook.problem = performed.kind === 'done' ? undefined : problemCode(performed)
     if (performed.kind === 'done') {
@@ -44,7 +47,9 @@ function runLater({ hook }: ContractEntry, at: number): void {
   hook.notBefore = at
 }
 
-/** A contract that reconciles answers nothing until its hook has run, so that no change may come which would have it run again. */
+/**
+ * While a contract reconciles its hook is never given up: without requests there may be no change that would start it.
+ */
 function retryHook({ log, now }: EngineContext, { address, hook, fork }: ContractEntry): void {
   hook.attempts++
   hook.pending = true

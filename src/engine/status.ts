@@ -1,21 +1,21 @@
-/** `GET /engine`: who this is, what it serves, and the key of its answers. Nothing that is not on the chain or for everybody. */
+/** `GET /engine`: the engine's address, its contracts, and the key of its answers. All of it is public. */
 import { type Address, evmAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, contractStateOf, type HookState } from './contract-entry.ts'
 
 export function engineStatus({ chain, engine, watcher, signer }: EngineContext) {
   const block = watcher.block()
-  // As people know them: commands and paths take either form.
-  const shown = (address: Address): string => (chain.addresses === 'evm' ? evmAddress(address) : address)
+  // Addresses have the form that people know; commands and paths take either form.
+  const textOf = (address: Address): string => (chain.addresses === 'evm' ? evmAddress(address) : address)
   return {
-    address: shown(engine),
+    address: textOf(engine),
     chain: { id: chain.id, addresses: chain.addresses },
     block: block === undefined ? null : { number: block.number, hash: block.hash, time: block.time.toISOString() },
     stale: block === undefined || watcher.isStale(),
     response_key: signer.endorsement.public_key,
     endorsement: signer.endorsement,
     contracts: [...watcher.entries()].map((entry) => ({
-      address: shown(entry.contract.address),
+      address: textOf(entry.contract.address),
       ...contractStatus(entry),
     })),
   }
@@ -33,7 +33,7 @@ function contractStatus(entry: ContractEntry) {
   }
 }
 
-/** Why the state change hook fails, without a word of the component: its message may tell of secrets, and is in the log alone. */
+/** Why the state change hook fails. The component's own message may contain secrets, and is in the log alone. */
 function hookProblem({ problem, attempts, dead, notBefore }: HookState) {
   return {
     why: problem,

@@ -61,7 +61,7 @@ export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: n
   }
 }
 
-/** Of one contract one waits for its turn at a time: however many it has, they keep those of no other waiting. */
+/** At most one call of each contract waits for its turn, so that no contract can starve another. */
 function turnsOf(stopping: AbortSignal) {
   const inPassing = limitConcurrency(CALLS_AT_ONCE, LONG_CALL_MS)
   const lastOf = new WeakMap<ContractEntry, Promise<unknown>>()

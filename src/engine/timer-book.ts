@@ -1,4 +1,4 @@
-/** The timers of all contracts: rows of the store, and what is known of them in memory, since no other process has them. */
+/** The timers of all contracts: rows of the store, cached in memory, since no other process has them. */
 import type { CallEffects, TimerState } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Change, DueRow } from '../store/store.ts'
@@ -12,12 +12,12 @@ export interface TimerPlan {
   readonly changes: readonly Change<EngineCollections>[]
   /** To be called once the changes are on disk. */
   readonly apply: () => void
-  /** Those of the contract that will be scheduled, and how many more these are. */
+  /** The number of timers of the contract that will be scheduled, and how many more these are. */
   readonly scheduled: number
   readonly growth: number
 }
 
-/** What became of a timer that has run. */
+/** A timer that has run, with its new row. */
 export interface EndedTimer {
   readonly id: number
   readonly row: TimerRow
@@ -26,20 +26,20 @@ export interface EndedTimer {
 export interface TimerBook {
   /** Reads them all anew. */
   load(): Promise<void>
-  /** What is on disk may be other than what is known: it is read anew before it is said again which are due. */
+  /** To be called when the rows on disk may differ from those in memory: they are read again before any is due. */
   doubt(): void
   of(contract: Address): readonly TimerState[]
   plan(contract: Address, effects: CallEffects['timers'], now: Date, ended?: EndedTimer): TimerPlan
-  /** Those that are to run, longest due first. */
+  /** The timers that are to run, longest due first. */
   due(now: Date): Promise<readonly TimerRow[]>
   running(contract: Address, id: number, runs: boolean): void
-  /** It is not due before: of one whose row says nothing of it, as it could not be written. */
+  /** Delays a timer in memory when the new due time could not be stored. */
   postpone(contract: Address, id: number, until: Date): void
   get(contract: Address, id: number): TimerRow | undefined
   scheduled(): number
 }
 
-interface Known {
+interface CachedTimer {
   readonly row: TimerRow
   readonly version: number
 }
@@ -47,15 +47,15 @@ interface Known {
 const rowId = (contract: Address, id: number): string => `${contract}.${id}`
 
 export function createTimerBook(store: EngineStore): TimerBook {
-  const known = new Map<string, Known>()
+  const cached = new Map<string, CachedTimer>()
   const running = new Set<string>()
   const postponed = new Map<string, Date>()
   let doubts = 0
   let settled = 0
   const load = async (): Promise<void> => {
-    const asked = doubts
-    await readInto(known, store)
-    settled = asked
+    const doubtsBefore = doubts
+    await readInto(cached, store)
+    settled = doubtsBefore
   }
   return {
     load,
@@ -63,16 +63,16 @@ export function createTimerBook(store: EngineStore): TimerBook {
       doubts++
     },
     of: (contract) =>
-      ofContract(known, contract).map(({ id, status }) => ({
+      ofContract(cached, contract).map(({ id, status }) => ({
         id,
-        // One that was cancelled while its run waited for its turn is not run.
+        // A timer that was cancelled while its run waited is not run.
         status: status === 'scheduled' && running.has(rowId(contract, id)) ? 'running' : status,
       })),
     plan: (contract, effects, now, ended) =>
-      planOf(known, contract, wantedRows(contract, effects, { known, now }), ended),
+      planOf(cached, contract, rowsAfter(contract, effects, { cached, now }), ended),
     due: async (now) => {
       if (settled < doubts) await load()
-      const due = [...known].filter(
+      const due = [...cached].filter(
         ([id, { row }]) => isDue(row, now) && !running.has(id) && !isBefore(postponed, id, now),
       )
       return due.map(([, { row }]) => row).sort((one, other) => one.at - other.at)
@@ -82,13 +82,13 @@ export function createTimerBook(store: EngineStore): TimerBook {
       else running.delete(rowId(contract, id))
     },
     postpone: (contract, id, until) => postponed.set(rowId(contract, id), until),
-    get: (contract, id) => known.get(rowId(contract, id))?.row,
-    scheduled: () => countScheduled([...known.values()].map(({ row }) => row)),
+    get: (contract, id) => cached.get(rowId(contract, id))?.row,
+    scheduled: () => countScheduled([...cached.values()].map(({ row }) => row)),
   }
 }
 
-function ofContract(known: Map<string, Known>, contract: Address): TimerRow[] {
-  return [...known.values()]
+function ofContract(cached: Map<string, CachedTimer>, contract: Address): TimerRow[] {
+  return [...cached.values()]
     .map(({ row }) => row)
     .filter((row) => row.contract === contract)
     .sort((one, other) => one.id - other.id)
@@ -105,37 +105,37 @@ function isDue({ status, at }: TimerRow, now: Date): boolean {
   return status === 'scheduled' && at <= now.getTime()
 }
 
-async function readInto(known: Map<string, Known>, store: EngineStore): Promise<void> {
-  const before = new Map(known)
+async function readInto(cached: Map<string, CachedTimer>, store: EngineStore): Promise<void> {
+  const before = new Map(cached)
   const rows = await store.due('timer', FAR, Number.MAX_SAFE_INTEGER)
   const read = new Map(rows.map((row) => [row.id, unlessSame(row, before.get(row.id))] as const))
-  // What was written meanwhile may have been read as it was before.
-  const isNewer = ([id, each]: readonly [string, Known]): boolean =>
+  // A row that was written during the read may have been read as it was before.
+  const isNewer = ([id, each]: readonly [string, CachedTimer]): boolean =>
     before.get(id) !== each && each.version > (read.get(id)?.version ?? -1)
-  const meanwhile = [...known].filter(isNewer)
-  known.clear()
-  for (const [id, each] of [...read, ...meanwhile]) known.set(id, each)
+  const meanwhile = [...cached].filter(isNewer)
+  cached.clear()
+  for (const [id, each] of [...read, ...meanwhile]) cached.set(id, each)
 }
 
-/** Who holds a row sees by itself whether it is still the one. */
-function unlessSame({ value, version }: DueRow<TimerRow>, before: Known | undefined): Known {
+/** Keeps the same object for an unchanged row, so that holders can compare rows by identity. */
+function unlessSame({ value, version }: DueRow<TimerRow>, before: CachedTimer | undefined): CachedTimer {
   return before?.version === version ? before : { row: value, version }
 }
 
 function planOf(
-  known: Map<string, Known>,
+  cached: Map<string, CachedTimer>,
   contract: Address,
-  wanted: Map<number, TimerRow>,
+  rows: Map<number, TimerRow>,
   ended: EndedTimer | undefined,
 ): TimerPlan {
-  // What ran and scheduled itself anew is scheduled.
-  if (ended !== undefined && !wanted.has(ended.id)) wanted.set(ended.id, ended.row)
-  const now = [...known.values()].filter(({ row }) => row.contract === contract)
-  const untouched = now.filter(({ row }) => !wanted.has(row.id))
-  const after = [...untouched.map(({ row }) => row), ...wanted.values()]
+  // A timer that ran and scheduled itself anew is scheduled.
+  if (ended !== undefined && !rows.has(ended.id)) rows.set(ended.id, ended.row)
+  const now = [...cached.values()].filter(({ row }) => row.contract === contract)
+  const untouched = now.filter(({ row }) => !rows.has(row.id))
+  const after = [...untouched.map(({ row }) => row), ...rows.values()]
   const scheduled = countScheduled(after)
-  const forgotten = wanted.size === 0 ? [] : tooManyOver(after, untouched)
-  const written = [...wanted.values()].map((row) => ({ row, before: known.get(rowId(contract, row.id)) }))
+  const forgotten = rows.size === 0 ? [] : tooManyOver(after, untouched)
+  const written = [...rows.values()].map((row) => ({ row, before: cached.get(rowId(contract, row.id)) }))
   return {
     changes: [
       ...written.map(({ row, before }) => changeOf(row, before)),
@@ -145,9 +145,9 @@ function planOf(
     growth: scheduled - countScheduled(now.map(({ row }) => row)),
     apply: () => {
       for (const { row, before } of written) {
-        known.set(rowId(contract, row.id), { row, version: (before?.version ?? -1) + 1 })
+        cached.set(rowId(contract, row.id), { row, version: (before?.version ?? -1) + 1 })
       }
-      for (const { row } of forgotten) known.delete(rowId(contract, row.id))
+      for (const { row } of forgotten) cached.delete(rowId(contract, row.id))
     },
   }
 }
@@ -156,33 +156,35 @@ function countScheduled(rows: readonly TimerRow[]): number {
   return rows.filter(({ status }) => status === 'scheduled').length
 }
 
-/** Of timers that are over, those that were so first, where there are more than are remembered. */
-function tooManyOver(after: readonly TimerRow[], untouched: readonly Known[]): readonly Known[] {
+/** The oldest timers that are over, where there are more than are kept. */
+function tooManyOver(after: readonly TimerRow[], untouched: readonly CachedTimer[]): readonly CachedTimer[] {
   const excess = after.filter(({ status }) => status !== 'scheduled').length - MOST_REMEMBERED
   if (excess <= 0) return []
   const over = untouched.filter(({ row }) => row.status !== 'scheduled')
   return over.sort((one, other) => one.row.at - other.row.at).slice(0, excess)
 }
 
-/** The last thing that was said of each timer. To cancel one that is not scheduled changes nothing. */
-function wantedRows(
+/**
+ * The rows that the effects ask for, the last of each timer. To cancel a timer that is not scheduled changes nothing.
+ */
+function rowsAfter(
   contract: Address,
   effects: CallEffects['timers'],
-  { known, now }: { readonly known: ReadonlyMap<string, Known>; readonly now: Date },
+  { cached, now }: { readonly cached: ReadonlyMap<string, CachedTimer>; readonly now: Date },
 ): Map<number, TimerRow> {
-  const wanted = new Map<number, TimerRow>()
+  const rows = new Map<number, TimerRow>()
   for (const effect of effects) {
     const { id } = effect
-    const before = wanted.get(id) ?? known.get(rowId(contract, id))?.row
+    const before = rows.get(id) ?? cached.get(rowId(contract, id))?.row
     if ('cancel' in effect) {
-      if (before?.status === 'scheduled') wanted.set(id, over(before, 'cancelled', now))
+      if (before?.status === 'scheduled') rows.set(id, over(before, 'cancelled', now))
       continue
     }
     const payload = Buffer.from(effect.payload).toString('base64')
     const at = Math.min(now.getTime() + Math.max(0, effect.delayMs), FAR.getTime())
-    wanted.set(id, { contract, id, payload, status: 'scheduled', at, attempts: 0 })
+    rows.set(id, { contract, id, payload, status: 'scheduled', at, attempts: 0 })
   }
-  return wanted
+  return rows
 }
 
 /** A timer that will not run any more. */
@@ -190,7 +192,7 @@ export function over(row: TimerRow, status: 'done' | 'cancelled' | 'failed', now
   return { ...row, payload: '', status, at: now.getTime() + REMEMBERED_MS }
 }
 
-function changeOf(value: TimerRow, before: Known | undefined): Change<EngineCollections> {
+function changeOf(value: TimerRow, before: CachedTimer | undefined): Change<EngineCollections> {
   const id = rowId(value.contract, value.id)
   const dueAt = new Date(value.at)
   if (before === undefined) return { insert: 'timer', id, value, dueAt }

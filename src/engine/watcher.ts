@@ -1,8 +1,8 @@
 /**
- * Which contracts are served: looked up on the chain, again and again. What a contract says is read when it may have changed,
- * and everything is when the chain took back the block that was looked at last. Requests are answered at one block: a look that fails
- * changes nothing. A contract that cannot be read is no such failure: it is
- * read again by itself, and until then served as it was read last.
+ * Watches the chain for the contracts that are served. A contract is read when it may have changed, and all are when
+ * the chain took back the block that was looked at last. Requests are answered at one block: a look that fails changes
+ * nothing. A contract that cannot be read is no such failure: the watcher reads it again by itself, and until then the
+ * contract is served as it was read last.
  */
 import type { Logger } from 'pino'
 import { createLru, type Lru } from '../async/lru.ts'
@@ -17,11 +17,14 @@ import { uncheckForks } from './reconcile.ts'
 import { createRetryList, type RetryList } from './retry-list.ts'
 
 export interface Watcher {
-  /** One look. Never rejects because the chain cannot be asked. */
+  /** Looks at the chain once. Never rejects because the chain cannot be asked. */
   readonly look: () => Promise<void>
   /** The block that requests are answered at; undefined until the first look. */
   block(): Block | undefined
-  /** Seconds since the last look that succeeded, or, where it is longer, that could read the contract; since the start, when none has. */
+  /**
+   * Seconds since the last successful look, or since the last that could read `contract`; since the start when none
+   * has.
+   */
   unseenSeconds(contract?: Address): number
   /** Seconds for which the chain has had no newer block. */
   headAgeSeconds(): number
@@ -42,19 +45,19 @@ export interface WatcherContext {
   readonly metrics: Metrics
 }
 
-/** What a contract says, or that it has no component; or why it cannot be read. */
-type Said = { readonly contract: OffChainContract | undefined } | { readonly why: string }
+/** A contract that was read, undefined when it has no component; or the reason why it cannot be read. */
+type ReadContract = { readonly contract: OffChainContract | undefined } | { readonly why: string }
 
-/** What one look found. */
-interface Found {
+/** The result of one look. */
+interface LookResult {
   readonly candidates: ReadonlySet<Address>
-  /** Those that were to be read. The others did not change. */
-  readonly asked: readonly Address[]
-  /** Of those that were reached. */
-  readonly said: ReadonlyMap<Address, Said>
+  /** The contracts that were to be read. The others did not change. */
+  readonly toRead: readonly Address[]
+  /** The contracts that were read before the time for reading was over. */
+  readonly results: ReadonlyMap<Address, ReadContract>
 }
 
-interface Known {
+interface WatchedContracts {
   readonly entries: Map<Address, ContractEntry>
   /** Contracts that could not be read, or were not reached. */
   readonly unread: RetryList
@@ -66,7 +69,7 @@ interface Known {
 const READ_AT_ONCE = 16
 /** An engine that sees nothing of a contract for long does not serve it, so that it must not wait longer. */
 const UNREAD_MS = 15_000
-/** Then no more are begun, and the next look goes on with them: it has to see what the others do. */
+/** After so long a look reads no more contracts, and leaves them to the next look. */
 const READING_MS = 5000
 const HEADS_KNOWN = 256
 const STANDS_STILL =
@@ -78,7 +81,7 @@ export function createWatcher(context: WatcherContext): Watcher {
   const unread = createRetryList(UNREAD_MS)
   const age = headAge(now)
   const standstill = standstillLog(context, age)
-  const known: Known = { entries, unread, age, heads: createLru(HEADS_KNOWN) }
+  const watched: WatchedContracts = { entries, unread, age, heads: createLru(HEADS_KNOWN) }
   let last: Block | undefined
   let seenAt = now().getTime()
   let isBlind = false
@@ -90,7 +93,7 @@ export function createWatcher(context: WatcherContext): Watcher {
   return {
     look: async () => {
       try {
-        last = await look(context, known, last)
+        last = await look(context, watched, last)
         seenAt = now().getTime()
         standstill()
         metrics.looks.inc({ outcome: 'seen' })
@@ -129,70 +132,70 @@ function standstillLog({ config, log }: WatcherContext, age: HeadAge): () => voi
 }
 
 /** The block that was looked at: `last`, when there is nothing new. */
-async function look(context: WatcherContext, known: Known, last: Block | undefined): Promise<Block> {
+async function look(context: WatcherContext, watched: WatchedContracts, last: Block | undefined): Promise<Block> {
   const { chain, now, log, metrics } = context
   const head = await chain.head()
   const isSame = head.hash === last?.hash
   // A node that is behind has not taken anything back, though it lacks the newest blocks.
-  const isBehind = last !== undefined && head.number < last.number && known.heads.get(head.number) === head.hash
+  const isBehind = last !== undefined && head.number < last.number && watched.heads.get(head.number) === head.hash
   const isTakenBack = !isSame && !isBehind && last !== undefined && !(await chain.has(last))
-  known.age.see(head.newest, isTakenBack)
-  if (isSame && known.unread.due(now().getTime()).length === 0) return last
+  watched.age.see(head.newest, isTakenBack)
+  if (isSame && watched.unread.due(now().getTime()).length === 0) return last
   // A node that is behind the one that was asked before.
   if (last !== undefined && !isTakenBack && head.hash !== last.hash && head.number <= last.number) return last
   if (isTakenBack) {
     metrics.reorganisations.inc()
-    uncheckForks(known.entries.values())
+    uncheckForks(watched.entries.values())
     log.warn({ event: 'reorganised', block: last.number }, 'the chain took back a block; everything is read again')
   }
-  apply(context, known, await findChanges(context, known, head, isTakenBack ? undefined : last))
-  known.heads.set(head.number, head.hash)
+  apply(context, watched, await findChanges(context, watched, head, isTakenBack ? undefined : last))
+  watched.heads.set(head.number, head.hash)
   return head
 }
 
 /** `from` undefined: everything is read. */
 async function findChanges(
   context: WatcherContext,
-  { entries, unread }: Known,
+  { entries, unread }: WatchedContracts,
   head: Block,
   from: Block | undefined,
-): Promise<Found> {
+): Promise<LookResult> {
   const { chain, config, now } = context
   const due = unread.due(now().getTime())
   if (head.hash === from?.hash) {
     const candidates = new Set([...entries.keys(), ...unread.ids()])
-    return { candidates, asked: due, said: await readContracts(context, due, head) }
+    return { candidates, toRead: due, results: await readContracts(context, due, head) }
   }
   const { contractFilter: filter } = config
   const listed = filter !== 'all' && 'addresses' in filter ? filter.addresses : ((await chain.contracts?.(head)) ?? [])
   const candidates = new Set(listed)
-  const known = [...candidates].filter((address) => entries.has(address))
-  const changed = from === undefined ? known : await chain.changed(known, from, head)
-  // Those that had nothing to say are asked at every block: to come into being need not be an event.
+  const served = [...candidates].filter((address) => entries.has(address))
+  const changed = from === undefined ? served : await chain.changed(served, from, head)
+  // Contracts without a component are read at every block: their creation need not be an event.
   const fresh = [...candidates].filter((address) => !entries.has(address))
-  const asked = [
+  const toRead = [
     ...due.filter((address) => candidates.has(address)),
     ...new Set([...changed, ...fresh].filter((address) => !unread.has(address))),
   ]
-  return { candidates, asked, said: await readContracts(context, asked, head) }
+  return { candidates, toRead, results: await readContracts(context, toRead, head) }
 }
 
 async function readContracts(
   { chain, now }: WatcherContext,
-  asked: readonly Address[],
+  addresses: readonly Address[],
   head: Block,
-): Promise<ReadonlyMap<Address, Said>> {
-  const said = new Map<Address, Said>()
+): Promise<ReadonlyMap<Address, ReadContract>> {
+  const results = new Map<Address, ReadContract>()
   const until = now().getTime() + READING_MS
-  for (let at = 0; at < asked.length && now().getTime() < until; at += READ_AT_ONCE) {
-    const some = asked.slice(at, at + READ_AT_ONCE)
+  for (let at = 0; at < addresses.length && now().getTime() < until; at += READ_AT_ONCE) {
+    const some = addresses.slice(at, at + READ_AT_ONCE)
     const answers = await Promise.all(some.map((address) => read(chain, address, head)))
-    for (const [index, address] of some.entries()) said.set(address, answers[index] as Said)
+    for (const [index, address] of some.entries()) results.set(address, answers[index] as ReadContract)
   }
-  return said
+  return results
 }
 
-async function read(chain: Chain, address: Address, head: Block): Promise<Said> {
+async function read(chain: Chain, address: Address, head: Block): Promise<ReadContract> {
   try {
     return { contract: await chain.contract(address, head) }
   } catch (error) {
@@ -204,13 +207,13 @@ function whyOf(error: unknown): string {
   return error instanceof ChainError ? error.message : String(error)
 }
 
-function apply(context: WatcherContext, known: Known, found: Found): void {
-  const { entries, unread } = known
-  const { candidates, asked, said } = found
+function apply(context: WatcherContext, watched: WatchedContracts, lookResult: LookResult): void {
+  const { entries, unread } = watched
+  const { candidates, toRead, results } = lookResult
   for (const address of unread.ids()) if (!candidates.has(address)) unread.delete(address)
   for (const address of entries.keys()) if (!candidates.has(address)) stop(context, entries, address)
-  for (const address of asked) {
-    const answer = said.get(address)
+  for (const address of toRead) {
+    const answer = results.get(address)
     if (answer === undefined) unread.postpone(address, context.now().getTime())
     else if ('why' in answer) failed(context, unread, address, answer.why)
     else {
@@ -230,17 +233,19 @@ function stop({ log }: WatcherContext, entries: Map<Address, ContractEntry>, con
   if (entries.delete(contract)) log.info({ event: 'contract_stopped', contract }, 'no longer served')
 }
 
-function serve(context: WatcherContext, entries: Map<Address, ContractEntry>, said: OffChainContract): void {
-  const contract = withOverride(said, context.config)
+function serve(context: WatcherContext, entries: Map<Address, ContractEntry>, read: OffChainContract): void {
+  const contract = withOverride(read, context.config)
   const before = entries.get(contract.address)
   if (before === undefined) entries.set(contract.address, newEntry(context, contract))
   else update(context, before, contract)
 }
 
 /** The operator says which component it is where the contract does not. */
-function withOverride(said: OffChainContract, { components }: EngineConfig): OffChainContract {
-  const sha256 = components.get(said.address)
-  return said.component !== undefined || sha256 === undefined ? said : { ...said, component: { sha256, uri: '' } }
+function withOverride(contract: OffChainContract, { components }: EngineConfig): OffChainContract {
+  const sha256 = components.get(contract.address)
+  return contract.component !== undefined || sha256 === undefined
+    ? contract
+    : { ...contract, component: { sha256, uri: '' } }
 }
 
 function newEntry({ config: { limits }, engine, log }: WatcherContext, contract: OffChainContract): ContractEntry {

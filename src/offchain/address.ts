@@ -1,13 +1,16 @@
 /**
- * Addresses of contracts and engines: 21 bytes, of which the first says what it is the address of. An address of an EVM chain is
- * `00` and its 20 bytes. As text: hexadecimal in lower case, 42 characters, or `0x` and 40 where the chain is an EVM.
+ * Addresses of contracts and engines: 21 bytes, of which the first says what it is the address of. An address of an
+ * EVM chain is `00` and its 20 bytes. As text: hexadecimal in lower case, 42 characters, or `0x` and 40 where the
+ * chain is an EVM.
  */
 import { malformed } from '../codec/malformed.ts'
 
 /** 42 hexadecimal characters in lower case: the form in which addresses are compared and stored. */
 export type Address = string & { readonly __address?: never }
 
-/** The address of a text in either case, of 21 bytes, or of 20 with or without `0x`. Throws a MalformedError otherwise. */
+/**
+ * The address of a text in either case, of 21 bytes, or of 20 with or without `0x`. Throws a MalformedError otherwise.
+ */
 export function parseAddress(text: string): Address {
   const [, short, long] = /^(?:(?:0x)?([0-9a-f]{40})|([0-9a-f]{42}))$/i.exec(text) ?? []
   return (long ?? (short === undefined ? malformed(`${text.slice(0, 60)} is no address`) : `00${short}`)).toLowerCase()

@@ -1,9 +1,13 @@
 /**
- * What a component may ask of its engine while it runs: numbered operations, as the public off-chain interface has them up to
- * 0x70, and ours from 0x80. Operands and results are in the RPC format; every operation answers with bytes or with nothing.
+ * What a component may ask of its engine while it runs: numbered operations, as the public off-chain interface has
+ * them up to 0x70, and ours from 0x80. Operands and results are in the RPC format; every operation answers with bytes
+ * or with nothing.
  */
 export const operation = {
-  /** contract address 21, payload Vec<u8>, gas u64 → nothing. Sent after the call has ended well; to its own contract only. */
+  /**
+   * contract address 21, payload Vec<u8>, gas u64 → nothing. Sent after the call has ended well; to its own contract
+   * only.
+   */
   sendTransaction: 0x10,
   /** bucket Vec<u8>, key Vec<u8>, Option<Vec<u8>>: none deletes → nothing */
   storageStore: 0x20,
@@ -29,7 +33,10 @@ export const operation = {
   configuration: 0x70,
   /** Vec of addresses 21 → the one of them that signed this HTTP request, 21 bytes, or nothing */
   authenticate: 0x80,
-  /** input Vec<u8>, which the chain understands (EVM: call data; Partisia: tree id and key) → what the contract answers at this block */
+  /**
+   * input Vec<u8>, which the chain understands (EVM: call data; Partisia: tree id and key) → what the contract answers
+   * at this block
+   */
   readContract: 0x81,
   /** String → nothing. For the operator's log; at most so much for each call. */
   log: 0x82,

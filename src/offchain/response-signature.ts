@@ -1,19 +1,24 @@
 /**
- * What an engine signs of its answers, so that it can be held to them; and how the key it signs with is known to be its own.
+ * What an engine signs of its answers, so that it can be held to them; and how the key it signs with is known to be
+ * its own.
  *
  *     x-engine-signature: ed25519 <public key> <time> <signature>
  *
- * Public key (32 bytes) and signature (64) in hexadecimal, in lower case; the time in decimal milliseconds since 1970. One space
+ * Public key (32 bytes) and signature (64) in hexadecimal, in lower case; the time in decimal milliseconds since 1970.
+ * One space
  * between each of them. The signed message is, big-endian, where T is SHA-256 of the text `vouchsafe/engine-response`:
  *
  *     T 32 | T 32 | u8 version = 1 | u32 length, chain id | contract 21 | engine 21
  *     | u32 length, method | u32 length, uri | u32 length, authorization | SHA-256 of the request's body 32
  *     | u32 status | u32 length, content type | SHA-256 of the response's body 32 | u64 block number | u64 time
  *
- * Bodies are meant as they are without content encoding, and that of an answer to HEAD is empty. The uri is the request target
- * after the contract address, raw, with its query. Headers that are not there are empty texts. The block is that of `x-engine-block`.
+ * Bodies are meant as they are without content encoding, and that of an answer to HEAD is empty. The uri is the
+ * request target
+ * after the contract address, raw, with its query. Headers that are not there are empty texts. The block is that of
+ * `x-engine-block`.
  *
- * The Ed25519 key is made when an engine starts. Its identity, the secp256k1 key that contracts list, endorses it: it signs
+ * The Ed25519 key is made when an engine starts. Its identity, the secp256k1 key that contracts list, endorses it: it
+ * signs
  * SHA-256 of this message, where E is SHA-256 of the text `vouchsafe/engine-response-key`:
  *
  *     E 32 | E 32 | u8 version = 1 | u32 length, chain id | engine 21 | public key 32 | u64 time of the endorsement
@@ -56,7 +61,10 @@ export interface EngineSignature {
   readonly signature: Uint8Array
 }
 
-/** Says that a key is an engine's, as `GET /engine` shows it. Numbers are milliseconds since 1970, texts hexadecimal in lower case. */
+/**
+ * Says that a key is an engine's, as `GET /engine` shows it. Numbers are milliseconds since 1970, texts hexadecimal in
+ * lower case.
+ */
 export interface Endorsement {
   readonly public_key: string
   readonly issued_at: number
@@ -141,7 +149,10 @@ export function endorse(endorsed: Endorsed, key: Uint8Array): Endorsement {
   return { public_key: bytesToHex(publicKey), issued_at: issuedAt, signature: bytesToHex(signature) }
 }
 
-/** The endorsed key, 32 bytes; undefined when it was not this engine, on this chain, that endorsed it. Never throws, whatever came. */
+/**
+ * The endorsed key, 32 bytes; undefined when it was not this engine, on this chain, that endorsed it. Never throws,
+ * whatever came.
+ */
 export function verifyEndorsement(
   { public_key: key, issued_at: issuedAt, signature }: Endorsement,
   engine: Address,

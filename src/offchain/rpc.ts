@@ -1,7 +1,7 @@
 /**
- * The RPC format of off-chain components: big-endian numbers, sequences with a length of 32 bits before them, and an option
- * with a byte before it. Contexts, requests, responses and the operands of host calls are written in it. It runs on both sides of
- * the sandbox, and so knows nothing of Node.
+ * The RPC format of off-chain components: big-endian numbers, sequences with a length of 32 bits before them, and an
+ * option with a byte before it. Contexts, requests, responses and the operands of host calls are written in it. It
+ * runs on both sides of the sandbox, and so knows nothing of Node.
  */
 import { malformed } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'

@@ -24,7 +24,10 @@ interface Mistake {
   } | null
 }
 
-/** The component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or bundled. */
+/**
+ * The component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or
+ * bundled.
+ */
 export async function readComponent(file: string, directory = builtDirectory()): Promise<ComponentCode> {
   const bytes = /\.wasm$/.test(file) ? readFileSync(placeOf(file)) : await bundleComponent(file, directory)
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }

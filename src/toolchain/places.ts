@@ -8,7 +8,10 @@ const WORKER = 'component-worker.cjs'
 /** What an engine needs of them only when it is at work. */
 const NEEDED_LATER = ['quickjs.wasm', 'sqlite-writer.cjs', 'local-chain-worker.cjs']
 
-/** Of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe. Throws when nothing was built. */
+/**
+ * Of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe. Throws when nothing was
+ * built.
+ */
 export function builtDirectory(): string {
   const here = import.meta.dirname
   const candidates = [here, join(here, '..'), join(here, '..', '..', 'dist')]

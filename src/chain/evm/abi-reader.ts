@@ -1,6 +1,6 @@
 /**
- * Reads what contracts answer, in the encoding of the Contract ABI Specification. Contracts are written by anybody: offsets
- * may point to the same bytes again and again, and so whoever reads says how much there may be of each thing.
+ * Reads what contracts answer, in the encoding of the Contract ABI Specification. Contracts are written by anybody:
+ * offsets may point to the same bytes again and again, and so whoever reads says how much there may be of each thing.
  */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { malformed } from '../../codec/malformed.ts'
@@ -11,7 +11,10 @@ const WORD = 32
 const ADDRESS_OFFSET = 12
 
 export interface AbiReader {
-  /** Of the word at this place, counted in words. Each of them throws a MalformedError when it is not there or is something else. */
+  /**
+   * Of the word at this place, counted in words. Each of them throws a MalformedError when it is not there or is
+   * something else.
+   */
   readonly word: (index: number) => Uint8Array
   readonly number: (index: number) => number
   readonly address: (index: number) => Address

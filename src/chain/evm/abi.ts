@@ -1,4 +1,7 @@
-/** Calls, answers and constructors by the ABI of a contract. For commands: what an engine reads itself is read by `abi-reader.ts`. */
+/**
+ * Calls, answers and constructors by the ABI of a contract. For commands: what an engine reads itself is read by
+ * `abi-reader.ts`.
+ */
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { createContract, decodeError, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
 import type { Json } from '../../codec/json.ts'
@@ -14,13 +17,19 @@ export interface AbiItem {
   readonly stateMutability?: string
 }
 
-/** The function of a signature in words, such as `post(bytes)` or `engines() view returns (address[])`. Throws when it is none. */
+/**
+ * The function of a signature in words, such as `post(bytes)` or `engines() view returns (address[])`. Throws when it
+ * is none.
+ */
 export function functionOf(signature: string): AbiItem {
   const words = signature.startsWith('function ') ? signature : `function ${signature}`
   return parseAbi([words])[0] as AbiItem
 }
 
-/** Values as JSON has them: numbers also as text, bytes in hexadecimal. Throws in words when they are not what the function takes. */
+/**
+ * Values as JSON has them: numbers also as text, bytes in hexadecimal. Throws in words when they are not what the
+ * function takes.
+ */
 export function encodeCall(called: AbiItem, values: readonly Json[]): Uint8Array {
   return methodOf(called).encodeInput(argumentsOf(called, values))
 }
@@ -38,7 +47,9 @@ export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, val
   return hexToBytes(text.slice(2))
 }
 
-/** What a contract was reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when it is no error of this ABI. */
+/**
+ * What a contract was reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when it is no error of this ABI.
+ */
 export function customError(abi: readonly AbiItem[], thrown: Uint8Array): string | undefined {
   // Without names, several values come as a list.
   const errors = abi

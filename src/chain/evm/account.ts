@@ -1,4 +1,7 @@
-/** An account of an EVM chain: EIP-1559 transactions where the chain has a base fee, and those of EIP-155 where it has none. */
+/**
+ * An account of an EVM chain: EIP-1559 transactions where the chain has a base fee, and those of EIP-155 where it has
+ * none.
+ */
 import { addr, Transaction } from 'micro-eth-signer'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { type Account, ChainError, type SignedTransaction, type TransactionOutcome } from '../chain.ts'
@@ -18,8 +21,10 @@ export interface AccountOptions {
 
 export interface EvmAccount extends Account {
   /**
-   * As {@link Account.sign}, and also rejects so where no node would take it, as it would be in the way of all that come after it.
-   * More gas than a transaction may have is lowered to that. Without a contract to send it to, `payload` creates one. */
+   * As {@link Account.sign}, and also rejects so where no node would take it, as it would be in the way of all that
+   * come after it. More gas than a transaction may have is lowered to that. Without a contract to send it to,
+   * `payload` creates one.
+   */
   sign(to: Address | undefined, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
 }
 
@@ -89,14 +94,17 @@ function gasOf(payload: Uint8Array, { gas, needed, mostGas }: Gas): bigint {
   return mostGas === undefined ? limit : least(limit, mostGas)
 }
 
-/** The state may be another when it is included: others may have come first, and two words that were empty cost 40,000. What is not used costs nothing. */
+/**
+ * The state may be another when it is included: others may have come first, and two words that were empty cost 40,000.
+ * What is not used costs nothing.
+ */
 function withMargin(gas: bigint): bigint {
   return gas + gas / 4n + 50_000n
 }
 
 /**
- * What does not pay for its payload no node takes: 10 gas a token and 21,000 (EIP-7623), or less where the chain asks for less, as what
- * is needed tells.
+ * What does not pay for its payload no node takes: 10 gas a token and 21,000 (EIP-7623), or less where the chain asks
+ * for less, as what is needed tells.
  */
 function mustBeEnough(gas: bigint, payload: Uint8Array, needed: bigint): void {
   const zeros = BigInt(payload.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0))
@@ -166,7 +174,10 @@ async function outcomeOf(
   return (await included()) ?? 'lost'
 }
 
-/** A call within a call is given all but a 64th of what is left (EIP-150), so that the outer one does not use up all when the inner one does. */
+/**
+ * A call within a call is given all but a 64th of what is left (EIP-150), so that the outer one does not use up all
+ * when the inner one does.
+ */
 function isExhausted(gasUsed: bigint, gasLimit: bigint): boolean {
   return gasUsed >= gasLimit - gasLimit / 16n
 }

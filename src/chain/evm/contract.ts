@@ -36,7 +36,9 @@ export function readComponentReference(answer: Uint8Array): OffChainContract['co
   return /^0+$/.test(sha256) ? undefined : { sha256, uri }
 }
 
-/** What `contracts()` of a registry answers: those that an engine is to serve, for a filter that is a contract itself. */
+/**
+ * What `contracts()` of a registry answers: those that an engine is to serve, for a filter that is a contract itself.
+ */
 export function readContracts(answer: Uint8Array): readonly Address[] {
   const { length, elements } = abiReader(answer).array(0, MAX_CONTRACTS)
   return Array.from({ length }, (_, index) => elements.address(index))

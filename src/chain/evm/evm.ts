@@ -1,9 +1,10 @@
 /**
- * The chain port over the JSON-RPC of any EVM chain. A block is final enough when so many others stand on it: the operator says
- * how many. The node's own `finalized` is not asked, as nodes without consensus give their latest block for it.
+ * The chain port over the JSON-RPC of any EVM chain. A block is final enough when so many others stand on it: the
+ * operator says how many. The node's own `finalized` is not asked, as nodes without consensus give their latest block
+ * for it.
  *
- * State is read by the number of a block: to read by its hash (EIP-1898) is not offered everywhere. A reorganisation deeper than
- * the confirmations is seen by {@link Chain.has}, and whoever uses this port asks for it.
+ * State is read by the number of a block: to read by its hash (EIP-1898) is not offered everywhere. A reorganisation
+ * deeper than the confirmations is seen by {@link Chain.has}, and whoever uses this port asks for it.
  */
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { type Block, type Chain, ChainError, ChainRefusal, type Head, type OffChainContract } from '../chain.ts'
@@ -95,7 +96,10 @@ interface Connection {
   readonly check: () => Promise<void>
 }
 
-/** The node is asked which chain it is of, and again whenever it could not be reached in between: it may be another one then. */
+/**
+ * The node is asked which chain it is of, and again whenever it could not be reached in between: it may be another one
+ * then.
+ */
 function oncePerConnection(rpc: JsonRpc, id: string): Connection {
   let checked: Promise<void> | undefined
   const check = async (): Promise<void> => {
@@ -197,8 +201,8 @@ async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Bl
 }
 
 /**
- * In halves, where the node refuses so many blocks at once or its answer is too large. Where that is so with one block, all of these
- * addresses: one contract must not hide what others say.
+ * In halves, where the node refuses so many blocks at once or its answer is too large. Where that is so with one
+ * block, all of these addresses: one contract must not hide what others say.
  */
 async function logsOf(node: EvmNode, addresses: readonly Address[], { from, to }: Blocks): Promise<readonly Address[]> {
   try {

@@ -1,6 +1,7 @@
 /**
- * A node of an EVM chain: the questions of the Ethereum JSON-RPC specification that we ask, with their answers looked at. All of
- * them reject with a ChainError: `reverted` when a contract refused, and not when the node could not be asked or makes no sense.
+ * A node of an EVM chain: the questions of the Ethereum JSON-RPC specification that we ask, with their answers looked
+ * at. All of them reject with a ChainError: `reverted` when a contract refused, and not when the node could not be
+ * asked or makes no sense.
  */
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'

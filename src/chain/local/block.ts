@@ -1,6 +1,6 @@
 /**
- * A block of a local chain as its file has it: one transaction or none, with the hash of the block before it, and a hash of its
- * own, so that a file that was cut, changed, or brought from another chain is seen.
+ * A block of a local chain as its file has it: one transaction or none, with the hash of the block before it, and a
+ * hash of its own, so that a file that was cut, changed, or brought from another chain is seen.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'

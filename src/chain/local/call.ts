@@ -27,8 +27,9 @@ const TOLERANCE = 32n
 const LOOKING_MS = 2000
 
 /**
- * Enough gas, and not much more than enough. Rejects as {@link called} does. What the message took when it had all the gas of a block is most
- * often enough with a little more: a call passes on 63 of 64 parts only (EIP-150), and SSTORE wants some to be left.
+ * Enough gas, and not much more than enough. Rejects as {@link called} does. What the message took when it had all the
+ * gas of a block is most often enough with a little more: a call passes on 63 of 64 parts only (EIP-150), and SSTORE
+ * wants some to be left.
  */
 export async function estimated(ledger: Ledger, call: unknown, tag: unknown): Promise<bigint> {
   const message = messageOf(call)

@@ -1,4 +1,7 @@
-/** Which contracts there are on a local chain: those that a transaction made. What contracts make by themselves is not among them. */
+/**
+ * Which contracts there are on a local chain: those that a transaction made. What contracts make by themselves is not
+ * among them.
+ */
 import { type Address, parseAddress } from '../../offchain/address.ts'
 import type { Block } from '../chain.ts'
 import { quantity } from '../evm/values.ts'

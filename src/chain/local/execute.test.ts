@@ -9,7 +9,10 @@ const COUNTDOWN = '5f355b600190038060025700'
 const AROUND = { number: 1, time: 1, parent: `0x${'00'.repeat(32)}`, hashOf: () => undefined }
 const LIMIT_MS = 50
 
-/** A clock that goes on by a hundredth of a millisecond with each look: time is counted in looks, and no machine is too slow for it. */
+/**
+ * A clock that goes on by a hundredth of a millisecond with each look: time is counted in looks, and no machine is too
+ * slow for it.
+ */
 function lookClock(): () => number {
   let ms = 0
   return () => {

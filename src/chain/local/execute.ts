@@ -52,8 +52,9 @@ export class TimeLimitError extends Error {
 /** Runs one message after the other, as an execution gives no other its turn. */
 export interface Machine {
   /**
-   * Runs a message on the state after `block`. The sender's nonce goes up, as it does in a block. Rejects with a {@link TimeLimitError} when
-   * the message takes longer than `mostMs`, which no message in a block may be given: it has to come out the same in every process.
+   * Runs a message on the state after `block`. The sender's nonce goes up, as it does in a block. Rejects with a
+   * {@link TimeLimitError} when the message takes longer than `mostMs`, which no message in a block may be given: it
+   * has to come out the same in every process.
    */
   execute(block: number, message: Message, around: Surroundings, mostMs?: number): Promise<Executed>
 }
@@ -101,7 +102,10 @@ interface VirtualMachine {
 }
 
 const JUMPDEST = 0x5b
-/** No precompiled contract has more gas, as nothing can interrupt it: with all the gas of a block one of them takes ten seconds. */
+/**
+ * No precompiled contract has more gas, as nothing can interrupt it: with all the gas of a block one of them takes ten
+ * seconds.
+ */
 const PRECOMPILED_GAS = 2_000_000n
 
 /** Code that runs for long comes to JUMPDEST, as every loop has it, or calls others: the time is checked there. */

@@ -1,11 +1,17 @@
-/** Where the blocks of a local chain lie: a numbered file for each. `bin/chain/block-files.ts` implements it on a directory. */
+/**
+ * Where the blocks of a local chain lie: a numbered file for each. `bin/chain/block-files.ts` implements it on a
+ * directory.
+ */
 
 export interface BlockFiles {
   /** For errors: where it is. */
   readonly name: string
   /** The text of a block; undefined when there is none of that number. */
   read(number: number): string | undefined
-  /** Writes a whole block that survives a crash, or nothing: false when there is one of that number already, by whomever. */
+  /**
+   * Writes a whole block that survives a crash, or nothing: false when there is one of that number already, by
+   * whomever.
+   */
   create(number: number, text: string): Promise<boolean>
   /** Of the blocks that are there, in any order. Throws when something lies there that is no block. */
   numbers(): readonly number[]

@@ -1,4 +1,7 @@
-/** The logs of a local chain's blocks: those of the newest blocks stay in memory, and older ones come from running a block again. */
+/**
+ * The logs of a local chain's blocks: those of the newest blocks stay in memory, and older ones come from running a
+ * block again.
+ */
 import type { Log } from './execute.ts'
 
 /** A block with the count of the logs that its transaction left. */

@@ -1,7 +1,7 @@
 /**
- * The blocks of a local chain, and its state. Blocks are files, of which nobody ever makes the same number twice: any number of
- * processes may append, in one order for all, and none of them is a server. Each has the state in memory, and comes up with the
- * files whenever it is asked.
+ * The blocks of a local chain, and its state. Blocks are files, of which nobody ever makes the same number twice: any
+ * number of processes may append, in one order for all, and none of them is a server. Each has the state in memory,
+ * and comes up with the files whenever it is asked.
  */
 import { serialQueue } from '../../async/serial-queue.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
@@ -19,7 +19,10 @@ export interface LedgerEntry {
   readonly done?: ExecutedTransaction
 }
 
-/** What came of a block's transaction. What else it says is in the block, and read when somebody asks: a chain has many blocks. */
+/**
+ * What came of a block's transaction. What else it says is in the block, and read when somebody asks: a chain has many
+ * blocks.
+ */
 export interface ExecutedTransaction extends Pick<ReadTransaction, 'hash' | 'type'> {
   readonly from: string
   readonly to: string | undefined
@@ -35,7 +38,10 @@ export interface Ledger {
   find(hash: string): LedgerEntry | undefined
   /** Reads the blocks that others made. Rejects, in words for an operator, when one of them is none of this chain. */
   catchUp(): Promise<void>
-  /** Makes a block of a transaction, or an empty one. Rejects with a JsonRpcError when the transaction cannot be in a block. */
+  /**
+   * Makes a block of a transaction, or an empty one. Rejects with a JsonRpcError when the transaction cannot be in a
+   * block.
+   */
   append(transaction?: ReadTransaction): Promise<LedgerEntry>
   readonly logs: KeptLogs<LedgerEntry>
   readonly state: State

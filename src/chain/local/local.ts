@@ -1,9 +1,9 @@
 /**
- * A local chain: an EVM chain in a directory, without a server, for demonstrations, development and tests. It answers the part
- * of the Ethereum JSON-RPC that wallets and libraries use, so that the adaptor for EVM chains is the only one. What differs
- * from a network: each transaction is a block of its own at once, gas costs nothing, nobody needs money, and every block is kept
- * with its state. The time of a block is the clock's, and never before its parent's; a call at `latest` sees the time of the
- * newest block, and one at `pending` the clock.
+ * A local chain: an EVM chain in a directory, without a server, for demonstrations, development and tests. It answers
+ * the part of the Ethereum JSON-RPC that wallets and libraries use, so that the adaptor for EVM chains is the only
+ * one. What differs from a network: each transaction is a block of its own at once, gas costs nothing, nobody needs
+ * money, and every block is kept with its state. The time of a block is the clock's, and never before its parent's; a
+ * call at `latest` sees the time of the newest block, and one at `pending` the clock.
  */
 import type { JsonRpc } from '../json-rpc.ts'
 import type { BlockFiles } from './files.ts'

@@ -18,7 +18,10 @@ const LIMIT_EXCEEDED = -32005
 /** Blocks whose transactions are run again for one answer, as their logs are not in memory any more. */
 const MOST_RUN_AGAIN = 100
 
-/** Rejects with a MalformedError when the filter is none, and with a JsonRpcError when there are more than are given at once. */
+/**
+ * Rejects with a MalformedError when the filter is none, and with a JsonRpcError when there are more than are given at
+ * once.
+ */
 export async function logsOf(ledger: Ledger, filter: unknown): Promise<unknown[]> {
   if (!isObject(filter)) return malformed('the filter is no object')
   const fits = fitting(filter)

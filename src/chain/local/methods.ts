@@ -1,4 +1,7 @@
-/** What a local chain answers: methods of the Ethereum JSON-RPC specification, and `evm_mine` as development chains have it. */
+/**
+ * What a local chain answers: methods of the Ethereum JSON-RPC specification, and `evm_mine` as development chains
+ * have it.
+ */
 import { MalformedError } from '../../codec/malformed.ts'
 import { data, quantity, readData, readNumber } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'

@@ -1,6 +1,6 @@
 /**
- * The state of a local chain: accounts, code and storage as they were at every block. Of each value all versions are kept, with
- * the block that made them: a call at an old block goes back from the newest, in leaps.
+ * The state of a local chain: accounts, code and storage as they were at every block. Of each value all versions are
+ * kept, with the block that made them: a call at an old block goes back from the newest, in leaps.
  */
 import type { StateManagerInterface } from '@ethereumjs/common'
 import { type Account, type Address, createAccount } from '@ethereumjs/util'
@@ -22,7 +22,9 @@ interface Version<T> {
   readonly farBefore: Version<T> | undefined
 }
 
-/** Each leads to the one before it: of most keys there are one or two, for which an array would take more than they do. */
+/**
+ * Each leads to the one before it: of most keys there are one or two, for which an array would take more than they do.
+ */
 function versions<T>(): Versions<T> {
   const newest = new Map<string, Version<T>>()
   return {
@@ -42,8 +44,8 @@ function versions<T>(): Versions<T> {
 }
 
 /**
- * Where the last two leaps from here are equally long, as far as both of them; otherwise the one before (E. W. Myers, An applicative
- * random-access stack, 1983).
+ * Where the last two leaps from here are equally long, as far as both of them; otherwise the one before (E. W. Myers,
+ * An applicative random-access stack, 1983).
  */
 function farBefore<T>(before: Version<T> | undefined): Version<T> | undefined {
   const next = before?.farBefore
@@ -144,7 +146,10 @@ function keepLayers({ accounts, code, storage }: Layers, block: number): void {
   storage.keep(block)
 }
 
-/** To be called for an account that the same transaction made (EIP-6780), so that all of its storage is in these layers. */
+/**
+ * To be called for an account that the same transaction made (EIP-6780), so that all of its storage is in these
+ * layers.
+ */
 function forgetAll({ accounts, code, storage }: Layers, address: string): void {
   accounts.set(address, undefined)
   code.set(address, undefined)

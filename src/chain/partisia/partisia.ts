@@ -1,8 +1,9 @@
 /**
- * The chain port over a reader node of Partisia Blockchain. UNVERIFIED, as `reader.ts` says. Its blocks are final when they are
- * there, and each shard has its own: ours is the lowest of the newest ones, so that every shard has come that far. The state of
- * a contract is no documented interface, and so its component tells who its engines are (`hook.engines`); which component it has,
- * the operator says. The node has no question for what changed, and so everything may have.
+ * The chain port over a reader node of Partisia Blockchain. UNVERIFIED, as `reader.ts` says. Its blocks are final when
+ * they are there, and each shard has its own: ours is the lowest of the newest ones, so that every shard has come that
+ * far. The state of a contract is no documented interface, and so its component tells who its engines are
+ * (`hook.engines`); which component it has, the operator says. The node has no question for what changed, and so
+ * everything may have.
  */
 
 import { orUndefined } from '../../codec/malformed.ts'

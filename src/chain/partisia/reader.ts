@@ -1,7 +1,7 @@
 /**
- * A reader node of Partisia Blockchain: the questions of its published REST interface that we ask, with their answers looked at.
- * UNVERIFIED: written after the published OpenAPI description, and tested against answers that were made after it; it has never
- * asked a live node. All of these reject with a ChainError.
+ * A reader node of Partisia Blockchain: the questions of its published REST interface that we ask, with their answers
+ * looked at. UNVERIFIED: written after the published OpenAPI description, and tested against answers that were made
+ * after it; it has never asked a live node. All of these reject with a ChainError.
  */
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'

@@ -24,7 +24,10 @@ export function accountAddress(key: Uint8Array): Address {
   return addressOf(Buffer.concat([Buffer.alloc(1), digest.subarray(-ADDRESS_BYTES)]))
 }
 
-/** signature 65 ‖ nonce i64 ‖ valid to i64 ‖ gas i64 ‖ address 21 ‖ payload; what is signed ends with the id of the chain. */
+/**
+ * signature 65 ‖ nonce i64 ‖ valid to i64 ‖ gas i64 ‖ address 21 ‖ payload; what is signed ends with the id of the
+ * chain.
+ */
 export function signTransaction(unsigned: Unsigned, chainId: string, key: Uint8Array): SignedTransaction {
   const { nonce, validTo, gas, to, payload } = unsigned
   const inner = writer().i64(BigInt(nonce)).i64(BigInt(validTo)).i64(gas).raw(addressBytes(to)).bytes(payload).done()

@@ -1,6 +1,7 @@
 /**
- * Who signed a request, of those that a component would believe. A component asks by operation 0x80; what is then done with the
- * answer is its own affair. Whether the request was used before is the engine's to say: `id` is what it remembers until `until`.
+ * Who signed a request, of those that a component would believe. A component asks by operation 0x80; what is then done
+ * with the answer is its own affair. Whether the request was used before is the engine's to say: `id` is what it
+ * remembers until `until`.
  */
 import type { Address } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
@@ -32,8 +33,8 @@ export type ProfileName = 'secp256k1' | 'offchain-v2'
 const profiles: Readonly<Record<ProfileName, Profile>> = { secp256k1: readSecp256k1, 'offchain-v2': readOffchainV2 }
 
 /**
- * Undefined unless the request has exactly one `authorization`, of a known profile, for this engine, contract and chain, of the
- * right time, whose signature is that of one of `addresses`. Never throws for what is in the request.
+ * Undefined unless the request has exactly one `authorization`, of a known profile, for this engine, contract and
+ * chain, of the right time, whose signature is that of one of `addresses`. Never throws for what is in the request.
  */
 export function authenticate(input: AuthenticationInput, recover: Recover): Authenticated | undefined {
   const [, name = '', parameters = ''] =

@@ -1,6 +1,6 @@
 /**
- * The fields of `offchain-v2` as typed data, so that a wallet shows what it signs. EIP-712; what is here is the encoding of one
- * type, whose members all have a length of their own or are hashed.
+ * The fields of `offchain-v2` as typed data, so that a wallet shows what it signs. EIP-712; what is here is the
+ * encoding of one type, whose members all have a length of their own or are hashed.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes } from '@noble/hashes/utils.js'

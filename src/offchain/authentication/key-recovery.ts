@@ -1,6 +1,6 @@
 /**
- * Recovery of public keys by libsecp256k1, compiled to WebAssembly: it answers as {@link recoverInJavaScript} does, in a tenth of the time.
- * The library is given nothing that is secret.
+ * Recovery of public keys by libsecp256k1, compiled to WebAssembly: it answers as {@link recoverInJavaScript} does, in
+ * a tenth of the time. The library is given nothing that is secret.
  */
 import { lowAlone, type Recover } from './recover.ts'
 

@@ -1,25 +1,32 @@
 /**
- * The profile `offchain-v2`: a request that is for one engine, one contract on one chain, one target and one body, once, for at
+ * The profile `offchain-v2`: a request that is for one engine, one contract on one chain, one target and one body,
+ * once, for at
  * most five minutes.
  *
  *     authorization: offchain-v2 <scheme> <issuedAt> <expiresAt> <nonce> <signature>
  *
- * `scheme`: `sha256`, for whoever holds the key, or `eip712`, for wallets (`eth_signTypedData_v4`; on EVM chains alone).
- * `issuedAt`, `expiresAt`: decimal milliseconds since 1970. `nonce`: 16 random bytes. `signature`: 65 bytes as a wallet gives
- * them: r (32), s (32, in the lower half), v (1b or 1c). Both in hexadecimal, in lower case and without `0x`. One space between
+ * `scheme`: `sha256`, for whoever holds the key, or `eip712`, for wallets (`eth_signTypedData_v4`; on EVM chains
+ * alone).
+ * `issuedAt`, `expiresAt`: decimal milliseconds since 1970. `nonce`: 16 random bytes. `signature`: 65 bytes as a
+ * wallet gives
+ * them: r (32), s (32, in the lower half), v (1b or 1c). Both in hexadecimal, in lower case and without `0x`. One
+ * space between
  * each of them and nothing else: one text for one request and signature.
  *
  * The message of `sha256` is, big-endian, where T is SHA-256 of the text `vouchsafe/offchain-request`:
  *
- *     T 32 | T 32 | u8 version = 2 | u32 length, chain id | contract 21 | engine 21 | u32 length, method | u32 length, target
+ *     T 32 | T 32 | u8 version = 2 | u32 length, chain id | contract 21 | engine 21 | u32 length, method | u32 length,
+ *     target
  *     | SHA-256 of the body 32 | u32 length, content type | u64 issuedAt | u64 expiresAt | nonce 16
  *
- * Texts are UTF-8. The target is the raw request target after the contract address, from its slash on, with its query. The
+ * Texts are UTF-8. The target is the raw request target after the contract address, from its slash on, with its query.
+ * The
  * content type is the value of that header, empty when there is none. SHA-256 of the message is signed.
  *
  * `eip712` signs the same fields as typed data; {@link typedData} has the domain and the types.
  *
- * Whatever the scheme, a request is known by SHA-256 of the message above: who signs it in both ways has still sent it once. The
+ * Whatever the scheme, a request is known by SHA-256 of the message above: who signs it in both ways has still sent it
+ * once. The
  * nonce tells two requests apart that are otherwise the same; an engine remembers each until it expires.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
@@ -88,7 +95,10 @@ export function authorizationOf(
 
 const PARAMETERS = /^(sha256|eip712) (\d{1,16}) (\d{1,16}) ([0-9a-f]{32}) ([0-9a-f]{128})(1b|1c)$/
 
-/** Refuses what has expired, lives longer than five minutes, or was issued more than half a minute ahead of this engine's clock. */
+/**
+ * Refuses what has expired, lives longer than five minutes, or was issued more than half a minute ahead of this
+ * engine's clock.
+ */
 export const readOffchainV2: Profile = (parameters, request, recipient, now) => {
   const [, scheme, issued = '', expires = '', nonce = '', compact = '', v] = PARAMETERS.exec(parameters) ?? []
   const [issuedAt, expiresAt] = [parseTime(issued), parseTime(expires)]

@@ -27,8 +27,8 @@ export const recoverInJavaScript: Recover = lowAlone((digest, { compact, recover
 })
 
 /**
- * Of the two signatures that everybody can make of one, only that with the lower s. What has other lengths is none: libraries differ
- * in whether they fill it up, cut it off or throw.
+ * Of the two signatures that everybody can make of one, only that with the lower s. What has other lengths is none:
+ * libraries differ in whether they fill it up, cut it off or throw.
  */
 export function lowAlone(recover: Recover): Recover {
   return (digest, signature) => {
@@ -39,8 +39,9 @@ export function lowAlone(recover: Recover): Recover {
 }
 
 /**
- * The same signature with s in the lower half of the group's order: a high s becomes the order minus s, and the recovery bit flips.
- * SEC 1 section 4.1.6. An s that is no number below the order stays as it is, so that {@link lowAlone} refuses it.
+ * The same signature with s in the lower half of the group's order: a high s becomes the order minus s, and the
+ * recovery bit flips. SEC 1 section 4.1.6. An s that is no number below the order stays as it is, so that {@link
+ * lowAlone} refuses it.
  */
 export function withLowS(signature: RecoverableSignature): RecoverableSignature {
   const { compact, recovery } = signature
@@ -59,7 +60,10 @@ function isHigh(compact: Uint8Array): boolean {
   return false
 }
 
-/** The account of an uncompressed public key: the last 20 bytes of keccak-256 of its point, or on Partisia of SHA-256 of all 65 bytes. */
+/**
+ * The account of an uncompressed public key: the last 20 bytes of keccak-256 of its point, or on Partisia of SHA-256
+ * of all 65 bytes.
+ */
 export function accountOf(publicKey: Uint8Array, addresses: 'evm' | 'partisia'): Address {
   const digest = addresses === 'evm' ? keccak_256(publicKey.subarray(1)) : sha256(publicKey)
   return `00${bytesToHex(digest.subarray(12))}`

@@ -1,4 +1,7 @@
-/** What a profile of authentication reads from a request: who made it is recovered from the signature, and nothing is believed before. */
+/**
+ * What a profile of authentication reads from a request: who made it is recovered from the signature, and nothing is
+ * believed before.
+ */
 import type { Address } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
 
@@ -26,7 +29,10 @@ export interface SignedRequest {
   readonly until: Date
 }
 
-/** A method of authentication: reads what stands after its name in `authorization`. Undefined for whatever it does not accept. */
+/**
+ * A method of authentication: reads what stands after its name in `authorization`. Undefined for whatever it does not
+ * accept.
+ */
 export type Profile = (
   parameters: string,
   request: HttpRequestData,
@@ -34,7 +40,10 @@ export type Profile = (
   now: Date,
 ) => SignedRequest | undefined
 
-/** The only value of a header, or the empty text when there is none. Undefined when there are several: no one could say which counts. */
+/**
+ * The only value of a header, or the empty text when there is none. Undefined when there are several: no one could say
+ * which counts.
+ */
 export function onlyValue({ headers }: Pick<HttpRequestData, 'headers'>, name: string): string | undefined {
   const values = headers.filter((header) => header.name.toLowerCase() === name).flatMap((header) => header.values)
   return values.length > 1 ? undefined : (values[0] ?? '')
