@@ -1,6 +1,6 @@
 /**
- * Sends one HTTP request and reads its response, for every step of both protocols: no redirect is followed, and a response is
- * limited in time, size and media type. The callers interpret its content.
+ * Sends one HTTP request and reads its response, for every step of both protocols: no redirect is followed, and a
+ * response is limited in time, size and media type. The callers interpret its content.
  */
 import { isObject, type JsonObject, ownString, parseJson, parseJsonObject } from '../codec/json.ts'
 import { utf8Text } from '../codec/utf8.ts'
@@ -124,7 +124,7 @@ function refuseLike(request: ExchangeRequest, status: number, text: string): nev
   const reason = server?.error_description ?? server?.error ?? 'it does not say why'
   const code = ` (${[server?.error, `status ${status}`].filter(Boolean).join(', ')})`
   // A used or expired code is the most common refusal, and the person can ask for a new one.
-  const how = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}; request for a new one`
+  const how = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}; ask for a new one`
   const message = `${new URL(request.url).origin} said no when the wallet ${request.what}: ${reason}${how}`
   throw new WalletError('refused', message, server ? { server } : {})
 }
