@@ -1,4 +1,7 @@
-/** `vouchsafe audit`: a copy of the audit log, and whether a copy is right. Exits with 1 when it is not, with 2 when it cannot tell. */
+/**
+ * `vouchsafe audit`: exports a copy of the audit log, and verifies a copy. Exits with 1 when a copy is wrong, with 2
+ * when that is open.
+ */
 import type { KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
@@ -11,7 +14,7 @@ import { files } from '../effects.ts'
 import { storeOptions, withStore } from '../service-store.ts'
 import { plain } from '../terminal.ts'
 
-/** Of a copy. A record has some hundred characters. */
+/** The most characters of a line of a copy; a record has some hundred. */
 const LONGEST_LINE = 1024 * 1024
 
 export async function runAudit(args: string[]): Promise<void> {
@@ -44,8 +47,8 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
 }
 
 /**
- * By line feeds alone, and in pieces where one is longer than any of ours: whatever the file is, little of it is kept. Throws
- * in words when it cannot be read.
+ * Splits a file at line feeds, and a line that is longer than any of ours into pieces, so that any file takes little
+ * memory. Throws a message for the operator when the file cannot be read.
  */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let rest = ''
@@ -82,11 +85,11 @@ function keysOf(certificateFiles: readonly string[]): CheckpointKeys {
   )
 }
 
-/** A checkpoint as it stands on the command line, or those in a file. */
+/** Returns the checkpoint on the command line, or those in a file. */
 function checkpointsOf(word: string): readonly string[] {
-  const found = findCheckpoints(word).length > 0 ? findCheckpoints(word) : findCheckpoints(read(word))
-  if (found.length === 0) throw new Error(`${word}: there is no checkpoint of an audit log in it`)
-  return found
+  const checkpoints = findCheckpoints(word).length > 0 ? findCheckpoints(word) : findCheckpoints(read(word))
+  if (checkpoints.length === 0) throw new Error(`${word}: there is no checkpoint of an audit log in it`)
+  return checkpoints
 }
 
 function read(file: string): string {

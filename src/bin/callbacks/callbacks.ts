@@ -1,4 +1,7 @@
-/** `vouchsafe callbacks`: what the application has not been told, and telling it now. Shows no session ids and no data. */
+/**
+ * `vouchsafe callbacks`: lists the events that the application has not received, and sends them now. Shows no session
+ * ids and no data.
+ */
 import { type CallbackStore, type PendingCallback, requeueDead, retryNow } from '../../callback/queue.ts'
 import { partOf } from '../../store/store.ts'
 import { readWords, usageOf } from '../command-line.ts'
@@ -6,20 +9,20 @@ import { now, retryOnConflict } from '../effects.ts'
 import { storeOptions, withStore } from '../service-store.ts'
 import { plain, timeText } from '../terminal.ts'
 
-/** Of the list; nobody reads more. */
+/** The most rows of the list. */
 const MOST_SHOWN = 1000
 const MOST_TRIED = 1_000_000
 const FOR_EVER = new Date(8.64e15)
-/** Of 16 bytes: one in 64 begins with a hyphen, as options do. */
+/** An id of 16 bytes that begins with a hyphen, as one in 64 does, and looks like an option. */
 const HYPHENED_ID = /^-[\w-]{21}$/
 
-interface Shown {
+interface ListedEvent {
   readonly id: string
   readonly type: string
   readonly state: 'pending' | 'dead'
-  /** ISO 8601. */
+  /** The time of the event, ISO 8601. */
   readonly timestamp: string
-  /** Of the next attempt; absent while it is being made, for one that stands behind another, and for the dead. */
+  /** The time of the next delivery; absent while the event is being delivered, waits behind another, or is dead. */
   readonly next?: string
   readonly failures?: number
   readonly problem?: string
@@ -42,36 +45,36 @@ export async function runCallbacks(words: string[]): Promise<void> {
   const [word, id, ...more] = positionals
   if (word === 'list' && id === undefined) {
     const both = values.dead === values.pending
-    const wanted = { dead: both || values.dead, pending: both || values.pending }
-    const shown = await withStore(values, (store) => list(partOf(store), wanted))
-    process.stdout.write(values.json ? `${JSON.stringify(shown, null, 2)}\n` : textOf(shown, wanted))
+    const filter = { dead: both || values.dead, pending: both || values.pending }
+    const events = await withStore(values, (store) => list(partOf(store), filter))
+    process.stdout.write(values.json ? `${JSON.stringify(events, null, 2)}\n` : textOf(events, filter))
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
     await withStore(values, (store) => (id === undefined ? retryAll(partOf(store)) : retry(partOf(store), id)))
   } else throw new Error(usageOf('callbacks').trimEnd())
 }
 
-/** Of the list. */
-interface Wanted {
+/** The states that the list includes. */
+interface StateFilter {
   readonly dead: boolean
   readonly pending: boolean
 }
 
-async function list(store: CallbackStore, wanted: Wanted): Promise<readonly Shown[]> {
-  const pending = wanted.pending ? await store.due('callback', FOR_EVER, MOST_SHOWN) : []
-  const dead = wanted.dead ? await store.due('dead_callback', FOR_EVER, MOST_SHOWN) : []
+async function list(store: CallbackStore, filter: StateFilter): Promise<readonly ListedEvent[]> {
+  const pending = filter.pending ? await store.due('callback', FOR_EVER, MOST_SHOWN) : []
+  const dead = filter.dead ? await store.due('dead_callback', FOR_EVER, MOST_SHOWN) : []
   return [
     ...pending.flatMap(({ value: { events, claimed, nextAt, failures, problem } }) =>
       events.map((event, index) => ({
-        ...shown(event, 'pending'),
+        ...describeEvent(event, 'pending'),
         ...(index === 0 && !claimed ? { next: new Date(nextAt).toISOString() } : {}),
         ...(index === 0 && failures > 0 ? { failures, ...(problem === undefined ? {} : { problem }) } : {}),
       })),
     ),
-    ...dead.map(({ value: { event, problem } }) => ({ ...shown(event, 'dead'), problem })),
+    ...dead.map(({ value: { event, problem } }) => ({ ...describeEvent(event, 'dead'), problem })),
   ]
 }
 
-function shown({ id, type, at }: PendingCallback, state: Shown['state']): Shown {
+function describeEvent({ id, type, at }: PendingCallback, state: ListedEvent['state']): ListedEvent {
   return { id, type, state, timestamp: new Date(at).toISOString() }
 }
 
@@ -87,7 +90,7 @@ async function retry(store: CallbackStore, id: string): Promise<void> {
   else throw new Error(`There is no event ${plain(id)} that waits or is dead; see: vouchsafe callbacks list`)
 }
 
-/** Those that are dead, and those that wait for their next attempt. */
+/** Formats the dead events, and those that wait for their next delivery. */
 async function retryAll(store: CallbackStore): Promise<void> {
   let count = 0
   for (const { id } of await store.due('callback', FOR_EVER, MOST_TRIED)) {
@@ -99,7 +102,7 @@ async function retryAll(store: CallbackStore): Promise<void> {
   say(count === 0 ? 'There is nothing to try again.' : `${count} tried again at once, by the service that runs.`)
 }
 
-function textOf(all: readonly Shown[], { dead, pending }: Wanted): string {
+function textOf(all: readonly ListedEvent[], { dead, pending }: StateFilter): string {
   if (all.length === 0) {
     if (!pending) return 'Nothing is dead.\n'
     return dead ? 'Nothing waits, and nothing is dead.\n' : 'Nothing waits.\n'

@@ -1,4 +1,4 @@
-/** `vouchsafe component`: makes a component of its sources, and runs its tests. */
+/** `vouchsafe component`: builds a component of its sources, and runs its tests. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,17 +16,17 @@ export async function runComponent(args: string[]): Promise<void> {
     options: { out: { type: 'string' } },
   })
   const [word, file, ...more] = positionals
-  const wanted =
+  const problem =
     word === undefined
       ? ''
       : `${word === 'build' || word === 'test' ? `${word} takes one file` : 'there is no such command'}\n\n`
-  if (file === undefined || more.length > 0) throw new Error(`${wanted}${usageOf('component').trimEnd()}`)
+  if (file === undefined || more.length > 0) throw new Error(`${problem}${usageOf('component').trimEnd()}`)
   if (word === 'build') return build(file, values.out)
   if (word === 'test' && values.out === undefined) return test(file)
-  throw new Error(`${wanted}${usageOf('component').trimEnd()}`)
+  throw new Error(`${problem}${usageOf('component').trimEnd()}`)
 }
 
-/** Nothing is written that an engine would not run. */
+/** Builds a component. Writes nothing that an engine would not run. */
 async function build(file: string, out: string | undefined): Promise<void> {
   const component = await readComponent(file)
   const runtime = await startRuntime(1, DEFAULT_LIMITS)
@@ -41,7 +41,7 @@ async function build(file: string, out: string | undefined): Promise<void> {
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-/** Exits as the tests do. */
+/** Runs the tests, and exits with their status. */
 async function test(file: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-component-'))
   try {

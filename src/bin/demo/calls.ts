@@ -3,14 +3,14 @@ import { ownString, parseJsonObject } from '../../codec/json.ts'
 import type { Report } from '../../verifier/verification.ts'
 import type { DemoService } from './services.ts'
 
-export interface Answer {
+export interface ApiResult {
   readonly url: string
   readonly method: 'GET' | 'POST'
   readonly status: number
   readonly text: string
 }
 
-/** What a status endpoint says, as far as the demo looks at it. */
+/** The members of a status that the demo reads. */
 export interface Status {
   readonly status: string
   readonly result?: Report
@@ -19,7 +19,7 @@ export interface Status {
 
 const LIMIT_MS = 10_000
 
-export async function call({ baseUrl, apiKey }: DemoService, path: string, body?: object): Promise<Answer> {
+export async function call({ baseUrl, apiKey }: DemoService, path: string, body?: object): Promise<ApiResult> {
   const url = `${baseUrl}${path}`
   const method = body === undefined ? 'GET' : 'POST'
   const json = body === undefined ? {} : { body: JSON.stringify(body) }
@@ -31,19 +31,19 @@ export async function call({ baseUrl, apiKey }: DemoService, path: string, body?
   return { url, method, status: response.status, text: await response.text() }
 }
 
-/** The answer when it is a good one; else throws what was refused and why. */
-export function accepted(answer: Answer): Answer {
+/** Returns a successful result; throws the refusal and its reason otherwise. */
+export function requireSuccess(answer: ApiResult): ApiResult {
   if (answer.status < 300) return answer
   throw new Error(`${answer.method} ${answer.url} answered ${answer.status}: ${answer.text}`)
 }
 
-export async function statusOf(
+export async function fetchStatus(
   service: DemoService,
   kind: 'issuance' | 'presentation',
   sessionId: string,
 ): Promise<Status> {
   const path = kind === 'issuance' ? '/issuance/oid4vci/status/' : '/presentation/oid4vp/status/'
-  return JSON.parse(accepted(await call(service, path + sessionId)).text) as Status
+  return JSON.parse(requireSuccess(await call(service, path + sessionId)).text) as Status
 }
 
 /** A session and the link that starts it in a wallet. */
@@ -52,7 +52,7 @@ export interface Started {
   readonly link: string
 }
 
-export function startedOf({ text }: Pick<Answer, 'text'>): Started {
+export function readStarted({ text }: Pick<ApiResult, 'text'>): Started {
   const answer = parseJsonObject(text)
   const link = ownString(answer, 'credential_offer_uri') ?? ownString(answer, 'request_uri')
   return { sessionId: ownString(answer, 'session_id') ?? '', link: link ?? '' }

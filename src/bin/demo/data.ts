@@ -1,4 +1,4 @@
-/** What the demo issues and asks for: a student card, and two of its six claims. */
+/** The data of the demo: a student card, and a query for two of its six claims. */
 
 const TYPE = ['VerifiableCredential', 'StudentCard']
 
@@ -30,7 +30,7 @@ export const dataset = {
   credentialSubject: Object.fromEntries(Object.entries(CLAIMS).map(([name, [, value]]) => [name, value])),
 }
 
-/** Of another student, for who goes on by hand: every claim that the query asks for. */
+/** The data of another student, for continuing by hand: every claim that the query asks for. */
 export const newDataset = { credentialSubject: { given_name: 'Grace', programme: 'Physics' } satisfies Asked }
 
 export const dcqlQuery = {

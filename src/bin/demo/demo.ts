@@ -1,6 +1,7 @@
 /**
- * `vouchsafe demo`: an issuer, a verifier and a wallet on this machine, and one credential that goes from the first to the
- * last over HTTP; then links for a wallet of one's own. With `--once` it ends after the walk, and its status says how.
+ * `vouchsafe demo`: an issuer, a verifier and a wallet on this machine, one credential that goes from the issuer over
+ * the wallet to the verifier by HTTP, and then links for a wallet of one's own. With `--once` it ends after the walk
+ * with its status.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +15,7 @@ import { hanging, paint } from '../terminal.ts'
 import { walletFiles } from '../wallet/files.ts'
 import { curlText, linksText, startLinks } from './links.ts'
 import { createNarrator, type Narrator } from './narrator.ts'
-import { type DemoService, findPlace, logFile, makeHome, type Place, startService } from './services.ts'
+import { type DemoAddress, type DemoService, findAddress, logFile, makeHome, startService } from './services.ts'
 import { type Cast, type Declared, walk } from './walk.ts'
 import { watch } from './watch.ts'
 
@@ -23,24 +24,24 @@ const PORT_BASE = kinds.issuer.defaults.port
 const VERIFIER_OFFSET = kinds.verifier.defaults.port - PORT_BASE
 const ENGINE_OFFSET = 8400 - PORT_BASE
 const ENGINES = 3
-/** How long requests that run may hold up the end. */
+/** The longest time for which running requests may delay the end. */
 const CLOSE_LIMIT_MS = 3000
-/** What a shell makes of SIGINT. */
+/** The exit status of a shell for SIGINT. */
 const INTERRUPTED = 130
 
 type Part = 'credential' | 'secret'
 
 interface Options {
   readonly once: boolean
-  /** Both when absent. */
+  /** The part of the demo; both parts when absent. */
   readonly part: Part | undefined
   readonly home: string
-  /** The home is made for this run, and removed at its end. */
+  /** True when the home directory is made for this run, and removed at its end. */
   readonly isTemporary: boolean
   readonly portBase: number
 }
 
-/** How far the demo is, for who is told to stop. */
+/** The progress of the demo, for its end. */
 interface Progress {
   walked: boolean
   signalled: boolean
@@ -64,7 +65,7 @@ export async function runDemo(args: string[]): Promise<void> {
       return
     }
   } catch (error) {
-    // Stopping makes the step fail that ran; that is no news to who wanted it.
+    // Stopping makes the running step fail, which the user expects.
     if (progress.signalled) return
     failed(narrator, error as Error)
   }
@@ -109,7 +110,7 @@ async function showCredential(
   return { cast, declared }
 }
 
-/** Engines have nothing to go on with: each time they and their chain are new. */
+/** Plays the second part, in a new directory: each run has new engines and a new chain. */
 async function keepSecret({ home, portBase }: Options, narrator: Narrator): Promise<void> {
   makeDirectory(home, 0o700)
   const place = mkdtempSync(join(home, 'engines-'))
@@ -128,7 +129,7 @@ async function start(options: Options, narrator: Narrator, services: DemoService
     `${paint('bold', 'Vouchsafe')}: a credential that is issued, shown and verified;\nand a secret that three engines keep.\n\n`,
   )
   makeDirectory(home, 0o700)
-  const places = { issuer: await findPlace(portBase), verifier: await findPlace(portBase + VERIFIER_OFFSET) }
+  const places = { issuer: await findAddress(portBase), verifier: await findAddress(portBase + VERIFIER_OFFSET) }
   await makeHome(home, places)
   const issuer = await startService('issuer', home, places.issuer)
   services.push(issuer)
@@ -136,8 +137,8 @@ async function start(options: Options, narrator: Narrator, services: DemoService
   services.push(verifier)
   const after = options.isTemporary ? 'removed at the end' : 'kept for the next time'
   const lines = [
-    `  issuer    ${placeText(places.issuer)}`,
-    `  verifier  ${placeText(places.verifier)}`,
+    `  issuer    ${describeAddress(places.issuer)}`,
+    `  verifier  ${describeAddress(places.verifier)}`,
     `  files     ${home} (${after})`,
     `  log       ${logFile(home)}`,
   ]
@@ -155,11 +156,11 @@ async function start(options: Options, narrator: Narrator, services: DemoService
   return { issuer, verifier, wallet, walletHome, narrator, write }
 }
 
-function placeText({ wanted, port, baseUrl }: Place): string {
-  return port === wanted ? baseUrl : `${baseUrl} (port ${wanted} is taken)`
+function describeAddress({ preferredPort, port, baseUrl }: DemoAddress): string {
+  return port === preferredPort ? baseUrl : `${baseUrl} (port ${preferredPort} is taken)`
 }
 
-/** Shows how to go on, and what a wallet does with the links. The services keep the process alive. */
+/** Shows how to continue, and what a wallet does with the links. The services keep the process alive. */
 async function stay(cast: Cast, declared: Declared, { isTemporary }: Options): Promise<void> {
   const links = await startLinks(cast, declared)
   const removed = isTemporary ? ', and remove their keys, databases and the wallet' : ''
@@ -169,7 +170,7 @@ async function stay(cast: Cast, declared: Declared, { isTemporary }: Options): P
   watch(cast, links)
 }
 
-/** Tells the failure, and makes it the status of the command. */
+/** Prints the failure, and makes it the exit status. */
 function failed(narrator: Narrator, { message, cause }: Error): void {
   const reason = cause instanceof Error ? ` (${cause.message})` : ''
   const why = `${message}${message.includes(reason) ? '' : reason}`.split('\n').map((line) => hanging('', 0, line))
@@ -188,7 +189,7 @@ function stopOnSignal(services: readonly DemoService[], progress: Progress): voi
     void closeAll(services).finally(exit)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
-  // Nobody reads any more, as after `| head`.
+  // The reader of stdout has ended, as after `| head`.
   process.stdout.on('error', stop)
 }
 

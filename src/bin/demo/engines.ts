@@ -14,21 +14,26 @@ export interface DemoEngine {
   readonly directory: string
   readonly url: string
   readonly address: Address
-  /** Resolves when it takes requests. Rejects when it does not within a minute. */
+  /** Starts the engine. Rejects when it accepts no requests within a minute. */
   start(): Promise<void>
-  /** As a crash would: without a word of warning. */
+  /** Ends the engine without warning, as a crash would. */
   kill(): Promise<void>
 }
 
 const STARTS_WITHIN_MS = 60_000
 
-/** Makes its files; `start` starts it. `chain` is the directory of the local chain. */
-export async function makeEngine(name: string, home: string, chain: string, wanted: number): Promise<DemoEngine> {
+/** Makes the files of an engine, which `start` starts. `chain` is the directory of the local chain. */
+export async function makeEngine(
+  name: string,
+  home: string,
+  chain: string,
+  preferredPort: number,
+): Promise<DemoEngine> {
   const directory = join(home, `engine-${name.toLowerCase()}`)
-  const url = `http://127.0.0.1:${await freePort(wanted)}`
+  const url = `http://127.0.0.1:${await freePort(preferredPort)}`
   makeDirectory(directory, 0o700)
-  const { made, address } = await makeEngineFiles(url, chain)
-  writeFiles(directory, made)
+  const { made: files, address } = await makeEngineFiles(url, chain)
+  writeFiles(directory, files)
   let running: ChildProcess | undefined
   const kill = async (): Promise<void> => {
     const child = running
@@ -41,12 +46,12 @@ export async function makeEngine(name: string, home: string, chain: string, want
     const log = openSync(join(directory, 'engine.log'), 'a', 0o600)
     running = spawn(process.execPath, [process.argv[1] ?? '', 'engine'], {
       cwd: directory,
-      // The channel is for nothing but its end: an engine of the demo ends with the demo, however that ends.
+      // The channel only reports its end: an engine of the demo ends with the demo, however that ends.
       stdio: ['ignore', 'pipe', log, 'ipc'],
     })
     await listening(running, `engine ${name}`)
   }
-  // Whatever ends the demo ends its engines.
+  // The engines end with the demo, however it ends.
   process.once('exit', () => running?.kill('SIGKILL'))
   return { name, directory, url, address, start, kill }
 }

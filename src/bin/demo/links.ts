@@ -1,11 +1,11 @@
-/** What the demo leaves running: fresh links for a wallet of one's own, and the calls to go on by hand. */
+/** The links that the demo leaves for a wallet of one's own, and the calls to continue by hand. */
 import { join } from 'node:path'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, shellWord } from '../command-line.ts'
 import { certificateFile } from '../init/files.ts'
 import { qrLines } from '../qr.ts'
 import { hanging, paint } from '../terminal.ts'
-import { accepted, call, type Started, startedOf } from './calls.ts'
+import { call, readStarted, requireSuccess, type Started } from './calls.ts'
 import { dataset, newDataset } from './data.ts'
 import type { DemoService } from './services.ts'
 import type { Declared } from './walk.ts'
@@ -30,8 +30,8 @@ export async function startLinks(
   const offer = { credential_dataset: dataset, credential_configurations: [configurationId], ...expiry }
   const request = { verification_query_id: queryId, ...expiry }
   return {
-    offer: startedOf(accepted(await call(issuer, '/issuance/oid4vci/new-session', offer))),
-    request: startedOf(accepted(await call(verifier, '/presentation/oid4vp/new-session', request))),
+    offer: readStarted(requireSuccess(await call(issuer, '/issuance/oid4vci/new-session', offer))),
+    request: readStarted(requireSuccess(await call(verifier, '/presentation/oid4vp/new-session', request))),
   }
 }
 

@@ -1,8 +1,8 @@
-/** How the demo shows what happens: numbered steps, each with what was sent and what it means. */
+/** The output of the demo: numbered steps, each with its request and its meaning. */
 import type { Step } from '../../wallet/context.ts'
 import { hanging, paint, plain } from '../terminal.ts'
 
-/** A step of the wallet, or one that looks like it. `what` follows `who`. */
+/** A step of the wallet or of a similar actor. `what` follows `who`. */
 export interface ShownStep extends Omit<Step, 'spec'> {
   readonly who: string
 }
@@ -11,14 +11,14 @@ export interface Narrator {
   /** Begins a part of the walk. */
   part(title: string): void
   step(step: ShownStep): void
-  /** A line about what has just happened. */
+  /** Writes a line about the last step. */
   say(label: string, text: string): void
-  /** The title of the part that runs. */
+  /** The title of the current part. */
   currentPart(): string
 }
 
 const MARGIN = 5
-/** Before what belongs to a step. */
+/** The indent of the lines below a step. */
 export const INDENT = ' '.repeat(MARGIN)
 
 export function createNarrator(write: (text: string) => void): Narrator {
@@ -53,7 +53,7 @@ function said(label: string, text: string): string {
   return hanging(head, head.length, text)
 }
 
-/** The path, with what is long and random cut short: it matters to machines alone. */
+/** Shortens long random parts of a path. */
 function shortPath(url: string): string {
   return new URL(url).pathname.replace(/[\w-]{20,}/g, (id) => (/^[a-z-]+$/.test(id) ? id : `${id.slice(0, 6)}…`))
 }

@@ -5,7 +5,7 @@ import type { Report } from '../../verifier/verification.ts'
 import { hanging, paint, plain } from '../terminal.ts'
 import { INDENT } from './narrator.ts'
 
-/** Characters of a fingerprint in hexadecimal. */
+/** The shown characters of a fingerprint in hexadecimal. */
 const FINGERPRINT_SHOWN = 16
 const COLOURS = {
   passed: 'green',
@@ -15,7 +15,7 @@ const COLOURS = {
   not_run: 'dim',
 } as const
 
-/** Every check of the response and of each credential in it. */
+/** Formats every check of the response and of each credential in it. */
 export function reportLines({ checks, credentials }: Report): string[] {
   const groups = Object.entries(credentials).flatMap(([id, reports]) =>
     reports.map((report) => ({ title: `The credential "${plain(id)}"`, checks: report.checks })),
@@ -26,7 +26,7 @@ export function reportLines({ checks, credentials }: Report): string[] {
   })
 }
 
-/** Who issued each credential, one to a line: the certificate whose key signed it, and the trust anchor that it leads to. */
+/** Formats the issuer of each credential, one a line: the certificate that signed it, and its trust anchor. */
 export function issuerLines({ credentials }: Report): string[] {
   return Object.values(credentials).flatMap((reports) =>
     reports.flatMap(({ issuer_certificate: certificate }) => {
@@ -39,14 +39,14 @@ export function issuerLines({ credentials }: Report): string[] {
   )
 }
 
-/** The claims that the verifier was shown, one to a line. */
+/** Formats the disclosed claims, one a line. */
 export function claimLines({ credentials }: Report): string[] {
   return Object.values(credentials).flatMap((reports) =>
     reports.flatMap(({ claims = {} }) => leaves(claims.credentialSubject ?? {}, '').map((line) => `${INDENT}${line}`)),
   )
 }
 
-/** The checks that did not hold, as `id: why`. */
+/** Formats the failed checks as `id: why`. */
 export function failures({ checks, credentials }: Report): string[] {
   const all = [
     ...checks,
@@ -57,7 +57,7 @@ export function failures({ checks, credentials }: Report): string[] {
     .map(({ id, detail }) => `${id}: ${detail ?? 'it does not hold'}`)
 }
 
-/** The question, and what there is to say about the answer; also which check it is, where the answer is not simply yes. */
+/** Formats the question of a check and its detail, with the id when the answer is not simply yes. */
 function checkText({ id, asks, outcome, detail }: CheckResult, outcomeWidth: number): string {
   const head = `${INDENT}${paint(COLOURS[outcome], outcome.replace('_', ' ').padEnd(outcomeWidth))}  `
   const width = INDENT.length + outcomeWidth + 2

@@ -29,8 +29,11 @@ interface Scene {
   readonly narrator: Narrator
 }
 
-/** Plays it; its files are below `home`, its engines listen at `port` and above. Throws at the step that fails; no process is left. */
-export async function keepSecret(home: string, port: number, narrator: Narrator): Promise<void> {
+/**
+ * Plays the second part. The files are below `home`, and the engines listen at `port` and above. Throws at the step
+ * that fails; leaves no process running.
+ */
+export async function playSecret(home: string, port: number, narrator: Narrator): Promise<void> {
   const engines: DemoEngine[] = []
   try {
     narrator.part('Three engines keep a secret')
@@ -151,7 +154,7 @@ function expectSecret(secret: Uint8Array): void {
   if (Buffer.from(secret).toString() !== SECRET) throw new Error('the engines gave back another secret')
 }
 
-/** As only its operator can: with the key of the engine, in its database. */
+/** Changes a share as only an operator can: with the key of the engine, in its database. */
 async function corruptShare({ directory, address }: DemoEngine, { client }: SecretSharing): Promise<void> {
   const state = await sharingStatus(client, ID)
   const index = state?.engines.findIndex((engine) => engine.address === address) ?? -1

@@ -12,7 +12,7 @@ import { defaultHost, freePort, lanAddress } from '../network.ts'
 import { buildService, type Service } from '../service.ts'
 import { type ConfigOf, type ServiceName, type StoreOf, serviceNames, services } from '../services.ts'
 
-/** A service that listens. */
+/** A listening service. */
 export interface DemoService {
   readonly baseUrl: string
   readonly apiKey: string
@@ -22,23 +22,23 @@ export interface DemoService {
 
 const NAMES: Readonly<Record<ServiceName, string>> = { issuer: 'Example University', verifier: 'Example Library' }
 
-/** A port of the demo: the one that was wanted, or another because somebody has that one. */
-export interface Place {
-  readonly wanted: number
+/** The address of a service: at the preferred port, or at another when that one is taken. */
+export interface DemoAddress {
+  readonly preferredPort: number
   readonly port: number
   readonly baseUrl: string
 }
 
-/** Where a service will be found: on this machine's network when it has one. */
-export async function findPlace(wanted: number): Promise<Place> {
-  const port = await freePort(wanted)
-  return { wanted, port, baseUrl: `http://${lanAddress() ?? '127.0.0.1'}:${port}` }
+/** Finds an address for a service, on the network of this machine when it has one. */
+export async function findAddress(preferredPort: number): Promise<DemoAddress> {
+  const port = await freePort(preferredPort)
+  return { preferredPort, port, baseUrl: `http://${lanAddress() ?? '127.0.0.1'}:${port}` }
 }
 
 export const logFile = (home: string): string => join(home, 'services.log')
 
-/** Makes the files of both services where they are not there yet; the verifier is given the issuer's certificate. */
-export async function makeHome(home: string, places: Readonly<Record<ServiceName, Place>>): Promise<void> {
+/** Makes the missing files of both services, and gives the verifier the issuer's certificate. */
+export async function makeHome(home: string, places: Readonly<Record<ServiceName, DemoAddress>>): Promise<void> {
   for (const service of serviceNames) {
     const directory = join(home, service)
     if (existsSync(join(directory, CONFIG_FILE))) continue
@@ -51,7 +51,7 @@ export async function makeHome(home: string, places: Readonly<Record<ServiceName
   }
 }
 
-export async function startService(name: ServiceName, home: string, place: Place): Promise<DemoService> {
+export async function startService(name: ServiceName, home: string, place: DemoAddress): Promise<DemoService> {
   const directory = join(home, name)
   const config = readConfig(name, directory, place)
   const kind = credentialServiceKind(name)
@@ -71,8 +71,8 @@ async function listen(service: Service<CommonConfig>, config: CommonConfig, dire
   return { baseUrl, apiKey, directory, close: () => service.close() }
 }
 
-/** The configuration in `directory`, at the address of this run; its paths are relative to that directory. */
-function readConfig(name: ServiceName, directory: string, { port, baseUrl }: Place): ConfigOf<ServiceName> {
+/** Reads the configuration in `directory` for the address of this run; its paths are relative to that directory. */
+function readConfig(name: ServiceName, directory: string, { port, baseUrl }: DemoAddress): ConfigOf<ServiceName> {
   const { read } = services[name]
   const path = join(directory, CONFIG_FILE)
   const file = readConfigFile(path)

@@ -4,7 +4,7 @@ import { WalletError } from '../../wallet/error.ts'
 import { type PresentationPlan, planPresentation, present } from '../../wallet/present.ts'
 import { receive } from '../../wallet/receive.ts'
 import { hanging, paint } from '../terminal.ts'
-import { accepted, call, type Started, startedOf, statusOf } from './calls.ts'
+import { call, fetchStatus, readStarted, requireSuccess, type Started } from './calls.ts'
 import { ASKED_NAMES, CLAIM_COUNT, configuration, dataset, dcqlQuery } from './data.ts'
 import { INDENT, type Narrator, type ShownStep } from './narrator.ts'
 import { claimLines, failures, issuerLines, reportLines } from './report.ts'
@@ -14,13 +14,13 @@ export interface Cast {
   readonly issuer: DemoService
   readonly verifier: DemoService
   readonly wallet: WalletContext
-  /** Where the wallet keeps what it has. */
+  /** The directory of the wallet. */
   readonly walletHome: string
   readonly narrator: Narrator
   readonly write: (text: string) => void
 }
 
-/** What the walk has declared, for who wants to go on with it. */
+/** The ids that the walk has made, for continuing by hand. */
 export interface Declared {
   readonly configurationId: string
   readonly queryId: string
@@ -102,7 +102,7 @@ async function startVerification(cast: Cast, queryId: string): Promise<Started> 
 }
 
 function startedLink({ narrator }: Cast, text: string): Started {
-  const started = startedOf({ text })
+  const started = readStarted({ text })
   narrator.say('link', started.link)
   return started
 }
@@ -111,17 +111,20 @@ function showPlan({ narrator }: Cast, { answers, problem }: PresentationPlan): v
   if (problem !== undefined) throw new Error(problem)
   const [answer] = answers
   if (answer === undefined || !('credential' in answer)) throw new Error('the wallet has nothing to answer with')
-  const asked = answer.disclosed.filter(({ because }) => because !== 'always')
+  const requested = answer.disclosed.filter(({ because }) => because !== 'always')
   narrator.step({
     who: 'The wallet',
     what: `chose the ${answer.credential.name}, and asks its owner`,
     means: 'Each claim was signed on its own, so that each can be shown or kept. In the demo the owner agrees.',
   })
-  narrator.say('would show', asked.map(({ position }) => position.at(-1)).join(', '))
+  narrator.say('would show', requested.map(({ position }) => position.at(-1)).join(', '))
   narrator.say('would keep', answer.hidden.map((position) => position.at(-1)).join(', '))
 }
 
-/** Undefined, or the error of a verifier that did not accept the presentation: its report says why. */
+/**
+ * Returns undefined for the error of a verifier that rejected the presentation, as its report says why; throws any
+ * other error.
+ */
 async function presentOrRefusal(wallet: WalletContext, plan: PresentationPlan): Promise<WalletError | undefined> {
   try {
     await present(wallet, plan)
@@ -140,7 +143,7 @@ async function readReport(cast: Cast, { sessionId }: Started, plan: Presentation
     what: 'asked how it went',
     means: 'The answer has every check with its question, its source and its outcome, whether it held or not.',
   })
-  const { status, result } = await statusOf(verifier, 'presentation', sessionId)
+  const { status, result } = await fetchStatus(verifier, 'presentation', sessionId)
   narrator.say('status', status)
   if (result === undefined) throw new Error(`the verification session is ${status}, without a report`)
   write(`${reportLines(result).join('\n')}\n`)
@@ -157,11 +160,11 @@ async function readReport(cast: Cast, { sessionId }: Started, plan: Presentation
 
 type ToTake = Omit<ShownStep, 'request' | 'status'> & { readonly sent?: string; readonly body?: object }
 
-/** Calls a service, shows the step, and gives the answer's text. Throws when it is no good answer. */
+/** Calls a service, shows the step, and returns the text of the response. Throws when the call fails. */
 async function takeStep({ narrator }: Cast, service: DemoService, path: string, step: ToTake): Promise<string> {
-  const { sent, body, ...shown } = step
+  const { sent, body, ...narrated } = step
   const answer = await call(service, path, body)
   const request = { method: answer.method, url: answer.url, ...(sent === undefined ? {} : { sent }) }
-  narrator.step({ ...shown, request, status: answer.status })
-  return accepted(answer).text
+  narrator.step({ ...narrated, request, status: answer.status })
+  return requireSuccess(answer).text
 }

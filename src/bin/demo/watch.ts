@@ -1,25 +1,25 @@
-/** What becomes of the links that the demo leaves: said as soon as a wallet has used one. */
+/** Reports when a wallet has used a link that the demo left. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { paint, plain } from '../terminal.ts'
-import { type Status, statusOf } from './calls.ts'
+import { fetchStatus, type Status } from './calls.ts'
 import type { Links } from './links.ts'
 import { claimLines, reportLines } from './report.ts'
 import type { Cast } from './walk.ts'
 
 const PAUSE_MS = 1000
 
-/** Looks at both sessions until they are over, or the services are. */
+/** Polls both sessions until they or the services have ended. */
 export function watch({ issuer, verifier, write }: Cast, { offer, request }: Links): void {
   const tell = (text: string): void => write(`\n${text}\n`)
-  void whenOver(() => statusOf(issuer, 'issuance', offer.sessionId)).then((status) => {
+  void whenOver(() => fetchStatus(issuer, 'issuance', offer.sessionId)).then((status) => {
     if (status) tell(issuanceText(status))
   })
-  void whenOver(() => statusOf(verifier, 'presentation', request.sessionId)).then((status) => {
+  void whenOver(() => fetchStatus(verifier, 'presentation', request.sessionId)).then((status) => {
     if (status) tell(verificationText(status))
   })
 }
 
-/** The last status of a session; undefined when the service cannot be asked any more. */
+/** Returns the last status of a session; undefined when the service cannot be reached any more. */
 async function whenOver(ask: () => Promise<Status>): Promise<Status | undefined> {
   try {
     for (;;) {

@@ -1,23 +1,23 @@
-/** Whether a service could listen where it should, and be found where it says. */
+/** Checks whether a service could listen at its address, and be reached at its `baseUrl`. */
 import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { defaultHost, lanAddress, listenProblem } from '../network.ts'
 import { ANSWER_MS, titleAt } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 
-export interface Address {
+export interface ServiceAddress {
   readonly baseUrl: string | undefined
-  /** Undefined: the setting is there and no port. */
+  /** The port; undefined when the setting is not a port. */
   readonly port: number | undefined
   readonly host: string | undefined
-  /** As in the title of the service's OpenAPI document. */
+  /** The title of the service's OpenAPI document. */
   readonly title: string
 }
 
-/** Its callers are no phones. */
+/** The title of an engine, which phones do not call. */
 const ENGINE = 'Vouchsafe execution engine'
 
-export async function addressFindings(address: Address): Promise<Finding[]> {
+export async function addressFindings(address: ServiceAddress): Promise<Finding[]> {
   const { baseUrl } = address
   const usable = baseUrl !== undefined && findAddressMistakes(baseUrl).length === 0
   const reached = usable ? await reach(baseUrl, address.title) : undefined
@@ -28,7 +28,7 @@ export async function addressFindings(address: Address): Promise<Finding[]> {
   ]
 }
 
-function loopbackFindings({ port, title }: Address, baseUrl: string): Finding[] {
+function loopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Finding[] {
   if (!isLoopback(new URL(baseUrl).hostname)) return []
   const address = lanAddress()
   const instead =
@@ -37,12 +37,12 @@ function loopbackFindings({ port, title }: Address, baseUrl: string): Finding[] 
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 
-/** Here, where there is rarely a proxy, both are the same port. */
+/** Warns when the ports of `baseUrl` and of the service differ on a private network, where a proxy is rare. */
 function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] {
-  const { protocol, hostname, port: named } = new URL(baseUrl)
-  const wanted = Number(named || (protocol === 'https:' ? 443 : 80))
-  if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === wanted) return []
-  const text = `${baseUrl} is port ${wanted}, and the service listens on ${port}: right only behind a proxy`
+  const { protocol, hostname, port: explicitPort } = new URL(baseUrl)
+  const expected = Number(explicitPort || (protocol === 'https:' ? 443 : 80))
+  if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === expected) return []
+  const text = `${baseUrl} is port ${expected}, and the service listens on ${port}: right only behind a proxy`
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 
@@ -82,23 +82,23 @@ function unreached(host: string, url: string, error: unknown): Pick<Finding, 'ou
   return { outcome: 'warning', text: `${url} cannot be reached from here (${code})` }
 }
 
-async function portFindings({ port, host, title }: Address, answers: boolean): Promise<Finding[]> {
-  const found = (outcome: Finding['outcome'], text: string): Finding[] => [{ subject: 'port', outcome, text }]
+async function portFindings({ port, host, title }: ServiceAddress, answers: boolean): Promise<Finding[]> {
+  const finding = (outcome: Finding['outcome'], text: string): Finding[] => [{ subject: 'port', outcome, text }]
   if (port === undefined) return []
-  if (port === 0) return found('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
+  if (port === 0) return finding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
   const at = host ?? (await defaultHost())
   const problem = await listenProblem(port, at)
-  if (problem === undefined) return found('ok', `${port} is free`)
-  if (problem === 'EACCES') return found('problem', `${port}: this user may not listen there; take one above 1023`)
+  if (problem === undefined) return finding('ok', `${port} is free`)
+  if (problem === 'EACCES') return finding('problem', `${port}: this user may not listen there; take one above 1023`)
   if (problem === 'EADDRNOTAVAIL' || problem === 'EAFNOSUPPORT') {
-    return found('problem', `the host ${at} is no address of this machine`)
+    return finding('problem', `the host ${at} is no address of this machine`)
   }
-  if (problem !== 'EADDRINUSE') return found('problem', `${port}: nobody can listen there (${problem})`)
+  if (problem !== 'EADDRINUSE') return finding('problem', `${port}: nobody can listen there (${problem})`)
   const running = (await titleAt(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
   if (running === title) {
     const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
-    return found('warning', `${port} is in use by a ${title}; ${otherwise}`)
+    return finding('warning', `${port} is in use by a ${title}; ${otherwise}`)
   }
   const who = running ? `a ${running}` : 'another program'
-  return found('problem', `${port} is in use by ${who}; change port and baseUrl, or stop that one`)
+  return finding('problem', `${port} is in use by ${who}; change port and baseUrl, or stop that one`)
 }

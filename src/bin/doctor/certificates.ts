@@ -1,4 +1,4 @@
-/** What a person should know of the keys and certificates of a service before a wallet or a verifier tells them. */
+/** Findings about the keys and certificates of a service, before a wallet or verifier meets them. */
 import { describeValidity, endsSoon, findCertificateWarnings } from '../../config/certificate-warnings.ts'
 import type { ReadKey } from '../../config/signing.ts'
 import { type Certificate, certificateProblem, isSelfSigned, leafProblem } from '../../keys/certificate.ts'
@@ -28,7 +28,7 @@ export function tlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at:
   ]
 }
 
-/** The warnings of the start-up, and until when the certificate of the key is valid where that is long enough. */
+/** Findings from the warnings of start-up, and the end of a certificate's validity when that is far. */
 function certificateFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const [leaf] = chain
   const warnings = findCertificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
@@ -52,7 +52,7 @@ export function identifierFinding({ chain }: ReadKey, issuerId: string): Finding
     : say('warning', `${problem}; verifiers that compare the two refuse what it signs`)
 }
 
-/** The anchors that hold; reading the configuration warns of the others. */
+/** Findings about the valid anchors; reading the configuration reports the others. */
 export function anchorFindings(subject: string, anchors: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   return anchors
@@ -60,7 +60,7 @@ export function anchorFindings(subject: string, anchors: readonly Certificate[],
     .flatMap((anchor) => [expiry(anchor, at, say), ...anchorUsage(anchor, at, say)])
 }
 
-/** Whether the anchor itself may sign credentials; a CA that may not is usual, and anything else helps nobody. */
+/** Checks whether the anchor itself may sign credentials: it should, or be a CA. */
 function anchorUsage(anchor: Certificate, at: Date, say: Say): Finding[] {
   const problem = leafProblem(anchor, at, 0, 'credential')
   if (problem === undefined || certificateProblem(anchor, at, 0) !== undefined) return []

@@ -1,4 +1,4 @@
-/** Whether a service could open its database, found out without making or changing anything. */
+/** Checks whether a service could open its database, without making or changing anything. */
 import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseConfig } from '../../config/database.ts'
@@ -10,7 +10,7 @@ import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 
 const BUSY_TIMEOUT_MS = 3000
-/** How long a large database is looked through for damage. */
+/** The time for which a large database is searched for damage. */
 const CHECK_MS = 5000
 
 export async function databaseFindings(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Finding[]> {
@@ -38,7 +38,7 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
   }
 }
 
-/** A database that is there can be written, and what its schema is. */
+/** Checks an existing database: that it can be written, and its schema. */
 function existing(
   database: InstanceType<Awaited<ReturnType<typeof loadDriver>>>,
   file: string,
@@ -46,7 +46,7 @@ function existing(
 ): Finding {
   try {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // Writes what is there already, and takes it back: of a file that can only be read, SQLite refuses no lock.
+    // Writes a page unchanged and rolls back: for a read-only file, SQLite refuses no lock.
     database.exec('begin immediate')
     const version = database.prepare('pragma user_version').get()?.user_version
     try {
@@ -67,18 +67,18 @@ function existing(
 }
 
 function schemaFinding(file: string, hasTables: boolean, applied: string[], migrations: readonly Migration[]): Finding {
-  const known = migrations.map(({ id }) => id)
-  const foreign = applied.find((id) => !known.includes(id))
+  const steps = migrations.map(({ id }) => id)
+  const foreign = applied.find((id) => !steps.includes(id))
   if (foreign !== undefined) {
     return found('problem', `${file} is of another service or a newer release: it has the schema step ${foreign}`)
   }
   if (applied.length === 0 && hasTables) return found('problem', `${file} is the database of something else`)
-  const missing = known.length - applied.length
+  const missing = steps.length - applied.length
   if (missing > 0) return found('note', `${file} can be written; its schema is brought up to date at the start`)
   return found('ok', `${file} can be written; its schema is ${applied.at(-1) ?? 'empty'}, the newest`)
 }
 
-/** A database that is not there is made at the start, if the nearest directory that is there can be written. */
+/** Checks the directory of a missing database, which is made at the start. */
 function couldBeMade(file: string): Finding {
   let directory = dirname(file)
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)

@@ -1,6 +1,6 @@
 /**
- * Everything that can be said of a configuration before a service starts with it: its mistakes, all at once, and then
- * what stands behind each setting. A part that can be read is looked at even when another cannot.
+ * The diagnosis of a configuration before a service starts with it: all mistakes at once, and the files and addresses
+ * behind each setting. A part that can be read is checked even when another cannot.
  */
 import { isObject } from '../../codec/json.ts'
 import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
@@ -20,7 +20,7 @@ import { secretsFindings } from './secrets.ts'
 
 const ANCHOR_SETTINGS: readonly AnchorSetting[] = ['issuerTrustAnchors', 'keyAttestationTrustAnchors']
 
-/** The settings of either service, those left out that have not the shape they should. */
+/** The settings of any service without those whose form is wrong. */
 interface Settings {
   readonly port?: number
   readonly host?: string
@@ -36,7 +36,7 @@ interface Settings {
   readonly retention?: Parameters<typeof encryptionFindings>[0]['retention']
 }
 
-/** A configuration, and what its files are read with. */
+/** A configuration, and the access to its files. */
 interface Patient {
   readonly settings: Settings
   readonly files: Files
@@ -60,13 +60,13 @@ export async function diagnose(service: ServiceName, value: unknown, files: File
   ])
 }
 
-/** Which database is meant; nobody knows when the setting is there and has not the shape it should. */
+/** Returns the configured database; undefined when the setting is malformed. */
 function namedDatabase(value: unknown, settings: Settings, embedded: string, files: Files) {
   const isMisshapen = isObject(value) && Object.hasOwn(value, 'database') && settings.database === undefined
   return isMisshapen ? { mistakes: [] } : readDatabase(settings.database, embedded, files)
 }
 
-/** The start-up's warnings of certificates are found again with the certificates, which are looked at whatever else is wrong. */
+/** The findings on certificates repeat the certificate warnings of start-up, and come whatever else is wrong. */
 function withoutRepetitions(findings: readonly Finding[]): Finding[] {
   const texts = findings.map(({ subject, text }) => `${subject}: ${text}`)
   return findings.filter((_, index) => texts.lastIndexOf(texts[index] ?? '') === index)
@@ -81,10 +81,10 @@ function settingsFindings(result: ReadResult<unknown>): Finding[] {
 function certificateFindings(patient: Patient): Finding[] {
   const { tls, issuer, baseUrl } = patient.settings
   const { at } = patient
-  const { named, signingKey } = namedKeyFindings(patient)
+  const { findings, signingKey } = namedKeyFindings(patient)
   const tlsKey = tls && readKey({ where: 'tls', purpose: 'tls', isPrevious: false, setting: tls }, patient)
   return [
-    ...named,
+    ...findings,
     ...(signingKey && issuer ? [identifierFinding(signingKey, issuer.id)] : []),
     ...(tlsKey ? tlsFindings(tlsKey, baseUrl, at) : []),
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
@@ -101,12 +101,12 @@ function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Fi
 function namedKeyFindings(patient: Patient) {
   const { settings, at, signs } = patient
   const { signing, keys } = settings
-  const read = (signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)).map((named) => ({
-    ...named,
-    key: readKey(named, patient),
+  const read = (signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)).map((use) => ({
+    ...use,
+    key: readKey(use, patient),
   }))
   return {
-    named: read.flatMap(({ where, isPrevious, setting, key }) => [
+    findings: read.flatMap(({ where, isPrevious, setting, key }) => [
       ...(key === undefined || isPrevious ? [] : signingFindings(where, key, at)),
       ...privateFileFindings(where, setting.keyFile),
     ]),
@@ -114,12 +114,12 @@ function namedKeyFindings(patient: Patient) {
   }
 }
 
-function readKey({ setting, ...named }: NamedKey, { files, at }: Patient): ReadKey | undefined {
-  const read = readKeyAndCertificates({ ...named, now: at }, setting, files)
+function readKey({ setting, ...use }: NamedKey, { files, at }: Patient): ReadKey | undefined {
+  const read = readKeyAndCertificates({ ...use, now: at }, setting, files)
   return 'key' in read ? read : undefined
 }
 
-/** A mistake begins with its path. */
+/** Converts a mistake, which begins with its path, to a finding. */
 function finding(outcome: 'warning' | 'problem', mistake: string): Finding {
   const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
   return { subject, outcome, text }

@@ -29,7 +29,7 @@ export async function runDoctor(args: string[]): Promise<void> {
   tell({ service: service ?? null, config: values.config, findings }, values.json)
 }
 
-/** What the diagnosis finds, with what only the place and the kind of the file explain. */
+/** Runs the diagnosis, and adds findings about the place and the kind of the file. */
 async function findingsOf(service: ServiceName, value: unknown, configFile: string): Promise<Finding[]> {
   const findings = await diagnose(service, value, files, now())
   const other = (await otherServiceMistake(service, value))?.replace(/^configuration: /, '')

@@ -1,4 +1,4 @@
-/** Whether what a service keeps is encrypted, and whether it has the keys for it. */
+/** Checks whether the data of a service is encrypted, and whether it has the keys for it. */
 import { existsSync } from 'node:fs'
 import type { ServiceDefaults } from '../../config/common.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
@@ -24,20 +24,20 @@ interface Surroundings {
   readonly defaults: ServiceDefaults
 }
 
-/** Nothing where the settings themselves are mistaken: reading them says so. */
+/** Returns the findings; none when the settings are malformed, which is reported elsewhere. */
 export async function encryptionFindings(
-  { database: named, retention }: Settings,
+  { database: settings, retention }: Settings,
   database: DatabaseConfig,
   { files, at, defaults }: Surroundings,
 ): Promise<Finding[]> {
-  const path = named?.encryptionKeyFile
+  const path = settings?.encryptionKeyFile
   const read = readEncryptionKeys(path, files)
   if ('mistakes' in read) return []
   const keys = read.keys.map(encryptionKey)
   // PostgreSQL is asked at the start.
-  const known = database.kind === 'sqlite' ? await knownKeys(database.file) : []
+  const storedKeys = database.kind === 'sqlite' ? await knownKeys(database.file) : []
   const keptMs = longestKeptMs(resolveRetention(retention, defaults.retention))
-  const problem = missingKeyProblem(known, { keys, now: at, keptMs })
+  const problem = missingKeyProblem(storedKeys, { keys, now: at, keptMs })
   if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
   if (path === undefined) return []
   const count = keys.length === 1 ? '1 key' : `${keys.length} keys`
@@ -45,9 +45,9 @@ export async function encryptionFindings(
   return [{ subject: SETTING, outcome: 'ok', text }, ...privateFileFindings(SETTING, path)]
 }
 
-/** What the database says of its keys; nothing when it is not there, or of an earlier release. */
+/** Reads the ids of the keys in the database; none when it does not exist or is of an earlier release. */
 async function knownKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
-  // To open a file beside the log of another would read that into it.
+  // Opening a file beside the log of another would read that log into it.
   if (!existsSync(file) || fileProblem(file) !== undefined) return []
   try {
     const Database = await loadDriver()
@@ -59,7 +59,7 @@ async function knownKeys(file: string): Promise<Parameters<typeof missingKeyProb
       database.close()
     }
   } catch {
-    // What is wrong with the database is found where it is looked at.
+    // The check of the database reports its problems.
     return []
   }
 }

@@ -1,8 +1,8 @@
-/** One thing that `vouchsafe doctor` found. */
+/** A finding of `vouchsafe doctor`. */
 export interface Finding {
-  /** The setting it is about. */
+  /** The setting of the finding. */
   readonly subject: string
-  /** `problem`: the service cannot start, or nobody could use it. `note`: nothing to do about it. */
+  /** `problem`: the service cannot start, or cannot be used. `note`: nothing needs to be done. */
   readonly outcome: 'ok' | 'note' | 'warning' | 'problem'
   readonly text: string
 }

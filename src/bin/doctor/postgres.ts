@@ -1,4 +1,4 @@
-/** Whether a service could use its PostgreSQL database, found out without changing anything. */
+/** Checks whether a service could use its PostgreSQL database, without changing anything. */
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { withConnection } from '../../store/postgres-connections.ts'
 import {

@@ -1,8 +1,8 @@
-/** Whether a file that holds secrets is for its owner alone. */
+/** Checks whether a file with secrets is readable for its owner only. */
 import { statSync } from 'node:fs'
 import type { Finding } from './finding.ts'
 
-/** A private key or a database that other users of the machine can read. */
+/** Warns about a private key or database that other users of the machine can read. */
 export function privateFileFindings(subject: string, file: string): Finding[] {
   try {
     const mode = statSync(file).mode & 0o777

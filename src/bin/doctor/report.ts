@@ -1,4 +1,4 @@
-/** How the findings of `vouchsafe doctor` are told, and what its exit status says. */
+/** Output of the findings of `vouchsafe doctor`, and its exit status. */
 import { hanging, paint } from '../terminal.ts'
 import type { Finding } from './finding.ts'
 
@@ -6,13 +6,13 @@ const COLOURS = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } 
 const OUTCOME_WIDTH = 11
 
 interface Report {
-  /** Null: nobody knows of which. */
+  /** The service; null when it is not known. */
   readonly service: string | null
   readonly config: string
   readonly findings: readonly Finding[]
 }
 
-/** Writes them, and sets the exit status to 2 when a service could not start. */
+/** Writes the findings, and sets the exit status to 2 when a service could not start. */
 export function tell(report: Report, json: boolean): void {
   const { service, config, findings } = report
   const ready = findings.every(({ outcome }) => outcome !== 'problem')
@@ -22,7 +22,7 @@ export function tell(report: Report, json: boolean): void {
 }
 
 function textOf({ service, config, findings }: Report, isReady: boolean): string {
-  const count = (wanted: Finding['outcome']) => findings.filter(({ outcome }) => outcome === wanted).length
+  const count = (kind: Finding['outcome']) => findings.filter(({ outcome }) => outcome === kind).length
   const lines = findings.map(({ subject, outcome, text }) => {
     const head = `  ${paint(COLOURS[outcome], outcome.padEnd(OUTCOME_WIDTH - 2))}`
     return hanging(head, OUTCOME_WIDTH, `${subject}: ${text}`)

@@ -1,4 +1,4 @@
-/** What codes, nonces and tokens of an issuer are derived from. */
+/** Findings on the secrets file, from which the codes, nonces and tokens of an issuer are derived. */
 import type { Files } from '../../config/files.ts'
 import { readSecretsFile, SECRETS_SETTING } from '../../config/secrets-file.ts'
 import type { Finding } from './finding.ts'

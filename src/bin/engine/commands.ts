@@ -30,5 +30,5 @@ export async function doctorEngine(configFile: string, json: boolean): Promise<v
 
 /** The second part of `vouchsafe demo`. */
 export async function keepSecret(home: string, port: number, narrator: Narrator): Promise<void> {
-  return (await import('../demo/secret.ts')).keepSecret(home, port, narrator)
+  return (await import('../demo/secret.ts')).playSecret(home, port, narrator)
 }

@@ -15,11 +15,11 @@ export interface NewService {
   readonly service: ServiceName
   readonly baseUrl: string
   readonly port: number
-  /** What people read: the issuer's name, or the verifier's. */
+  /** The name for people: that of the issuer or the verifier. */
   readonly displayName: string
 }
 
-/** Paths are relative to the directory of the service. */
+/** The files by their paths relative to the directory of the service. */
 export interface NewFiles {
   readonly files: readonly { readonly path: string; readonly text: string; readonly mode: number }[]
   readonly directories: readonly string[]
@@ -35,13 +35,13 @@ export const SECRETS_FILE = 'conf/issuer.secrets'
 
 const DAY_MS = 86_400_000
 const VALID_DAYS = 365
-/** Mode of what holds a secret: this user alone. */
+/** The mode of files with a secret: this user only. */
 export const PRIVATE = 0o600
 
-/** Makes everything in memory; nothing is written. */
+/** Makes the files in memory; writes nothing. */
 export async function makeFiles(options: NewService): Promise<NewFiles> {
   const { service, baseUrl } = options
-  // Not the synchronous generator: on Node 20.20 a key of its making can hang the process when it is exported.
+  // The asynchronous generator is used: on Node 20.20, exporting a key of the synchronous one can hang the process.
   const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   const apiKey = Buffer.from(random(32)).toString('hex')
   const validUntil = new Date(now().getTime() + VALID_DAYS * DAY_MS)
@@ -50,7 +50,7 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
     publicKey,
     commonName: options.displayName,
     serial: random(16),
-    // A day of slack for wallets whose clock is behind ours.
+    // The certificate begins a day earlier, for wallets whose clock is slow.
     notBefore: new Date(now().getTime() - DAY_MS),
     notAfter: validUntil,
     ...namesOf(baseUrl),
@@ -68,12 +68,12 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
   }
 }
 
-/** Those that are there already. */
+/** Lists the files that exist already. */
 export function existingFiles(directory: string, { files }: Pick<NewFiles, 'files'>): readonly string[] {
   return files.map(({ path }) => path).filter((path) => lstatSync(join(directory, path), { throwIfNoEntry: false }))
 }
 
-/** Writes into `directory`, which is made if need be. Throws rather than overwrite. */
+/** Writes the files into `directory`, which is made if need be. Throws rather than overwrite. */
 export function writeFiles(directory: string, { files, directories }: Pick<NewFiles, 'files' | 'directories'>): void {
   for (const path of directories) makeDirectory(join(directory, path))
   for (const { path, text, mode } of files) {
@@ -82,7 +82,7 @@ export function writeFiles(directory: string, { files, directories }: Pick<NewFi
   }
 }
 
-/** In the order in which they are explained. */
+/** The names of the files in the order of their explanation. */
 function settingsOf({ service, baseUrl, port, displayName }: NewService, apiKey: string): object {
   return {
     port,
@@ -103,14 +103,17 @@ ${Buffer.from(random(32)).toString('base64')}
 `
 }
 
-/** The setting `host` for an address of this machine: what nobody else can reach by its address listens to nobody else. */
+/** The setting `host` for an address of this machine: a service at a loopback address listens on loopback only. */
 export function loopbackHost(baseUrl: string): { readonly host?: string } {
   const host = withoutBrackets(new URL(baseUrl).hostname)
   if (!isLoopback(host)) return {}
   return { host: isIP(host) === 0 ? '127.0.0.1' : host }
 }
 
-/** The names by which verifiers compare a certificate with `issuer.id`, and wallets with the host of a verifier. */
+/**
+ * Returns the names in the certificate, which verifiers compare with `issuer.id` and wallets with the host of a
+ * verifier.
+ */
 function namesOf(baseUrl: string): SubjectAltNames {
   const host = withoutBrackets(new URL(baseUrl).hostname)
   return { uris: [baseUrl], ...(isIP(host) === 0 ? { dnsNames: [host] } : { ipAddresses: [host] }) }

@@ -1,6 +1,6 @@
 /**
- * `vouchsafe init`: writes what a first start needs, and says what each setting is and what to do next. JSON takes no
- * comments, so the explanation is printed.
+ * `vouchsafe init`: writes the files for a first start, and prints what each setting is and what to do next, since JSON
+ * has no comments.
  */
 import { resolve } from 'node:path'
 import { findAddressMistakes } from '../../config/address.ts'
@@ -59,11 +59,11 @@ export async function runInit(args: string[]): Promise<void> {
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(values.dir)
   const port = listenPort(service, baseUrl)
-  const made = await makeFiles({ service, baseUrl, port, displayName: NAMES[service] })
-  const existing = existingFiles(directory, made)
+  const files = await makeFiles({ service, baseUrl, port, displayName: NAMES[service] })
+  const existing = existingFiles(directory, files)
   if (existing.length > 0) refuseToOverwrite(service, directory, existing)
-  writeFiles(directory, made)
-  process.stdout.write(explain({ ...made, service, directory, baseUrl, port }))
+  writeFiles(directory, files)
+  process.stdout.write(explain({ ...files, service, directory, baseUrl, port }))
 }
 
 function serviceOf(positionals: readonly string[]): ServiceName {
@@ -74,7 +74,10 @@ function serviceOf(positionals: readonly string[]): ServiceName {
   )
 }
 
-/** An https address is a proxy's, which finds the service at its usual port; an http address is the service's own. */
+/**
+ * Returns the port to listen on: the usual one for an https address, which is that of a proxy, and the port of an http
+ * address.
+ */
 function listenPort(service: ServiceName, baseUrl: string): number {
   const { protocol, port } = new URL(baseUrl)
   return protocol === 'http:' && port !== '' ? Number(port) : services[service].defaults.port

@@ -1,4 +1,7 @@
-/** Files of `vouchsafe secret`: keys, secrets, and stdin and stdout where there is no file. All that is written is for this user alone. */
+/**
+ * Files of `vouchsafe secret`: keys and secrets, with stdin and stdout by default. All files are written for this user
+ * only.
+ */
 import { generateKeyPair } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -11,7 +14,7 @@ import { accountOfKey } from '../../offchain/authentication/recover.ts'
 
 const PRIVATE = 0o600
 
-/** A new secp256k1 key in PEM. Never writes over a file. */
+/** Writes a new secp256k1 key in PEM. Never overwrites a file. */
 export async function makeKey(file: string): Promise<{ readonly address: string }> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
   const pem = privateKeyPem(privateKey)
@@ -19,7 +22,10 @@ export async function makeKey(file: string): Promise<{ readonly address: string 
   return { address: evmAddress(accountOfKey(Uint8Array.from(readIdentity(pem).privateKey), 'evm')) }
 }
 
-/** The private key, 32 bytes, of a file in PEM, or in hexadecimal as `vouchsafe chain` keeps it. Throws, in words, when it has none. */
+/**
+ * Reads a private key of 32 bytes from a file, in PEM or in hexadecimal as `vouchsafe chain` writes it. Throws a
+ * message for the user when the file has none.
+ */
 export function readKey(file: string): Uint8Array {
   if (!existsSync(file)) {
     throw new Error(`There is no file ${resolve(file)}; a new key is made with: vouchsafe secret key FILE`)
@@ -36,7 +42,7 @@ export function readKey(file: string): Uint8Array {
   }
 }
 
-/** The secret of `file`, or of stdin. Throws, in words, when it is too large for engines. */
+/** Reads the secret from `file` or stdin. Throws a message for the user when it is too large for engines. */
 export async function readSecret(file: string | undefined): Promise<Uint8Array> {
   if (file !== undefined) return bounded(readBytes(file))
   if (process.stdin.isTTY) process.stderr.write('Type the secret, and end it with Ctrl-D on a line of its own.\n')
@@ -58,7 +64,7 @@ function bounded(secret: Uint8Array): Uint8Array {
   return Uint8Array.from(secret)
 }
 
-/** Never writes over a file. */
+/** Writes a private file. Never overwrites a file. */
 export function writePrivate(file: string, bytes: Uint8Array): void {
   try {
     writeFileSync(file, bytes, { mode: PRIVATE, flag: 'wx' })
@@ -81,7 +87,7 @@ function readBytes(file: string): Uint8Array {
   }
 }
 
-/** Resolves when they have been written. */
+/** Writes bytes to stdout. Resolves when they have been written. */
 export function printBytes(bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))

@@ -1,4 +1,4 @@
-/** What a command on secrets needs of the outside world: a chain, engines, and who it acts as. */
+/** Opens what a command on secrets needs: a chain, its engines, and a signer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { engineClient } from '../../../sdk/client/engine-client.ts'
 import type { SecretSharing } from '../../../sdk/client/secret-sharing.ts'
@@ -7,12 +7,12 @@ import { accountTransactor } from '../../../sdk/client/transactor.ts'
 import { connect } from '../chain/connection.ts'
 import { now, random } from '../effects.ts'
 import { readKey } from './files.ts'
-import { type Command, type Options, UsageError } from './words.ts'
+import { type Command, type SecretOptions, UsageError } from './words.ts'
 
 const wait = (ms: number): Promise<void> => sleep(ms)
 
-/** Without `--key`, on a local chain, as the one that `vouchsafe chain` acts as there. */
-export async function openCommand(options: Options): Promise<Command> {
+/** Reads the key of `--key`; without it, on a local chain, the default key of `vouchsafe chain`. */
+export async function openCommand(options: SecretOptions): Promise<Command> {
   if (options.chain !== undefined && options.rpc !== undefined) {
     throw new UsageError('a chain is in a directory or at a URL: give --chain or --rpc')
   }

@@ -1,4 +1,4 @@
-/** An upload that may have to be gone on with later: kept in a file, for this user alone, until every engine has its share. */
+/** An upload that can be resumed: kept in a file, for this user only, until every engine has its share. */
 import { existsSync, unlinkSync } from 'node:fs'
 import { prepareUpload, type Upload } from '../../../sdk/client/upload.ts'
 import { isObject, own, ownString, parseJson, stringsIn } from '../../codec/json.ts'
@@ -9,26 +9,29 @@ import type { Command } from './words.ts'
 
 export interface Pending {
   readonly upload: Upload
-  /** What to do when it was not completed. */
+  /** The advice for an incomplete upload. */
   readonly hint: string
   readonly done: () => void
 }
 
 const DEFAULT_THRESHOLD = 2
 
-/** That of `--resume`, or a new one, which is kept there where it is given. Throws, in words, when the file is none. */
+/**
+ * Returns the upload of the file of `--resume`, or a new upload, which is written to that file. Throws a message for
+ * the user when the file is invalid.
+ */
 export async function openUpload({ options, client }: Command): Promise<Pending> {
   const { resume, file, threshold = DEFAULT_THRESHOLD, id, scheme } = options
   if (resume !== undefined && existsSync(resume)) return pending(readUpload(resume), resume)
   const { engines } = await client.engines()
   const secret = await readSecret(file)
-  const wanted = {
+  const sharing = {
     secret,
     threshold: scheme === 'xor' ? engines.length : threshold,
     scheme,
     ...(id === undefined ? {} : { id }),
   }
-  const upload = await prepareUpload({ client }, wanted)
+  const upload = await prepareUpload({ client }, sharing)
   if (resume !== undefined) writePrivate(resume, Buffer.from(JSON.stringify(upload)))
   return pending(upload, resume)
 }

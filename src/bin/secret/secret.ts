@@ -1,4 +1,7 @@
-/** `vouchsafe secret`: shares a secret among the engines of a contract, and gets it back; for people and, with `--json`, for programs. */
+/**
+ * `vouchsafe secret`: shares a secret among the engines of a contract, and restores it; for people and, with `--json`,
+ * for programs.
+ */
 import { downloadSecret } from '../../../sdk/client/download.ts'
 import { type EngineError, SharingError } from '../../../sdk/client/errors.ts'
 import { deleteSecret, type SharingState, sharingStatus } from '../../../sdk/client/secret-sharing.ts'
@@ -7,42 +10,42 @@ import { evmAddress } from '../../offchain/address.ts'
 import { plain, timeText } from '../terminal.ts'
 import { makeKey, printBytes, writePrivate } from './files.ts'
 import { openUpload } from './pending.ts'
-import { type Command, type Options, readCommand, UsageError } from './words.ts'
+import { type Command, readCommand, type SecretOptions, UsageError } from './words.ts'
 
-/** What a command has to say. `failed` when it was done in part. */
-interface Said {
+/** The output of a command. `failed` when it succeeded only in part. */
+interface Output {
   readonly text: string
   readonly json: Readonly<Record<string, unknown>>
   readonly failed?: boolean
-  /** Goes to stdout as it is, and the text to stderr. */
+  /** The bytes for stdout; the text then goes to stderr. */
   readonly bytes?: Uint8Array
 }
 
-const commands: Readonly<Record<string, (command: Command) => Promise<Said>>> = {
+const commands: Readonly<Record<string, (command: Command) => Promise<Output>>> = {
   put,
   get,
   delete: forget,
   status,
 }
 
-/** Exits with 1 when it could not be done or not wholly, with 2 when the command line is wrong. */
+/** Runs a command. Exits with 1 when it failed or succeeded only in part, with 2 when the command line is wrong. */
 export async function runSecret(args: string[]): Promise<void> {
   const json = args.includes('--json')
   try {
-    const said = await run(args)
-    if (said.failed === true) process.exitCode = 1
-    if (json) process.stdout.write(`${JSON.stringify(said.json)}\n`)
-    else if (said.bytes === undefined) process.stdout.write(said.text)
+    const output = await run(args)
+    if (output.failed === true) process.exitCode = 1
+    if (json) process.stdout.write(`${JSON.stringify(output.json)}\n`)
+    else if (output.bytes === undefined) process.stdout.write(output.text)
     else {
-      process.stderr.write(said.text)
-      await printBytes(said.bytes)
+      process.stderr.write(output.text)
+      await printBytes(output.bytes)
     }
   } catch (error) {
     report(error, json)
   }
 }
 
-async function run(args: string[]): Promise<Said> {
+async function run(args: string[]): Promise<Output> {
   const { word, rest, options } = readCommand(args)
   if (word === 'key') return key(rest)
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
@@ -53,19 +56,19 @@ async function run(args: string[]): Promise<Said> {
   })
 }
 
-/** On a local chain it may have been another key than the one that was meant. */
+/** Hints, on a local chain, that another key may have been intended. */
 function withKeyHint(error: unknown): unknown {
   if (!(error instanceof SharingError && error.code === 'not-owner')) return error
   const hint = "Without --key it is the key of this chain that asks: name the owner's by --key FILE"
   return new SharingError(error.code, `${error.message}. ${hint}`)
 }
 
-async function open(options: Options): Promise<Command> {
-  // What reads chains is loaded when the words are right.
+async function open(options: SecretOptions): Promise<Command> {
+  // The code for chains is loaded when the command line is valid.
   return (await import('./open.ts')).openCommand(options)
 }
 
-async function key([file, ...more]: readonly string[]): Promise<Said> {
+async function key([file, ...more]: readonly string[]): Promise<Output> {
   if (file === undefined || more.length > 0)
     throw new UsageError('vouchsafe secret key takes the file that is to be made')
   const { address } = await makeKey(file)
@@ -73,8 +76,8 @@ async function key([file, ...more]: readonly string[]): Promise<Said> {
   return { text, json: { file, address } }
 }
 
-async function put(command: Command): Promise<Said> {
-  // Before the secret is asked for.
+async function put(command: Command): Promise<Output> {
+  // The check comes before the secret is read.
   const sharing = command.sharing()
   const pending = await openUpload(command)
   const outcome = await upload(sharing, pending.upload)
@@ -95,26 +98,26 @@ function uploadText({ id, complete, engines }: UploadOutcome): string {
 
 function uploadJson({ id, complete, engines }: UploadOutcome) {
   const states = engines.map(({ engine, uploaded, error }) => {
-    const said = error === undefined ? {} : { error: engineJson(error) }
-    return { address: engine.address, endpoint: engine.endpoint, uploaded, ...said }
+    const failure = error === undefined ? {} : { error: engineJson(error) }
+    return { address: engine.address, endpoint: engine.endpoint, uploaded, ...failure }
   })
   return { id, complete, engines: states }
 }
 
-async function get({ sharing, options, id }: Command): Promise<Said> {
+async function get({ sharing, options, id }: Command): Promise<Output> {
   const { scheme, all: askAll } = options
   const downloaded = await downloadSecret(sharing(), { id: id(), scheme, askAll })
   const text = downloaded.errors.map(({ message }) => `${plain(message)}\n`).join('')
-  const said = { engine_errors: downloaded.errors.map(engineJson) }
+  const failures = { engine_errors: downloaded.errors.map(engineJson) }
   if (options.out === undefined) {
     const { secret } = downloaded
-    return { text, json: { secret: Buffer.from(secret).toString('base64'), ...said }, bytes: secret }
+    return { text, json: { secret: Buffer.from(secret).toString('base64'), ...failures }, bytes: secret }
   }
   writePrivate(options.out, downloaded.secret)
-  return { text: `${text}The secret is in ${options.out}\n`, json: { out: options.out, ...said } }
+  return { text: `${text}The secret is in ${options.out}\n`, json: { out: options.out, ...failures } }
 }
 
-async function forget({ sharing, id }: Command): Promise<Said> {
+async function forget({ sharing, id }: Command): Promise<Output> {
   const { gone } = await deleteSecret(sharing(), id())
   const text = gone
     ? 'Deleted: every engine has forgotten its share.\n'
@@ -122,7 +125,7 @@ async function forget({ sharing, id }: Command): Promise<Said> {
   return { text, json: { id: id().toString(), gone }, failed: !gone }
 }
 
-async function status({ client, id }: Command): Promise<Said> {
+async function status({ client, id }: Command): Promise<Output> {
   const state = await sharingStatus(client, id())
   if (state === undefined) throw new SharingError('unknown-sharing', `there is no sharing ${id()} in this contract`)
   return { text: statusText(id(), state), json: statusJson(id(), state) }
@@ -166,7 +169,7 @@ function report(error: unknown, json: boolean): void {
   const [code, engines] =
     error instanceof SharingError ? [error.code, error.engines] : [isUsage ? 'usage' : 'failed', []]
   if (json) {
-    const said = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
-    process.stdout.write(`${JSON.stringify({ error: code, message, ...said })}\n`)
+    const failures = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
+    process.stdout.write(`${JSON.stringify({ error: code, message, ...failures })}\n`)
   } else process.stderr.write(`${message.split('\n').map(plain).join('\n')}\n`)
 }

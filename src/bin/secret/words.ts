@@ -1,4 +1,4 @@
-/** The words after `vouchsafe secret`, and what a command is made of. */
+/** The command line of `vouchsafe secret`. */
 import { parseArgs } from 'node:util'
 import type { EngineClient } from '../../../sdk/client/engine-client.ts'
 import { parseSharingId, type SecretSharing } from '../../../sdk/client/secret-sharing.ts'
@@ -7,7 +7,7 @@ import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
 import { usageOf, wordsProblem } from '../command-line.ts'
 
-export interface Options {
+export interface SecretOptions {
   readonly contract: Address
   readonly chain: string | undefined
   readonly rpc: string | undefined
@@ -22,15 +22,15 @@ export interface Options {
 }
 
 export interface Command {
-  readonly options: Options
+  readonly options: SecretOptions
   readonly client: EngineClient
-  /** As whom it acts. Throws, in words, when there is no key. */
+  /** Returns the signer of the command. Throws a message for the user when there is no key. */
   readonly sharing: () => SecretSharing
-  /** Of the sharing that it is about. Throws a {@link UsageError} when it was not given. */
+  /** Returns the id of the sharing. Throws a {@link UsageError} when it was not given. */
   readonly id: () => bigint
 }
 
-/** The command line is wrong: `message` has the usage too. */
+/** A wrong command line; `message` includes the usage. */
 export class UsageError extends Error {
   constructor(why: string) {
     super(`${why}\n\n${usageOf('secret').trimEnd()}`)
@@ -57,8 +57,8 @@ const words = {
 
 const WORDS = ['key', 'put', 'get', 'delete', 'status']
 
-/** Throws a {@link UsageError}. */
-export function readCommand(args: string[]): { word: string; rest: readonly string[]; options: Options } {
+/** Parses the command line. Throws a {@link UsageError}. */
+export function readCommand(args: string[]): { word: string; rest: readonly string[]; options: SecretOptions } {
   const { values, positionals } = parsed(args)
   const [word = '', ...rest] = positionals
   const { contract, id, threshold, scheme } = values
