@@ -1,10 +1,10 @@
 /** Issuer metadata that says by whom it is, for wallets that ask for it. OpenID4VCI 1.0, Signed Metadata. */
 import { hash } from 'node:crypto'
+import { createPromiseCache } from '../async/cache.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import type { PublicDocument } from '../http/document.ts'
 import type { Signer } from '../keys/signer.ts'
-import { lru } from '../memory/lru.ts'
 import type { IssuerConfig } from './config.ts'
 
 const LIFETIME_SECONDS = 3600
@@ -17,19 +17,13 @@ const KEPT_DOCUMENTS = 8
 export type SignedMetadata = (metadata: PublicDocument) => Promise<PublicDocument>
 
 export function signedMetadata(config: () => IssuerConfig, signer: () => Signer, now: () => Date): SignedMetadata {
-  const signed = lru<string, { readonly document: Promise<PublicDocument>; readonly until: number }>(KEPT_DOCUMENTS)
+  const signed = createPromiseCache<PublicDocument>(KEPT_DOCUMENTS, { ttlMs: KEPT_MS, now })
   return (metadata) => {
     const by = signer()
     const { id } = config().issuer
     const key = hash('sha256', [metadata.etag, id, ...by.x5c].join(), 'base64url')
-    const at = now().getTime()
-    const known = signed.get(key)
-    if (known !== undefined && at < known.until) return known.document
-    const document = sign(metadata, { issuer: id, signer: by, issuedAt: Math.floor(at / 1000) })
-    signed.set(key, { document, until: at + KEPT_MS })
-    // A failure is not served again.
-    document.catch(() => signed.set(key, { document, until: 0 }))
-    return document
+    const issuedAt = Math.floor(now().getTime() / 1000)
+    return signed.get(key, () => sign(metadata, { issuer: id, signer: by, issuedAt }))
   }
 }
 

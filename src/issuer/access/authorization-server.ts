@@ -2,6 +2,7 @@
  * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token.
  * It is asked seldom: keys are kept, and so is what it said of a token, for seconds. RFC 8414, RFC 7517, RFC 7662.
  */
+import { cacheRemote } from '../../async/cache-remote.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -9,7 +10,6 @@ import type { AuthorizationServerConfig } from '../../config/authorization-serve
 import type { Effects } from '../../http/effects.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../../http/outbound.ts'
 import { keysOf, type PublishedKey, readKeySet, signedByOneOf } from '../../keys/key-set.ts'
-import { published } from '../../memory/published.ts'
 import { refuse } from '../../protocol/error.ts'
 import { isSecure } from '../../protocol/private-host.ts'
 import { limitIntrospections } from './introspection-places.ts'
@@ -29,7 +29,7 @@ export interface AuthorizationServer {
 
 const MINUTE = 60_000
 /** A key that is taken out of its JWKS counts for ten minutes at most, or for an hour when nobody can look. */
-const KEEPING = { fresh: 10 * MINUTE, usable: 60 * MINUTE, pause: 10_000 }
+const EXPIRY = { freshMs: 10 * MINUTE, usableMs: 60 * MINUTE, pauseMs: 10_000 }
 const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
 /** RFC 8414 section 3 and OpenID Connect Discovery 1.0 section 4.1, in which order. */
 const DOCUMENTS = [
@@ -48,21 +48,20 @@ export function authorizationServer(
       'going on with what was fetched before',
     )
   }
-  const metadata = published(KEEPING, now, () => discover(outbound, config), stale)
+  const metadata = cacheRemote({ ...EXPIRY, now }, () => discover(outbound, config), stale)
   const addressOf = async (configured: string | undefined, name: string): Promise<Address> =>
     configured === undefined
       ? readAddress(config, await metadata.get(), name)
       : { url: configured, allowPrivateAddresses: true }
-  const keys = published(
-    KEEPING,
-    now,
+  const keys = cacheRemote(
+    { ...EXPIRY, now },
     async () => fetchKeys(outbound, await addressOf(config.jwksUri, 'jwks_uri')),
     stale,
   )
   const introspection = config.introspection
   return {
     config,
-    hasSigned: async (jws) => signedByOneOf(await keys.get((known) => isEnough(known, jws)), jws),
+    hasSigned: async (jws) => signedByOneOf(await keys.get((published) => isEnough(published, jws)), jws),
     introspect: limitIntrospections(now, async (token) => {
       const address = await addressOf(introspection?.endpoint, 'introspection_endpoint')
       return ask(outbound, { ...address, ...LIMITS, ...introspectionRequest(config, token) })

@@ -3,9 +3,9 @@
  * once. Tokens that were good when they were asked about last have places that no others take; of the others each
  * network has some.
  */
+import { createLru } from '../../async/lru.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
-import { lru } from '../../memory/lru.ts'
 import { refuse } from '../../protocol/error.ts'
 
 const KEPT_MS = 5000
@@ -30,9 +30,9 @@ export function limitIntrospections(
   now: () => Date,
   introspect: (token: string) => Promise<JsonObject>,
 ): (token: string, network: string) => Promise<JsonObject> {
-  // Apart, so that random tokens do not push out good ones.
-  const good = lru<string, KeptAnswer>(KEPT_ANSWERS)
-  const unknown = lru<string, KeptAnswer>(KEPT_ANSWERS)
+  // The two caches are apart, so that random tokens do not evict good ones.
+  const good = createLru<string, KeptAnswer>(KEPT_ANSWERS)
+  const unknown = createLru<string, KeptAnswer>(KEPT_ANSWERS)
   const places = questionPlaces()
   return async (token, network) => {
     const digest = digestOf(token)

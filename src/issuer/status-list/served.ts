@@ -1,7 +1,8 @@
 /** Lists, kept in memory as they were last served: as long as nothing changes, a list costs one look-up. */
 import { hash } from 'node:crypto'
+import { type CachedValue, cacheValue } from '../../async/cache.ts'
+import { createLru } from '../../async/lru.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { lru } from '../../memory/lru.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import type { StatusList } from '../status-rows.ts'
@@ -23,15 +24,15 @@ export interface ServedList {
 
 export type ListServer = (listId: string, kind: ListKind) => Promise<ServedList>
 
-interface Kept {
+interface CachedList {
   readonly etag: string
-  readonly identity: Promise<Buffer>
-  gzip?: Promise<Buffer>
+  readonly identity: CachedValue<Buffer>
+  readonly gzip: CachedValue<Buffer>
 }
 
 /** Gives a list as it is now; its document is made when it is asked for. Refuses with `not_found`. */
 export function listServer(context: IssuerContext): ListServer {
-  const documents = lru<string, Kept>(KEPT)
+  const documents = createLru<string, CachedList>(KEPT)
   const { ttlSeconds } = context.config.statusList
   const signerTags = new WeakMap<Signer, string>()
   const tagOf = (signer: Signer): string => {
@@ -46,28 +47,16 @@ export function listServer(context: IssuerContext): ListServer {
     const signer = context.keys.statusLists.signerOf(row.value.kid, now)
     // The signature is another in each process, and the bytes in each encoding: a weak one. RFC 9110 section 8.8.1.
     const etag = `W/"${row.version}.${Math.floor(now.getTime() / RENEWAL_MS)}.${kind}.${tagOf(signer)}"`
-    const keptDocument = (): Kept => {
+    const cachedList = (): CachedList => {
       const key = `${listId}/${kind}`
-      const known = documents.get(key)
-      // Many who ask at once cost no more than one.
-      if (known?.etag === etag) return known
-      const made: Kept = { etag, identity: makeDocument(context, { listId, kind, list: row.value, signer }) }
-      documents.set(key, made)
-      made.identity.catch(() => {
-        // A failure is not kept.
-        if (documents.get(key) === made) documents.set(key, { ...made, etag: '' })
-      })
-      return made
+      const cached = documents.get(key)
+      if (cached?.etag === etag) return cached
+      const identity = cacheValue(() => makeDocument(context, { listId, kind, list: row.value, signer }))
+      const list = { etag, identity, gzip: cacheValue(async () => contentEncoded(await identity.get())) }
+      documents.set(key, list)
+      return list
     }
-    return {
-      etag,
-      document: (encoding) => {
-        const made = keptDocument()
-        if (encoding === 'identity') return made.identity
-        made.gzip ??= made.identity.then(contentEncoded)
-        return made.gzip
-      },
-    }
+    return { etag, document: (encoding) => cachedList()[encoding].get() }
   }
 }
 
