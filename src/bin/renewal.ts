@@ -1,13 +1,13 @@
 /**
- * SIGHUP: the certificates and the trust anchors are read again, while requests go on. What the configuration file itself
- * says, keys among it, changes with a restart alone.
+ * SIGHUP: the certificates and the trust anchors are read again, while requests go on. The configuration file itself, and
+ * keys, change with a restart alone.
  */
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
 import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
 
 export interface Hangup {
-  /** What is done at each signal from now on, and at once when one came before. */
+  /** Calls `renewal` at each signal from now on, and at once when a signal came before. */
   act(renewal: () => void): void
 }
 
@@ -33,7 +33,7 @@ interface Renewable<Config> {
 interface Renewed<Config> {
   /** The settings of the start, and their files as they are now. */
   readonly read: () => ReadResult<Config>
-  /** What is another than at the start, and takes a restart. */
+  /** Names the changes since the start that need a restart. */
   readonly fixed: (config: Config) => readonly string[]
   readonly log: Logger
 }

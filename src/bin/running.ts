@@ -1,4 +1,4 @@
-/** What every service does from the moment that it listens until it has stopped, or when it cannot start. */
+/** The end of every service, from a signal until it has stopped, and the refusal to start. */
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import type { Stopping } from '../config/stopping.ts'
@@ -53,8 +53,8 @@ export async function listenMistake(
 }
 
 /**
- * Finishes what runs when a signal comes, and ends; a second signal ends at once. SIGTERM has a grace period, in which requests
- * are answered and `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who waits.
+ * Finishes what runs when a signal comes, and ends; a second signal ends at once. SIGTERM has a grace period, in which
+ * requests are answered and `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who waits.
  */
 export function stopOnSignal(service: Running, { graceSeconds }: Stopping, log: Logger): void {
   let stopping = false

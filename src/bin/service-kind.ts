@@ -1,4 +1,4 @@
-/** What the command has to know of a service to run it: one object for the issuer, one for the verifier, one for the engine. */
+/** A kind of service, as the command needs it to run one: there is an object for each of issuer, verifier and engine. */
 import type { Logger } from 'pino'
 import type { checkSettings, ReadResult } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
@@ -32,7 +32,7 @@ export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, P
   build(config: Config, parts: Parts, log: Logger): Promise<BuiltService<Config>>
   /** Closes the parts, after the server has closed or could not be built. */
   close(parts: Parts): Promise<void>
-  /** What is another in `after` than at the start, and needs a restart. */
+  /** Names the changes from `before` to `after` that need a restart. */
   fixedMistakes(before: Config, after: Config): readonly string[]
   /** Is called once when the service listens. */
   onListening?(): void
@@ -41,13 +41,13 @@ export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, P
 /** A server that does not listen yet, and what runs beside it. */
 export interface BuiltService<Config> {
   readonly app: App
-  /** What the service does by itself while it runs. */
+  /** The work of the service beside its requests, while it runs. */
   readonly tasks: readonly Task[]
   readonly metrics?: MetricsSource
   /** Members of the log line that says that the service listens. */
   readonly facts?: object
   /** Begins no more work, and resolves when the work that runs has ended. */
   stop?(): Promise<void>
-  /** Goes on with what a renewal may change in the configuration, beside the TLS certificate; all else of it is not looked at. */
+  /** Goes on with the parts of a configuration that a renewal may change, beside the TLS certificate. */
   renew?(config: Config): void
 }

@@ -1,4 +1,4 @@
-/** The database of a service, for commands of operators: opened as its configuration says, beside the service that runs. */
+/** The database of a service, opened for commands of operators as its configuration says, beside the running service. */
 import { existsSync } from 'node:fs'
 import { describeDatabase } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'

@@ -28,7 +28,7 @@ export interface Service<Config> extends Running, Pick<BuiltService<Config>, 'fa
 
 /** Runs a service until it is told to stop. Exits with 2 and every mistake when it cannot start. */
 export async function runService(name: KindName, configFile: string): Promise<void> {
-  // What a service makes is for this user alone: the database holds claims, codes and keys.
+  // Files of a service are for this user alone: the database holds claims, codes and keys.
   process.umask(0o077)
   const log = createLog(name)
   const hangup = onHangup()

@@ -4,7 +4,7 @@ import { bypassProxy } from './proxy.ts'
 import type { KindName } from './service-kind.ts'
 import { plainLines } from './terminal.ts'
 
-/** What each command does with the words after it. */
+/** The function of each command, which takes the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
   issuer: (args) => runServiceWord('issuer', args),
   verifier: (args) => runServiceWord('verifier', args),
@@ -20,7 +20,7 @@ const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>>
   wallet: async (args) => (await import('./wallet/wallet.ts')).runWallet(args),
 }
 
-/** Those of the execution engine, which are in a file of their own. */
+/** Runs a command of the execution engine, whose code is in a file of its own. */
 async function runWord(word: EngineWord, args: string[]): Promise<void> {
   return (await import('./engine/commands.ts')).engineCommands[word](args)
 }

@@ -3,7 +3,7 @@ import { isObject } from '../codec/json.ts'
 import type { KindName } from './service-kind.ts'
 import { serviceKinds } from './service-kinds.ts'
 
-/** The one service of which the configuration has settings that no other has; undefined where that is none, or several. */
+/** The service that alone has some settings of the configuration; undefined where that is none, or several. */
 export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   if (!isObject(value)) return undefined
   const names = Object.keys(serviceKinds) as KindName[]
@@ -16,7 +16,7 @@ export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   return services.length === 1 ? services[0] : undefined
 }
 
-/** What is said first of a configuration that is the other service's. */
+/** The mistake to tell first of a configuration that is another service's; undefined where it may be this one's. */
 export async function otherServiceMistake(name: KindName, value: unknown): Promise<string | undefined> {
   const other = await serviceOf(value)
   if (other === undefined || other === name) return undefined

@@ -1,6 +1,6 @@
 /**
- * The server of an issuer or a verifier: API keys, limits of bodies and paces, errors as of OAuth, and an OpenAPI document made from the routes.
- * Each service adds its routes; nothing here knows one.
+ * The server of an issuer or a verifier: API keys, limits, errors as of OAuth, and an OpenAPI document made from the routes.
+ * Each service adds its routes; this file knows none of them.
  */
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
 import type { ValidateFunction } from 'ajv'

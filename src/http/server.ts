@@ -1,6 +1,6 @@
 /**
- * The frame of a server: time limits, request ids, the requests of a connection in turn, headers of every answer, and the answer to what is no
- * HTTP request. Which routes there are, and how a refusal looks, is each service's own. Requests reach a service as those of `node:http`.
+ * The frame of a server: time limits, request ids, the requests of a connection in turn, headers of every answer, and the
+ * answer to bytes that are no HTTP request. Routes and refusals are each service's own.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -26,7 +26,7 @@ export interface ServerOptions {
   readonly rewriteUrl?: (request: IncomingMessage) => string
   /** Gives the validator of a schema of a route; nothing is validated when absent. */
   readonly validatorOf?: (schema: object) => Validate
-  /** Describes the answer to what is no HTTP request, or has not arrived in time. */
+  /** Describes the answer to bytes that are no HTTP request, or to a request that has not arrived in time. */
   readonly describeBroken: (error: ConnectionError) => BrokenAnswer
   /** Answers a request whose target the router cannot read, or whose id is longer than any; no hook runs for it. */
   readonly answerUnreadable: (request: FastifyRequest, reply: FastifyReply) => void
@@ -56,7 +56,7 @@ export function createServer(options: ServerOptions): App {
     // A connection on which nothing moves at all is closed, also when it is the client that does not read.
     connectionTimeout: 70_000,
     forceCloseConnections: 'idle',
-    // What arrives on an open connection while the service stops is still answered, and the connection then closed.
+    // Requests on an open connection while the service stops are still answered, and the connection then closed.
     return503OnClosing: false,
     logger: false,
     genReqId: () => toBase64url(random(12)),

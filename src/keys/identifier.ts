@@ -43,8 +43,8 @@ function isHostOf({ dnsNames, ipAddresses }: Certificate, host: string): boolean
 }
 
 /**
- * A name covers itself, and one with a leading `*.` covers every name with one more label, where two labels or more follow the star: a
- * whole top-level domain, as in `*.com`, is no name of one issuer. RFC 9525 sections 6.3 and 7.1.
+ * A name covers itself, and one with a leading `*.` covers every name with one more label, where two labels or more follow
+ * the star: a whole top-level domain, as in `*.com`, is no name of one issuer. RFC 9525 sections 6.3 and 7.1.
  */
 function covers(name: string, host: string): boolean {
   if (!name.startsWith('*.')) return name === host

@@ -105,8 +105,8 @@ function withoutDetail({ id, asks, spec, level, outcome }: CheckResult): CheckRe
 }
 
 /**
- * The report without the times of the credential, which are often its own alone and would find it again, and without an `issuer` that is
- * the word of the credential alone: the person can be named in it.
+ * The report without the times of the credential, which are often its own alone and would find it again, and without an
+ * `issuer` that is the word of the credential alone: the person can be named in it.
  */
 function impersonal({ format, issuer_certificate, issuer, type, checks }: CredentialReport): CredentialReport {
   const isInCertificate = checks.some(({ id, outcome }) => id === 'issuer.identifier' && outcome === 'passed')

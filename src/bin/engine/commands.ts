@@ -1,12 +1,12 @@
 /**
- * The words that belong to the execution engine, in a file of their own: `dist/engine.cjs`, which is loaded for them alone, since
- * issuers and verifiers have no use for chains and sandboxes.
+ * The words that belong to the execution engine, in a file of their own: `dist/engine.cjs`, which is loaded for these words
+ * alone, since issuers and verifiers have no use for chains and sandboxes.
  */
 import type { EngineWord } from '../command-line.ts'
 import type { Narrator } from '../demo/narrator.ts'
 import type { ServiceKind } from '../service-kind.ts'
 
-/** What each does with the words after it. */
+/** The function of each word, which takes the words after it. */
 export const engineCommands: Readonly<Record<EngineWord, (args: string[]) => Promise<void>>> = {
   chain: async (args) => (await import('../chain/chain.ts')).runChain(args),
   component: async (args) => (await import('../component/component.ts')).runComponent(args),

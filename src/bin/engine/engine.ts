@@ -1,4 +1,4 @@
-/** The engine as a service that the command runs: a server on a chain, a database and the threads that run components. */
+/** The engine as a service that the command runs: a server on a chain, a database and threads for components. */
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Chain } from '../../chain/chain.ts'
@@ -16,7 +16,7 @@ import { openStore } from './store.ts'
 
 const MOST_WORKERS = 8
 
-/** What an engine stands on. */
+/** The open parts of an engine. */
 interface EngineParts {
   readonly chain: Chain
   readonly store: EngineStore
