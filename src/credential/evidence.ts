@@ -1,6 +1,5 @@
 /**
- * What formats put into their evidence in the same way: the bound key, times, who issued it, and for all that are made
- * of JWTs the members that say so.
+ * Evidence that formats make in the same way: the bound key, times, issuers and status, most of them members of JWTs.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
@@ -39,7 +38,7 @@ export function statedType(header: JsonObject): string {
   return `its type (typ) is ${typeof typ === 'string' ? strangerText(typ) : 'no text'}`
 }
 
-/** What is there and is no text is a name that equals no other. */
+/** The names among the values; a value that is no text becomes the empty name, which equals no other. */
 export function namesOf(named: readonly (Json | undefined)[]): readonly string[] {
   return named.flatMap((name) => (name === undefined ? [] : typeof name === 'string' ? name : ''))
 }

@@ -1,6 +1,6 @@
 /**
- * What a credential format is: how it is declared, issued, presented and read. One folder per format beside this file;
- * a format knows no session and no credential type, and of the protocols the queries that are put to it.
+ * A credential format: how a credential is declared, issued, presented and read. One folder per format beside this
+ * file; a format knows no session and no credential type, and of the protocols the queries that are put to it.
  * `format.contract.ts` holds every format to it.
  */
 import type { KeyObject } from 'node:crypto'
@@ -48,7 +48,7 @@ export type ClaimDescription = NonNullable<
 /** The member of a configuration that names the type of its credentials. OpenID4VCI 1.0, Credential Format Profiles. */
 export type TypeMember = 'credential_definition' | 'vct' | 'doctype'
 
-/** What the issuer has decided, before the format writes it down. */
+/** The issuer's decision about a credential, which the format writes down. */
 export interface Order<OwnMembers extends object = object> {
   readonly configuration: Configuration<OwnMembers>
   /** The members of the session's dataset that are for this format, as they were posted. */
@@ -70,7 +70,7 @@ export interface OrderedStatus {
   readonly bitstrings?: readonly { readonly purpose: string; readonly uri: string }[]
 }
 
-/** What a presentation is bound to. OpenID4VP 1.0, Preventing Replay, and the sections of the formats. */
+/** The request that a presentation is bound to. OpenID4VP 1.0, Preventing Replay, and the sections of the formats. */
 export interface Binding {
   readonly nonce: string
   /** The verifier's full client identifier. */
@@ -83,7 +83,7 @@ export interface Binding {
   readonly transactionData: readonly string[]
 }
 
-/** What a presentation says, taken apart and not judged: the checks in `verifier/checks` judge it. */
+/** A presentation, taken apart and not judged: the checks in `verifier/checks` judge it. */
 export interface Evidence {
   /** The formats this may be by its own type header; the query decides whether one of them was asked for. */
   readonly formats: readonly string[]
@@ -91,8 +91,8 @@ export interface Evidence {
   readonly statedFormat: string
   readonly issuer: {
     /**
-     * Who the credential says issued it: one entry for each member that says so, empty where it is no text or is
-     * missing and must not be. None where the format leaves it to the certificate.
+     * The issuer that the credential states: an entry for each member that states one, empty where the member is no
+     * text, or is required and missing. No entry where the format leaves the issuer to the certificate.
      */
     readonly identifiers: readonly string[]
     /** The certificates it came with (DER), the issuer's own first. They prove nothing by themselves. */
@@ -105,7 +105,7 @@ export interface Evidence {
   readonly holder: HolderEvidence | undefined
   /** The key the issuer bound the credential to, or what is wrong with it. */
   readonly boundKey: { readonly jwk: PublicJwk; readonly thumbprint: string } | Problem
-  /** What is wrong with the disclosures. `claims` then holds only what the issuer signed in the clear. */
+  /** The problem with the disclosures; `claims` then has only the claims that the issuer signed in the clear. */
   readonly disclosuresProblem: string | undefined
   /** The claims as a tree, rooted as DCQL paths are. */
   readonly claims: JsonObject
@@ -134,7 +134,7 @@ export interface Instant {
   readonly at: Date | undefined
 }
 
-/** What a format's proof does not say by itself, its `unasked` names; it then answers undefined or false there. */
+/** The holder's proof. Its answer is undefined or false for each check that the format's `unasked` names. */
 export interface HolderEvidence {
   /** Why this is no proof of a holder at all (its type, its algorithm), or undefined. */
   readonly problem: string | undefined
@@ -188,7 +188,9 @@ export interface CredentialFormat<OwnMembers extends object = object> {
    * CWT Format.
    */
   readonly statusListType: 'jwt' | 'cwt'
-  /** What `vp_formats_supported` says of it. OpenID4VP 1.0, Additional Parameters to the Authorization Request. */
+  /**
+   * The format's entry in `vp_formats_supported`. OpenID4VP 1.0, Additional Parameters to the Authorization Request.
+   */
   readonly presentationAlgorithms: JsonObject
   /** Checks (by id) that have nothing to ask of this format, and why, for the report. */
   readonly unasked: Readonly<Record<string, string>>

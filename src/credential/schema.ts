@@ -1,4 +1,4 @@
-/** What datasets and configurations may not hold in several formats. */
+/** Rules for datasets and configurations that several formats share. */
 import type { Json } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import { refuse } from '../protocol/error.ts'

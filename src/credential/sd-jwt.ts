@@ -1,5 +1,5 @@
 /**
- * What all formats that are SD-JWTs have in common: how a credential is written, held and presented, and how
+ * The common parts of formats that are SD-JWTs: how a credential is written, held and presented, and how
  * disclosures and key binding are taken apart. RFC 9901; RFC 7800 section 3.2; OpenID4VP 1.0, IETF SD-JWT VC, for the
  * key binding.
  */
@@ -18,7 +18,7 @@ import { approvalOf, isApproval } from '../protocol/transaction-data.ts'
 import { firstEnd, inSeconds, numericDate, signedAt, statusMember } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
-/** What a format puts into an SD-JWT. */
+/** The content of an SD-JWT. */
 export interface SdJwtContent {
   readonly typ: string
   readonly claims: JsonObject
@@ -62,7 +62,7 @@ function concealer(
     )
 }
 
-/** What `vp_formats_supported` says of SD-JWT formats. OpenID4VP 1.0, IETF SD-JWT VC, Verifier Metadata. */
+/** The entries of SD-JWT formats in `vp_formats_supported`. OpenID4VP 1.0, IETF SD-JWT VC, Verifier Metadata. */
 export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-jwt_alg_values': [...joseAlgorithms] }
 
 /** The credential as its format takes it apart; a MalformedError says `otherwise` when it is of another format. */
@@ -139,7 +139,7 @@ export function keyBindingOf({ keyBinding, bound }: SdJwt): HolderEvidence | und
     signedBy: (key) => signedBy(keyBinding, importPublicKey(key)),
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
-    // It has to be there. RFC 9901, Key Binding JWT
+    // A key binding without iat is invalid. RFC 9901, Key Binding JWT
     issuedAt: signedAt(payload) ?? new Date(Number.NaN),
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
     coversPresentation: own(payload, 'sd_hash') === digestOf(bound),

@@ -1,4 +1,4 @@
-/** What the issuance service stores, and the schema it is stored in. */
+/** The collections of the issuance service, and their schema. */
 import type { JsonObject } from '../codec/json.ts'
 import { collectionsOfEvents, type EventCollections } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
@@ -82,7 +82,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0012', statements: generationCollection },
 ]
 
-/** What is encrypted where there is a key: personal data, and what opens a session. */
+/** The collections that a database key encrypts: those with personal data, and with secrets of sessions. */
 export const issuerSecrets: readonly (keyof IssuerCollections)[] = [
   'issuance_session',
   'issuance_dataset',

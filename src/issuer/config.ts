@@ -99,7 +99,7 @@ export const IssuerSettings = Type.Object(
 )
 
 export interface IssuerConfig extends CommonConfig {
-  /** Who gives the access tokens; undefined when this service does. */
+  /** The authorization server that gives the access tokens; undefined when this service does. */
   readonly authorizationServer: AuthorizationServerConfig | undefined
   /** Empty: no configuration can require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
@@ -112,7 +112,7 @@ export interface IssuerConfig extends CommonConfig {
   /** Requests and responses of the credential endpoint come encrypted or not at all; otherwise as the wallet likes. */
   readonly encryptionRequired: boolean
   readonly statusList: { readonly entries: number; readonly ttlSeconds: number }
-  /** Whoever asks for a token without a DPoP proof gets none; otherwise as the wallet likes. */
+  /** Whether a token request without a DPoP proof is refused; otherwise each wallet may send one. */
   readonly dpopRequired: boolean
   /** `c_nonce` stands in token responses, and answers to requests of draft 13 are in its words. */
   readonly draft13: boolean
@@ -120,7 +120,7 @@ export interface IssuerConfig extends CommonConfig {
 
 const ATTESTERS = 'keyAttestationTrustAnchors'
 
-/** Of its OpenAPI document. */
+/** The title of the OpenAPI document. */
 export const issuerTitle = 'Vouchsafe issuance service'
 
 export const issuerDefaults: ServiceDefaults = {

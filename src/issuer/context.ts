@@ -1,4 +1,4 @@
-/** What the issuance service works with: everything it does not decide itself comes in here. */
+/** The context of the issuance service: configuration, effects, keys, and the functions that its routes share. */
 import type { CachedValue } from '../async/cache.ts'
 import type { Configuration } from '../credential/format.ts'
 import type { DecryptionKey } from '../keys/decryption-key.ts'

@@ -1,6 +1,7 @@
 /**
- * What a configuration tells people: names by language, images, claims. Wallets read it as it was posted, so that
- * mistakes in it are refused when it is. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims Description.
+ * The metadata of a configuration for people: names by language, images, claims. Wallets read the metadata as it was
+ * posted, so that mistakes are refused when it is posted. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and
+ * Claims Description.
  */
 import type { Json } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
@@ -66,7 +67,7 @@ function refuseLongData(value: Json, path: string): void {
   }
 }
 
-/** One object for each language, and languages as BCP 47 (RFC 5646) has them. */
+/** Refuses a language that BCP 47 (RFC 5646) does not have, and two objects for the same language. */
 function refuseLocales(display: Described, path: string): void {
   const seen = new Set<string>()
   for (const [index, { locale }] of display.entries()) {

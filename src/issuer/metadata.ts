@@ -1,5 +1,5 @@
 /**
- * What the service says of itself to wallets: issuer metadata (OpenID4VCI 1.0, Credential Issuer Metadata),
+ * The metadata of the service for wallets: issuer metadata (OpenID4VCI 1.0, Credential Issuer Metadata),
  * authorization server metadata (RFC 8414) and the keys of its access tokens (RFC 7517). A document names the
  * identifier that its own URL derives from: that of a session, or the base.
  */

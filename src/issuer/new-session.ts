@@ -87,7 +87,7 @@ function refuseContraryGrants({ authorizationServer }: IssuerContext, request: N
   }
 }
 
-/** What a session has of which the wallet may ask again, or has to. */
+/** The members of a session whose wallet may come back, or has to. */
 function laterMembers({ deferred, refresh_seconds: seconds }: NewSession) {
   const refreshSeconds = seconds ?? (deferred ? DEFERRED_REFRESH_SECONDS : undefined)
   return { ...(deferred && { deferral: { waiting: [] } }), ...(refreshSeconds && { refreshSeconds }) }

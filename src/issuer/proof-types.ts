@@ -1,5 +1,5 @@
 /**
- * What the metadata of a configuration says of keys and their proofs. OpenID4VCI 1.0, Credential Issuer Metadata
+ * Keys and proof types in the metadata of a configuration. OpenID4VCI 1.0, Credential Issuer Metadata
  * Parameters.
  */
 import type { JsonObject } from '../codec/json.ts'

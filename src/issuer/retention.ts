@@ -11,7 +11,7 @@ import type { IssuerEffects } from './issuer.ts'
 import { endOf, type IssuanceSession, statusOf, withoutWords } from './session.ts'
 import { sessionEvent } from './session-status.ts'
 
-/** What becomes of a session that is due. */
+/** The next step of a session that is due. */
 interface Step {
   readonly session: IssuanceSession
   /** When something is to be done next. */
@@ -24,7 +24,7 @@ interface Step {
 export async function sweepSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
   const now = effects.now()
   await sweep(effects.store, 'issuance_session', now, (row) => changesOf(row, { retention, now, effects }))
-  // What is left of them after they were erased.
+  // Erased datasets are empty rows, and go with their sessions.
   await effects.store.purge('issuance_dataset', now)
 }
 

@@ -127,7 +127,7 @@ function documentRoutes(app: App, context: IssuerContext): void {
   )
 }
 
-/** As JSON, or signed when the client would rather have that. */
+/** Answers with the metadata as JSON, or signed when the client prefers a JWT. */
 async function answerMetadata(context: IssuerContext, request: FastifyRequest, reply: FastifyReply, shape: Shape) {
   reply.header('vary', 'Accept')
   const metadata = await issuerMetadata(

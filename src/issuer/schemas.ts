@@ -1,4 +1,4 @@
-/** What each operation of the issuance service takes and gives: the schemas that validate, and the OpenAPI document. */
+/** The schemas of the issuance service's operations: they validate requests, and make the OpenAPI document. */
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { JsonObject } from '../codec/json.ts'
@@ -113,7 +113,7 @@ export const NewSession = Type.Object(
 )
 export type NewSession = Static<typeof NewSession>
 
-/** What becomes of a deferred session. */
+/** The application's decision about a deferred session. */
 export const Completion = Type.Object(
   {
     credential_dataset: Type.Optional(Dataset),
@@ -245,7 +245,7 @@ export function document(operationId: string, summary: string, content: TSchema)
   return { ...byWallet, operationId, summary, response: answers(200, content) }
 }
 
-/** One that comes signed to whoever asks for that. */
+/** A document that a client may have signed. */
 export function signedDocument(operationId: string, summary: string, content: TSchema) {
   return {
     ...byWallet,

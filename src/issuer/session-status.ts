@@ -8,7 +8,7 @@ import { type IssuanceSession, statusOf, withoutWords } from './session.ts'
 import type { SessionProgress } from './session-progress.ts'
 import type { CredentialStatus } from './status-rows.ts'
 
-/** What the integrating application sees of a session. Refuses with `not_found`. */
+/** The status of a session for the integrating application. Refuses with `not_found`. */
 export async function getStatus(context: IssuerContext, sessionId: string): Promise<JsonObject> {
   const session = await findSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
@@ -56,7 +56,7 @@ export function statusBody(
     ...fetchedMember(session.offerFetchedAt),
     ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
     credential_configurations: [...session.configurationIds],
-    // One for each credential, in the order they were issued.
+    // An entry for each credential, in the order of issuance.
     credentials: session.issued.flatMap(({ configurationId, issuedAt, count = 1 }) =>
       Array.from({ length: count }, () => ({
         credential_configuration_id: configurationId,
@@ -84,7 +84,7 @@ export function withWords(body: JsonObject, session: IssuanceSession): JsonObjec
   return { ...body, notifications: notifications as Json[] }
 }
 
-/** What wallets said of their credentials; absent while none has said anything. */
+/** The notifications of wallets; absent while there is none. */
 function notificationsOf({ issued }: IssuanceSession) {
   const notifications = issued.flatMap(({ configurationId, notifications: said = [] }) =>
     said.map(({ event, at, description }) => ({
@@ -97,7 +97,7 @@ function notificationsOf({ issued }: IssuanceSession) {
   return notifications.length === 0 ? {} : { notifications }
 }
 
-/** What is to be decided, or has been; absent of sessions that were started with their data. */
+/** The state of the application's decision; absent in sessions that were started with their data. */
 function deferralOf({ deferral }: IssuanceSession) {
   if (deferral === undefined) return {}
   const { decided, waiting } = deferral
@@ -110,7 +110,7 @@ export interface ChangedSession extends Pick<Event, 'caller'> {
   readonly sessionId: string
   readonly session: IssuanceSession
   readonly now: Date
-  /** Of its credentials; absent: none of them has been revoked or suspended. */
+  /** The status of the session's credentials; absent when none of them has been revoked or suspended. */
   readonly status?: CredentialStatus | undefined
 }
 

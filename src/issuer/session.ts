@@ -33,7 +33,7 @@ export interface IssuanceSession {
     /** The configurations that the wallet named in authorization details; absent when it named none, and has all. */
     readonly authorized?: readonly string[]
   }
-  /** Of a session that was started without its dataset. */
+  /** Present in a session that was started without its dataset. */
   readonly deferral?: Deferral
   /** For how long after its code was redeemed the wallet may ask again. */
   readonly refreshSeconds?: number
@@ -54,7 +54,7 @@ export type OfferGrant = typeof AUTHORIZATION_CODE_GRANT | typeof PRE_AUTHORIZED
 export interface Deferral {
   /** The configuration of each request that waits or whose credentials have not been fetched. */
   readonly waiting: readonly string[]
-  /** What the application has decided; the data, where it has some, is the dataset of the session. */
+  /** The application's decision; its data, where there is some, is the dataset of the session. */
   readonly decided?: Decision
 }
 
@@ -63,13 +63,13 @@ export interface Decision {
   readonly denied?: { readonly reason?: string }
 }
 
-/** What one request was given. */
+/** The credentials that one request got. */
 export interface IssuedCopy {
   readonly configurationId: string
   readonly issuedAt: number
-  /** Of a batch: how many credentials, each for another key. One when absent. */
+  /** How many credentials a batch has, each for another key; 1 when absent. */
   readonly count?: number
-  /** What the wallet said of them: each kind of event once, as it was said first. */
+  /** The notifications of the wallet: the first of each kind of event. */
   readonly notifications?: readonly Notification[]
 }
 
@@ -79,13 +79,13 @@ export interface Notification {
   readonly description?: string
 }
 
-/** What the holder has to type in. */
+/** The transaction code that the holder has to type in. */
 export interface TxCode {
   /**
    * Only this is kept of it: a MAC under a secret that no database holds. Absent where another server knows the code.
    */
   readonly mac?: string
-  /** What the offer says of it. */
+  /** The description of the code in the offer. */
   readonly asked: {
     readonly input_mode: 'numeric' | 'text'
     readonly length?: number
@@ -160,9 +160,9 @@ export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): voi
 }
 
 /**
- * One more copy has been issued. Refuses with `credential_request_denied` after ten of the same configuration for one
- * access token, and when the session has issued a thousand credentials; with `invalid_token` once the end of the
- * session was recorded: another process may be a moment ahead.
+ * Records that a copy has been issued. Refuses with `credential_request_denied` after ten of the same configuration for
+ * one access token, and when the session has issued a thousand credentials; with `invalid_token` once the end of the
+ * session was recorded, as another process may be a moment ahead.
  */
 export function recordIssued(
   session: IssuanceSession,
@@ -180,7 +180,7 @@ export function withoutRetry({ retry, spent, ...rest }: RefreshPolicy): RefreshP
 }
 
 /**
- * Somebody has a refresh token that is used up: neither the tokens that came of it nor the session's go on. RFC 9700
+ * Ends all tokens of the session, since a refresh token that is used up came again: it may be stolen. RFC 9700
  * section 4.14.2.
  */
 export function endRefresh(session: IssuanceSession, now: Date): IssuanceSession {
@@ -193,14 +193,14 @@ export function endRefresh(session: IssuanceSession, now: Date): IssuanceSession
   }
 }
 
-/** Its credentials have been revoked: nothing more comes of it, and nothing need be kept for that. */
+/** Ends refreshing, since the credentials of the session have been revoked. */
 export function endRefreshing(session: IssuanceSession, now: Date): IssuanceSession {
   const { refresh } = session
   const until = now.getTime()
   return refresh === undefined || refresh.until <= until ? session : { ...session, refresh: { ...refresh, until } }
 }
 
-/** One more wrong transaction code has come. OpenID4VCI 1.0, Transaction Code Phishing. */
+/** Records a wrong transaction code. OpenID4VCI 1.0, Transaction Code Phishing. */
 export function recordWrongTxCode(session: IssuanceSession, now: Date): IssuanceSession {
   const { txCode } = session
   if (txCode === undefined) return session
@@ -235,7 +235,7 @@ export function isUndecided({ deferral }: IssuanceSession): boolean {
 }
 
 /**
- * One more request waits for the application. Refuses with `credential_request_denied` after ten of the same
+ * Records a request that waits for the application. Refuses with `credential_request_denied` after ten of the same
  * configuration.
  */
 export function recordWaiting(session: IssuanceSession, configurationId: string): IssuanceSession {
@@ -246,7 +246,7 @@ export function recordWaiting(session: IssuanceSession, configurationId: string)
   return { ...withReceived(session), deferral: { ...deferral, waiting } }
 }
 
-/** One of them waits no longer. */
+/** Records that a request has got its credentials, and waits no longer. */
 export function recordFetched(session: IssuanceSession, configurationId: string): IssuanceSession {
   const waiting = [...(session.deferral?.waiting ?? [])]
   const place = waiting.indexOf(configurationId)

@@ -1,4 +1,4 @@
-/** What is stored of status lists. Why in these rows: docs/decisions/0007-status-lists.md. */
+/** The rows of status lists. docs/decisions/0007-status-lists.md says why they are these. */
 
 export type CredentialState = 'VALID' | 'SUSPENDED' | 'REVOKED'
 
@@ -14,7 +14,7 @@ export interface StatusEntry {
   readonly index: number
 }
 
-/** Of a session: the entries of its credentials, and the state that all of them have. It outlives the session. */
+/** The entries of a session's credentials, and the state that all of them have. This row outlives the session. */
 export interface CredentialStatus {
   readonly state: CredentialState
   readonly entries: readonly (StatusEntry & { readonly configurationId: string })[]

@@ -1,4 +1,4 @@
-/** What the issuance service does by itself while it runs. */
+/** The tasks that the issuance service runs by itself. */
 import { createEventTasks } from '../event/tasks.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import { partOf } from '../store/store.ts'

@@ -34,7 +34,7 @@ export interface Encryption<C> {
   readonly refusesClear?: boolean
 }
 
-/** Of 32 bytes. */
+/** Makes a database key of 32 bytes. */
 export function encryptionKey(bytes: Uint8Array): EncryptionKey {
   const digest = hash('sha256', Buffer.concat([Buffer.from('vouchsafe database key\0'), bytes]), 'base64url')
   return { id: digest.slice(0, 12), secret: createSecretKey(bytes) }

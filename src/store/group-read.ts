@@ -19,7 +19,7 @@ export function groupRead<Row>(
     const ids = new Set<string>()
     const rows = new Promise<ReadonlyMap<string, Row>>((resolve, reject) => {
       setImmediate(() => {
-        // Whoever asks from now on asks for what is committed from now on.
+        // A later question gets a group of its own, which reads what is committed until then.
         if (open?.ids === ids) open = undefined
         readAll([...ids]).then(resolve, reject)
       })

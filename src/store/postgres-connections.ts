@@ -4,7 +4,7 @@
  */
 import type { ClientConfig, Pool, PoolClient } from 'pg'
 
-/** Of the errors that our own schema raises; it says which changes of a batch did not apply. */
+/** The code of the error that our own schema raises; its detail says which changes of a batch did not apply. */
 export const NOT_APPLIED = 'VS001'
 
 export interface PostgresServer {
@@ -57,7 +57,7 @@ export interface Connections {
 
 const TRUST_ADVICE = 'name the certificate of its CA as sslrootcert in database.url, and the host that it was made for'
 
-/** What the server waits for after its own time is over, should it be gone without a word. */
+/** Additional time for an answer after the server's own time limit, in case the server is gone. */
 const LAST_WAIT_MS = 2000
 
 export async function openConnections(options: PostgresOptions): Promise<Connections> {
@@ -89,7 +89,7 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
 export async function withConnection<T>(options: PostgresServer, work: (run: Run) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({ ...clientConfig(options), connectionTimeoutMillis: options.connectTimeoutMs })
-  // What is lost while nothing runs is told by the next statement.
+  // The next statement tells of a connection that is lost while nothing runs.
   client.on('error', () => undefined)
   try {
     await client.connect()

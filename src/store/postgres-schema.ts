@@ -1,4 +1,4 @@
-/** What a PostgreSQL database must be before a service uses it, and how its schema is brought up to date. */
+/** Prepares a PostgreSQL database: checks its settings, and brings its schema up to date. */
 import { NOT_APPLIED, type PostgresOptions, type Run, withConnection } from './postgres-connections.ts'
 import { missingSteps } from './statements.ts'
 import type { Migration } from './store.ts'
@@ -7,7 +7,7 @@ const OLDEST_VERSION = 13
 /** Held by whoever brings a schema of this database up to date. Any number will do that nobody else takes. */
 const LOCK = 0x766f7563
 
-/** What a batch of changes ends with: each of them has applied to one row, or none of them stays. */
+/** Ends a batch of changes: each of them has applied to one row, or the function raises an error and none stays. */
 const postgresMigrations: readonly Migration[] = [
   {
     id: 'postgresql-0001',
@@ -22,11 +22,11 @@ const postgresMigrations: readonly Migration[] = [
   },
 ]
 
-/** What a database says of itself. */
+/** The state of a database. */
 export interface PostgresState {
   readonly version: string
   readonly isEncrypted: boolean
-  /** What the schema has had; undefined when it has not been made. */
+  /** The migrations that the schema has had; undefined when there is no schema. */
   readonly steps: readonly string[] | undefined
   /** Whether there are tables of something else. */
   readonly isEmpty: boolean
@@ -64,7 +64,7 @@ export function missingPostgresSteps(
   return missingSteps(applied, [...postgresMigrations, ...migrations])
 }
 
-/** What keeps a server from being used, in a sentence; undefined when nothing does. */
+/** The problem for which a server cannot be used, in a sentence; undefined when there is none. */
 export async function settingsProblem(run: Run): Promise<string | undefined> {
   const names = [
     'server_version_num',

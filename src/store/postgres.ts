@@ -165,7 +165,7 @@ function order(a: string, b: string): number {
 function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   const statements = changes.map(statementOf)
   const parts = statements.map(([sql], index) => `change_${index} as (${sql} returning 1)`)
-  // They run in the order in which they are counted.
+  // PostgreSQL runs the changes in the order of these counts.
   const counts = statements.map((_, index) => `(select count(*)::integer from change_${index})`)
   return numbered([
     `with ${parts.join(', ')} select every_change_applied(array[${counts.join(', ')}])`,

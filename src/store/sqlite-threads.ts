@@ -7,7 +7,7 @@ import { openSqlite } from './sqlite.ts'
 import type { WriterData, Writing } from './sqlite-writer.ts'
 import type { Migration, Store } from './store.ts'
 
-/** As {@link openSqlite}. `workerFile` is `sqlite-writer.ts`, bundled. */
+/** Opens a database as {@link openSqlite} does. `workerFile` is `sqlite-writer.ts`, bundled. */
 export async function openSqliteInThreads<C>(
   file: string,
   migrations: readonly Migration[],

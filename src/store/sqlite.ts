@@ -54,7 +54,7 @@ function createStore<C>(database: DatabaseSync): Store<C> {
       log.emptied()
     }),
     close: async () => {
-      // What was to be committed before is.
+      // Commits that were asked for before are done first.
       await setImmediate()
       // The log has what was replaced since. Another process that still reads keeps it, and that is no failure.
       try {
@@ -97,7 +97,7 @@ function readers<C>(statement: (sql: string) => StatementSync): Pick<Store<C>, '
       return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
     }),
     get: promised((collection: string, id: string) => {
-      // One driver ends a text at its first NUL, and would find another id than was asked for.
+      // The SQLite package ends a text at its first NUL, and would find another id.
       if (id.includes('\0')) return undefined
       const row = statement(`select value, version from ${collection} where id = ?`).get(id)
       return row && ({ value: parsed(row.value), version: row.version } as Row<never>)

@@ -1,4 +1,4 @@
-/** What the databases share: the text of each change, and which steps of a schema are still to be applied. */
+/** Code that both databases share: the text of each change, and the steps of a schema that are still to be applied. */
 import type { Change, Migration } from './store.ts'
 
 type Parameter = string | number | null

@@ -17,7 +17,7 @@ export interface DueRow<T> extends Row<T> {
 }
 
 /**
- * One conditional statement. An insert holds when the id is free; an update and a delete hold when the version is still
+ * A conditional statement. An insert holds when the id is free; an update and a delete hold when the version is still
  * the one that was read; a touch, which counts the version up and leaves the value, holds when the row is there.
  * `dueAt` is when something is to be done about the row: `due` finds it then, or `purge` deletes it. A row without one
  * stays; an update without one leaves it as it was, and one with null takes it away. `erases` is said of a change that

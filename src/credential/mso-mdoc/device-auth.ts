@@ -1,7 +1,7 @@
 /**
- * What the holder's device signs: the session, the type of the document, and what the device itself states. Both sides
- * make it from what they know; nobody sends it. ISO/IEC 18013-5 section 9.1.3; OpenID4VP 1.0, appendix B.2.6, Handover
- * and SessionTranscript Definitions.
+ * The bytes that the holder's device signs: the session, the type of the document, and the elements that the device
+ * itself states. Both sides make these bytes, which are never sent. ISO/IEC 18013-5 section 9.1.3; OpenID4VP 1.0,
+ * appendix B.2.6, Handover and SessionTranscript Definitions.
  */
 import { hash } from 'node:crypto'
 import { type Cbor, embedded, encodeCbor, type Tagged } from '../../codec/cbor.ts'

@@ -45,7 +45,7 @@ interface Item {
 export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
   const read = orProblem(() => {
     const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
-    // One for all: each element may be small, and there may be many.
+    // All elements share a budget: each may be small, and there may be many.
     const budget = newBudget()
     const claims = [...nameSpaces].map(([nameSpace, items]) => {
       const digests = mso.valueDigests.get(nameSpace)

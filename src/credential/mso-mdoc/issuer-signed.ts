@@ -24,15 +24,15 @@ export const MAX_ELEMENTS = 1000
 export const MAX_NAMESPACES = 32
 
 export interface IssuerSigned {
-  /** Of each namespace, its items as they stood inside their tag 24. */
+  /** The items of each namespace, as they stood inside their tag 24. */
   readonly nameSpaces: ReadonlyMap<string, readonly Uint8Array[]>
   readonly issuerAuth: Sign1
-  /** As it stood there, to be sent on. */
+  /** The IssuerAuth as it was received, to be sent on. */
   readonly rawIssuerAuth: Cbor
   readonly mso: MobileSecurityObject
 }
 
-/** What the issuer signed: the digests of the elements, and what holds for all of them. */
+/** The object that the issuer signed: the digests of the elements, and the members that hold for all of them. */
 export interface MobileSecurityObject {
   /** The payload of the COSE_Sign1. */
   readonly bytes: Uint8Array

@@ -40,7 +40,7 @@ const STATUS_OK = 0
 
 /** Throws a MalformedError when it is no DeviceResponse with one document. */
 export function read(presentation: string): Evidence {
-  // Nobody signs the outer maps, and wallets write their lengths with more bytes than needed. What is signed is
+  // The outer maps are not signed, and wallets write their lengths with more bytes than needed. The signed part is
   // embedded.
   const document = readDocument(decodeCbor(fromBase64url(presentation), { longNumbers: true }))
   const docType = asText(document.get('docType'), 'docType of the document')
@@ -53,7 +53,7 @@ export function read(presentation: string): Evidence {
   }
 }
 
-/** What the issuer's part alone says. */
+/** The evidence of the issuer's part alone. */
 export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' | 'statedTypes'> {
   const { mso, issuerAuth } = issuerSigned
   const { claims, problem } = readElements(issuerSigned)

@@ -1,5 +1,5 @@
 /**
- * What an mdoc configuration may declare, what its dataset may hold, and what a query may say of its type and elements.
+ * The rules for the configuration and the dataset of an mdoc, and for queries of its type and elements.
  * OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
 import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'

@@ -7,7 +7,7 @@ import { CBOR_TAG, type Cbor, isArray, isBytes, isMap, isTagged, tagged } from '
 import { isObject, type Json, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 
-/** What a text in a dataset stands for; in a namespace that is not listed here, a text is a text. */
+/** The CBOR types of texts in a dataset; in a namespace that is not listed here, a text is a text. */
 interface Types {
   readonly dates: readonly string[]
   readonly bytes: RegExp

@@ -1,5 +1,5 @@
 /**
- * What an SD-JWT VC configuration may declare, what its dataset may hold, and what a query may say of its types.
+ * The rules for the configuration and the dataset of an SD-JWT VC, and for queries of its types.
  * OpenID4VCI 1.0, appendix IETF SD-JWT VC; OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC, JWT Claims Set.
  */
 import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'

@@ -66,7 +66,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   }
 }
 
-/** One credential query is answered by one credential: of several, nobody could say which was meant. */
+/** The single credential of a presentation: among several, the answer to a credential query would be ambiguous. */
 function onlyCredential(vp: Json): string {
   const credentials = isObject(vp) ? own(vp, 'verifiableCredential') : malformed('vp is not an object')
   const [credential, ...more] = Array.isArray(credentials) ? credentials : [credentials]
@@ -99,7 +99,7 @@ function isJwt(header: JsonObject): boolean {
   return !Object.hasOwn(header, 'typ') || own(header, 'typ') === 'JWT'
 }
 
-/** What only the JWT says: an issuer need not say it twice. VCDM 1.1, JWT Decoding. */
+/** The members that an issuer may state in the JWT alone. VCDM 1.1, JWT Decoding. */
 function decoded(payload: JsonObject, vc: JsonObject): JsonObject {
   const [iss, jti, sub] = [ownString(payload, 'iss'), ownString(payload, 'jti'), ownString(payload, 'sub')]
   const subject = own(vc, 'credentialSubject')

@@ -76,5 +76,5 @@ export function present(
   return writeJws({ typ: 'JWT', alg: holder.alg, kid: `${did}#0` }, payload, (data) => holder.sign(data))
 }
 
-/** As long as it takes to send it. */
+/** The lifetime of a presentation, which is sent at once. */
 const LIFETIME_SECONDS = 300

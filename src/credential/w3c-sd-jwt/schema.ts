@@ -1,5 +1,5 @@
 /**
- * What a configuration of W3C credentials as SD-JWT may declare. OpenID4VCI 1.0, appendix VC Signed as a JWT, Using
+ * The rules for a configuration of W3C credentials as SD-JWT. OpenID4VCI 1.0, appendix VC Signed as a JWT, Using
  * JSON-LD.
  */
 import { refuse } from '../../protocol/error.ts'

@@ -1,4 +1,4 @@
-/** What every W3C credential says in the same members, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
+/** The members that every W3C credential has, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { hasOrderedStatus, isoDate, namesOf, numericDate, statusEntriesOf, statusOf, stringsOf } from '../evidence.ts'
@@ -6,7 +6,7 @@ import type { Evidence, Order, Validity } from '../format.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 
-/** What the JWT (`payload`) and the credential in it (`claims`) say, each in its own words: the checks compare. */
+/** The evidence of the JWT (`payload`) and of the credential in it (`claims`), which the checks compare. */
 export function w3cEvidence(
   payload: JsonObject,
   claims: JsonObject,
@@ -63,7 +63,7 @@ function validityOf(payload: JsonObject, claims: JsonObject): Validity {
   }
 }
 
-/** As XML Schema has it, without fractions. */
+/** Writes a time as XML Schema does, without fractions. */
 export function isoSeconds(time: Date): string {
   return time.toISOString().replace(/\.\d{3}Z$/, 'Z')
 }

@@ -1,6 +1,6 @@
 /**
- * What the configuration of a W3C credential may declare, what its dataset may hold, and what a query may say of its
- * types. OpenID4VCI 1.0, appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
+ * The rules for the configuration and the dataset of a W3C credential, and for queries of its types. OpenID4VCI 1.0,
+ * appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
 import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'

@@ -4,7 +4,7 @@ import { VCDM_1_CONTEXT } from './members.ts'
 
 const CREDENTIALS = 'https://www.w3.org/2018/credentials#'
 
-/** What the contexts we know make of a type. */
+/** The expansions of types by the contexts that this file knows. */
 const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   ['https://www.w3.org/ns/credentials/v2', VCDM_1_CONTEXT].map((context) => [
     context,
@@ -28,7 +28,7 @@ export function matchesTypeValues(
 ): boolean {
   const wanted = own(meta, 'type_values')
   if (wanted === undefined) return true
-  // As the credential says it and as its contexts expand it: people write the first, the specification means the
+  // Both the stated and the expanded type count: people write the stated one, the specification means the
   // second.
   const names = new Set<Json>(types)
   for (const context of new Set([own(claims, '@context')].flat())) {

@@ -93,7 +93,10 @@ async function discover(outbound: Outbound, { issuer }: AuthorizationServerConfi
   return refuseUnavailable(failures.join('; '))
 }
 
-/** What the metadata names is its own or a public address: the operator named only the server itself. */
+/**
+ * Reads an address of the metadata. A private address must be that of the server, since the operator named only the
+ * server.
+ */
 function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject, name: string): Address {
   const url = ownString(metadata, name)
   if (url === undefined || !URL.canParse(url)) {

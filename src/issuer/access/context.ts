@@ -1,4 +1,7 @@
-/** What both endpoints of the issuer need to know of who may: tokens, proofs of DPoP, codes of offers, nonces. */
+/**
+ * The context of access, which both endpoints need: secrets of codes and nonces, DPoP, and an external authorization
+ * server.
+ */
 import type { Effects } from '../../http/effects.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import type { IssuerCollections } from '../collections.ts'

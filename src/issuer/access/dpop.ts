@@ -79,7 +79,9 @@ export function verifyDpopProof(context: AccessContext, request: ProvedRequest, 
   return { jkt, spending: spendingOf(jkt, id, issuedAt) }
 }
 
-/** What `run` gives; what it refuses of a proof is answered as a protected resource does. RFC 9449 section 7.1. */
+/**
+ * Returns the result of `run`; its refusal of a proof gets the challenge of a protected resource. RFC 9449 section 7.1.
+ */
 export function atResource<T>(run: () => T): T {
   try {
     return run()

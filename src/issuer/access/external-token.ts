@@ -13,7 +13,7 @@ import type { AuthorizationServer } from './authorization-server.ts'
 import type { AccessContext } from './context.ts'
 import { sessionOfAnyCode, sessionOfCode } from './pre-authorized-code.ts'
 
-/** What a token opens, and the thumbprint of the key that it is bound to, where it is. */
+/** The session that a token opens, and the thumbprint of the key that the token is bound to, where it is bound. */
 export interface TokenSession {
   readonly sessionId: string
   readonly row: Row<IssuanceSession>

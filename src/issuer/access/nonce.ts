@@ -12,7 +12,7 @@ import type { Change } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { AccessContext } from './context.ts'
 
-/** What a request uses up, and how the request is refused where that had been used up before. */
+/** A change that a request may make once, and the refusal of a request that makes it again. */
 export interface Spending {
   readonly spend: Change<IssuerCollections>
   readonly refuseSpent: () => never

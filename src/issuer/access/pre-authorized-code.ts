@@ -65,7 +65,7 @@ export function keepSuppliedCode(
   { sessionId, expiresAt }: { readonly sessionId: string; readonly expiresAt: number },
 ): { readonly members: Pick<IssuanceSession, 'suppliedCode'>; readonly changes: readonly Change<IssuerCollections>[] } {
   if (code === undefined) return { members: {}, changes: [] }
-  // One that we made ourselves is that of another session.
+  // A code that this service made is the code of another session.
   if (sessionOfCode(secrets.code, code) !== undefined) refuseUsedCode()
   const dueAt = new Date(expiresAt + KEPT_MS)
   // Under each generation, so that a code that was used under an older one is noticed.

@@ -30,7 +30,7 @@ export const MAX_REQUEST_BYTES = 256 * 1024
 
 const WANTED = 'credential_response_encryption'
 
-/** What the issuer metadata says of it. */
+/** The members of the issuer metadata about encryption. */
 export function encryptionMetadata({
   config,
   decryptionKeys,

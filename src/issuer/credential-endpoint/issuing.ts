@@ -18,7 +18,7 @@ import { type IssuanceSession, recordIssued } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
 import { entriesFor, keptEntries, statusOfEntry, validStatus } from '../status-list/issued.ts'
 
-/** What a request is granted: a credential of the configuration for each of the keys. */
+/** The credentials that a request gets: one of the configuration for each of the keys. */
 export interface CredentialGrant {
   readonly configurationId: string
   readonly configuration: Configuration
@@ -26,7 +26,7 @@ export interface CredentialGrant {
   readonly now: Date
 }
 
-/** What a request spends, and the effect of that on the session, before anything is issued in it. */
+/** The spending of a request, and its effect on the session, before anything is issued in the session. */
 interface SpendingOfGrant {
   readonly spending: Spending
   readonly before?: (session: IssuanceSession) => IssuanceSession

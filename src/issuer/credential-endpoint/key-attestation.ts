@@ -31,7 +31,7 @@ const KIND = 'key attestation'
 const MAX_KEYS = 100
 const LEVELS = ['key_storage', 'user_authentication'] as const
 
-/** What the attestation says, once all of it holds that `policy` asks for. Refuses with `invalid_proof`. */
+/** Verifies an attestation by `policy`, and returns its keys and nonce. Refuses with `invalid_proof`. */
 export function verifyKeyAttestation(
   text: string,
   proofType: 'jwt' | 'attestation',
@@ -118,7 +118,10 @@ function readPoint(value: unknown): PublicJwk {
   return jwk
 }
 
-/** One level that fits is enough: several are said of one key where it reaches all of them. */
+/**
+ * Refuses levels that are too low. A single level that fits is enough: a key has several levels where it reaches all of
+ * them.
+ */
 function refuseLevels(payload: JsonObject, { required = {} }: KeyAttestationPolicy): void {
   for (const name of LEVELS) {
     const [said, wanted] = [own(payload, name), required[name]]

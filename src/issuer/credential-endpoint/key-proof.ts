@@ -67,7 +67,7 @@ export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: P
   }
 }
 
-/** What `read` gives; what it finds malformed is refused with `invalid_proof`. */
+/** Returns the result of `read`. Refuses malformed input with `invalid_proof`. */
 export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
   return orRefuse('invalid_proof', `the ${kind} cannot be read`, read)
 }

@@ -1,4 +1,4 @@
-/** What became of credentials, by the word of the wallet. OpenID4VCI 1.0, Notification Endpoint. */
+/** Notifications, by which a wallet tells what became of its credentials. OpenID4VCI 1.0, Notification Endpoint. */
 import { fromBase64url } from '../../codec/base64url.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { orUndefined } from '../../codec/malformed.ts'

@@ -23,7 +23,7 @@ type SentProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonl
 
 /** The keys that the proofs of a request have shown, and the nonce of the proofs. */
 export interface ProvedKeys {
-  /** One for each credential, each another: no more than the configuration's `batch_size`. */
+  /** Different keys, each for a credential; at most the configuration's `batch_size`. */
   readonly holderKeys: readonly PublicJwk[]
   /** Whether the nonce is ours, and not spent, is for the caller to decide. */
   readonly nonce: string
@@ -94,7 +94,7 @@ function refuseRepeated(keys: readonly PublicJwk[]): void {
   refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
 }
 
-/** What was attested beside the keys that were proved comes after them, as far as the batch goes. */
+/** The first keys, up to the size of the batch: those that were proved come before those that were only attested. */
 function firstKeys({ holderKeys, nonce }: ProvedKeys, most: number): ProvedKeys {
   if (holderKeys.length === 1) return { holderKeys, nonce }
   const different = new Map(holderKeys.map((key) => [thumbprint(key), key]))

@@ -1,4 +1,4 @@
-/** What a wallet with an access token calls: for nonces, for credentials, and to say what became of them. */
+/** The endpoints for wallets with an access token: nonces, credentials, deferred credentials, notifications. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { JWT_TYPE, refuses, SessionParams } from '../../http/answers.ts'

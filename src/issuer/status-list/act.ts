@@ -82,7 +82,7 @@ async function batchOf(
   ]
 }
 
-/** What is left to say of a session that is purged. */
+/** The body of an event about a session that is purged. */
 function bodyOf(sessionId: string, status: CredentialStatus) {
   const credentials = status.entries.map(({ configurationId }) => ({
     credential_configuration_id: configurationId,

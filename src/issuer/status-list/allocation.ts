@@ -1,6 +1,6 @@
 /**
- * Who gives out entries: each process leases some numbers by one conditional update, gives them out from memory, and
- * makes an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
+ * The allocation of entries: each process leases some numbers by one conditional update, gives them out from memory,
+ * and makes an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
  */
 import { hash } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
@@ -49,7 +49,7 @@ export function entryAllocator(effects: AllocationEffects, entries: number, keys
         taken.push(entry)
         continue
       }
-      // Whoever else runs out meanwhile waits for the same.
+      // Concurrent callers share one lease.
       leasing ??= renew().finally(() => {
         leasing = undefined
       })

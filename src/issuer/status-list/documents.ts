@@ -14,7 +14,7 @@ import type { Signer } from '../../keys/signer.ts'
 import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
 import { PURPOSES, type StatusPurpose } from './issued.ts'
 
-/** What a list is served as: a token in JOSE or in COSE, or a credential of the W3C for one purpose. */
+/** The kind of document of a list: a token in JOSE or in COSE, or a credential of the W3C for one purpose. */
 export type ListKind = 'jwt' | 'cwt' | StatusPurpose
 
 export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
@@ -132,7 +132,7 @@ function timesOf({ issuedAt, expiresAt }: ListDocument) {
   return { iat, exp }
 }
 
-/** What four entries of a list, which are a byte of it, become: four bits, the first in the most significant. */
+/** Maps a byte of a list, which has four entries, to four bits, the first in the most significant. */
 const NIBBLES = Object.fromEntries(
   PURPOSES.map((purpose) => [purpose, Uint8Array.from({ length: 256 }, (_, byte) => nibbleOf(byte, purpose))]),
 ) as Readonly<Record<StatusPurpose, Uint8Array>>
@@ -142,7 +142,10 @@ function nibbleOf(byte: number, purpose: StatusPurpose): number {
   return [0, 1, 2, 3].reduce((nibble, at) => (nibble << 1) | (((byte >> (2 * at)) & 3) === wanted ? 1 : 0), 0)
 }
 
-/** One bit for each entry: whether that is what has become of the credential. */
+/**
+ * The bitstring of a purpose: a bit for each entry, set when the credential has been revoked or suspended, as the
+ * purpose is.
+ */
 export function bitstringOf(bits: Buffer, purpose: StatusPurpose): Buffer {
   const nibbles = NIBBLES[purpose]
   const bitstring = Buffer.alloc(Math.max(bits.length / 2, LEAST_BITSTRING / 8))

@@ -10,7 +10,7 @@ import type { CredentialStatus, StatusEntry } from '../status-rows.ts'
 export const PURPOSES = ['revocation', 'suspension'] as const
 export type StatusPurpose = (typeof PURPOSES)[number]
 
-/** One entry for each of `count` credentials; none where they are declared with `revocable: false`. */
+/** Allocates an entry for each of `count` credentials; none where the configuration has `revocable: false`. */
 export async function entriesFor(
   { allocateEntries }: IssuerContext,
   { isRevocable }: Configuration,
@@ -19,7 +19,7 @@ export async function entriesFor(
   return isRevocable ? allocateEntries(count) : []
 }
 
-/** What a credential says of its entry; without one, nothing. */
+/** The status that a credential with this entry names; empty without an entry. */
 export function statusOfEntry(
   { config }: IssuerContext,
   { hasBitstringStatus }: Configuration,

@@ -1,4 +1,4 @@
-/** What the operations of `routes.ts` take and give. */
+/** The schemas of the operations of `routes.ts`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { answers, answersByType, byApplication, byWallet, refuses, SessionParams } from '../../http/answers.ts'

@@ -1,5 +1,5 @@
 /**
- * What a wallet shows for a token: the code of an offer, or a refresh token. OpenID4VCI 1.0, Token Endpoint; RFC 6749
+ * The grants of token requests: the code of an offer, or a refresh token. OpenID4VCI 1.0, Token Endpoint; RFC 6749
  * section 6.
  */
 import { refuse } from '../../protocol/error.ts'
@@ -25,7 +25,7 @@ export interface SessionForToken {
 }
 
 export interface Decision {
-  /** As it is to be, but for a new access token. */
+  /** The session as it is to be, but for a new access token. */
   readonly session: IssuanceSession
   /** Why there is none: `invalid_grant`, once the session is as it is to be. */
   readonly refusal?: string
@@ -35,7 +35,7 @@ export interface Decision {
 export interface Grant {
   /** The session that it is for, or undefined when it is none of ours. */
   readonly sessionId: string | undefined
-  /** What is said when there is no such session. */
+  /** The description of the refusal when there is no such session. */
   readonly unknown: string
   /** Decides about the session as it was read; again when it has changed since. Refuses without effect by throwing. */
   readonly decide: (asked: SessionForToken) => Decision | Promise<Decision>
@@ -90,7 +90,7 @@ function refuseOtherKey({ token }: IssuanceSession, jkt: string | undefined): vo
   refuse('invalid_grant', 'the refresh token is bound to another key')
 }
 
-/** What has been revoked or suspended is not to be had anew. */
+/** Refuses to renew credentials that have been revoked or suspended. */
 async function refuseUnlessValid({ store }: IssuerContext, sessionId: string): Promise<void> {
   const { state } = (await store.get('credential_status', sessionId))?.value ?? { state: 'VALID' }
   if (state !== 'VALID') refuse('invalid_grant', `the credentials of this session have been ${state.toLowerCase()}`)

@@ -41,8 +41,8 @@ export function sessionOfRefreshToken(token: string): string {
 }
 
 /**
- * The successor of a refresh token, or the problem for which the family has to end. Refuses with `invalid_grant` one that is
- * unknown, and any when the time is up.
+ * The successor of a refresh token, or the problem for which the family has to end. Refuses with `invalid_grant` one
+ * that is unknown, and any when the time is up.
  */
 export function nextRefreshToken(
   { secrets }: IssuerContext,
@@ -56,10 +56,10 @@ export function nextRefreshToken(
     refuse('invalid_grant', 'the time is up in which this could be refreshed; ask for a new offer')
   }
   const digest = digestOf(sent.refreshToken)
-  // Of a digest, how much of it fits says nothing about the token.
+  // Digests need no constant time: how much of a digest fits says nothing about the token.
   const isRetry = refresh.retry === digest
   if (refresh.spent.includes(digest)) {
-    // Nobody but the wallet has the key: it is confused, and not robbed.
+    // A token that is bound to a key is of no use to a thief, so that this is a mistake of the wallet.
     if (token?.jkt === undefined) return { problem: REPLAYED }
     refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
   }
@@ -79,7 +79,10 @@ function successorOf(refreshToken: string, sessionId: string, secret: KeyObject)
   return tokenOf(sessionId, createHmac('sha256', secret).update(refreshToken).digest('base64url'))
 }
 
-/** It begins with the session id, so that the token endpoint without a session in its path finds the session. */
+/**
+ * The refresh token begins with the session id, by which the token endpoint without a session in its path finds the
+ * session.
+ */
 function tokenOf(sessionId: string, secret: string): string {
   return `${sessionId}.${secret}`
 }

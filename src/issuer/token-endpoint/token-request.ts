@@ -17,10 +17,10 @@ import type { TokenRequest } from '../schemas.ts'
 import { endOf, type IssuanceSession, issuerIdentifier, TOKEN_SECONDS } from '../session.ts'
 import type { Decision, Grant } from './grants.ts'
 
-/** What came to the token endpoint. */
+/** A request to the token endpoint. */
 export interface TokenCall extends ProvedRequest {
   readonly form: TokenRequest
-  /** Of the path, where there is one: what is of another session is refused there. */
+  /** The session in the path, where there is one: a code or token of another session is refused there. */
   readonly sessionId: string | undefined
 }
 
@@ -70,7 +70,7 @@ async function attemptAnswer(
   const fetched = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
   const decision = await decide({ id, session: fetched, jkt: proof?.jkt, now })
   if (decision.refusal !== undefined) {
-    // Its end may have come nearer.
+    // The end of the session may have come nearer.
     const ended = { value: decision.session, dueAt: new Date(endOf(decision.session)) }
     const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...ended }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }

@@ -20,7 +20,7 @@ export interface MadeTxCode {
 
 /** Without letters and digits that people take for each other. */
 const ALPHABETS = { numeric: '0123456789', text: '23456789ABCDEFGHJKLMNPQRSTUVWXYZ' } as const
-/** What the schema says of the text as it was sent. */
+/** The least length; the schema has the same for the text before it is normalized. */
 const SHORTEST = 4
 const LENGTHS = { numeric: 6, text: 8 } as const
 const FITTING = { numeric: /^[0-9]+$/, text: /^[^\s\p{C}]+$/u } as const
@@ -37,7 +37,7 @@ export function makeTxCode(
 ): MadeTxCode {
   const { input_mode: mode = 'numeric', description } = asked
   if (context.authorizationServer !== undefined) return codeElsewhere(asked)
-  // As the holder's keyboard has it, so that the length is that of what is typed.
+  // Composed as a keyboard does, so that the length is the number of characters that the holder types.
   const given = asked.value?.normalize('NFC')
   if (given !== undefined && !FITTING[mode].test(given)) {
     refuse('invalid_request', `tx_code.value: with input_mode ${mode} it must be ${FITTING_TEXT[mode]}`)
@@ -103,7 +103,8 @@ export function isRightTxCode(
 }
 
 /**
- * Of the session, so that equal codes of two sessions look different; in one of the ways that Unicode has to write it.
+ * The MAC is also over the session id, so that equal codes of two sessions look different, and over the normal form of
+ * the code, since Unicode has several ways to write it.
  */
 function mac(secret: KeyObject, sessionId: string, value: string): string {
   return createHmac('sha256', secret)
