@@ -24,7 +24,7 @@ export interface ListedEngine {
   readonly endpoint: string
 }
 
-/** What a contract says of its off-chain component. */
+/** A contract's statement of its off-chain component. */
 export interface OffChainContract {
   readonly address: Address
   /** Undefined: its state is no documented interface, and the component's own extractor tells (`hook.engines`). */
@@ -68,11 +68,11 @@ export interface Chain {
   /** Undefined when there is no such contract, or it has no off-chain component. */
   contract(address: Address, block: Block): Promise<OffChainContract | undefined>
   /**
-   * What the contract answers; `input` as {@link operation.readContract} says. Rejects with a ChainError when it
+   * Reads an answer of the contract; `input` as {@link operation.readContract} says. Rejects with a ChainError when it
    * refuses.
    */
   read(address: Address, input: Uint8Array, block: Block): Promise<Uint8Array>
-  /** Those of `addresses` that may have changed in the blocks after `from`, up to and with `to`. */
+  /** The `addresses` that may have changed in the blocks after `from`, up to and with `to`. */
   changed(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
   /**
    * The account of a key: `key` is its secp256k1 private key, 32 bytes. None of its transactions has more gas than

@@ -18,7 +18,7 @@ export const REVERTED = 3
 export class JsonRpcError extends Error {
   override readonly name = 'JsonRpcError'
   readonly code: number
-  /** Of a call that was reverted: what it was reverted with. */
+  /** The data that a call was reverted with. */
   readonly data: unknown
   constructor(code: number, message: string, data?: unknown) {
     super(message)
@@ -32,7 +32,7 @@ export class AnswerTooLargeError extends Error {
   override readonly name = 'AnswerTooLargeError'
 }
 
-/** What is posted to a server. */
+/** Writes a question as it is posted to a server. */
 export function writeQuestion(id: number, method: string, params: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
@@ -46,8 +46,8 @@ export function readResult(json: string | Uint8Array, id: number): Json | undefi
   const error = own(answer, 'error')
   if (isObject(error)) {
     const [code, message] = [own(error, 'code'), own(error, 'message')]
-    const said = typeof message === 'string' ? message : 'it does not say why'
-    throw new JsonRpcError(typeof code === 'number' ? code : 0, said, own(error, 'data'))
+    const sentence = typeof message === 'string' ? message : 'it does not say why'
+    throw new JsonRpcError(typeof code === 'number' ? code : 0, sentence, own(error, 'data'))
   }
   return own(answer, 'id') === id ? own(answer, 'result') : undefined
 }

@@ -20,7 +20,7 @@ interface Entry {
 
 type Tree = Map<string, Entry>
 
-/** Of `*_size` where there is nothing. */
+/** The answer of `*_size` where there is nothing. */
 const NONE = 0xffff_ffff
 
 export function avlImports(memory: Memory, effects: CollectedEffects): Record<string, (...args: number[]) => unknown> {

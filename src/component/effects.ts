@@ -1,6 +1,7 @@
 /**
- * What a call would change: collected in the worker, given back with its outcome, and gone with a trap. All of it
- * counts towards `limits.memoryBytes`, so that a component cannot have the worker keep what its own memory could not.
+ * Collects the effects of a call in the worker: they are returned with its outcome, and discarded by a trap. All of
+ * them count towards `limits.memoryBytes`, so that a component cannot have the worker keep what its own memory could
+ * not.
  */
 import type { Address } from '../offchain/address.ts'
 import type { SentEffects } from './messages.ts'
@@ -11,7 +12,7 @@ export interface CollectedEffects {
   /** The value that this call has stored; undefined when it has not touched the key. */
   readonly stored: (bucket: Uint8Array, key: Uint8Array) => { readonly value: Uint8Array | undefined } | undefined
   readonly store: (change: StorageChange) => void
-  /** What was loaded is loaded once: a call sees one state. */
+  /** A value is loaded once: a call sees one state. */
   readonly loaded: (bucket: Uint8Array, key: Uint8Array, value: Uint8Array | undefined) => void
   readonly transact: (payload: Uint8Array, gas: bigint) => void
   readonly timer: (timer: CallEffects['timers'][number]) => void
@@ -60,8 +61,8 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
     hold,
     logged: log.lines,
     done: () => {
-      const told = { spent, signers: [...signers], log: log.lines(), reads }
-      return asSent({ storage: changesIn(overlay), transactions, timers: [...timers.values()], ...told })
+      const common = { spent, signers: [...signers], log: log.lines(), reads }
+      return asSent({ storage: changesIn(overlay), transactions, timers: [...timers.values()], ...common })
     },
   }
 }
@@ -146,7 +147,7 @@ function latin1({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString('latin1')
 }
 
-/** What a line costs in the operator's log beside its text, about: so that empty ones are not for nothing. */
+/** The approximate cost of a line in the operator's log beside its text, so that empty lines count too. */
 const LINE_BYTES = 64
 
 /** More than its bytes is cut off and said: a component that says too much is still right in what it does. */

@@ -1,4 +1,4 @@
-/** What a component asks in the middle of its call, put to the engine. */
+/** Puts a component's questions in the middle of its call to the engine. */
 import type { HostAnswer, HostQuestion } from './messages.ts'
 import type { Host } from './runtime.ts'
 

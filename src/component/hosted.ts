@@ -12,7 +12,7 @@ import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 import type { RuntimeLimits, TimerState } from './runtime.ts'
 import { overLimit, Trap, trap } from './trap.ts'
 
-/** What the worker gives to a call. */
+/** The effects that the worker gives to a call. */
 export interface HostedEffects {
   readonly limits: RuntimeLimits
   readonly authenticate: (input: AuthenticationInput) => Authenticated | undefined
@@ -30,7 +30,7 @@ export interface Hosted {
   readonly call: (operation: number, operand: Uint8Array) => Uint8Array | undefined
   /** Something else of what the component asked failed: as if an operation had. */
   readonly fail: (error: unknown) => never
-  /** What it ended with. */
+  /** The trap that ended the call, if any. */
   readonly ended: () => Trap | undefined
 }
 
@@ -43,10 +43,10 @@ interface Running extends HostedEffects {
 
 type Operate = (from: Reader, running: Running) => Uint8Array | undefined
 
-export function hostedCall(message: CallMessage, given: HostedEffects): Hosted {
-  const effects = collectEffects(given.limits)
-  const { randomBytes: random, outboundRequests: requests } = given.limits
-  const running: Running = { ...given, message, effects, left: { random, requests } }
+export function hostedCall(message: CallMessage, workerEffects: HostedEffects): Hosted {
+  const effects = collectEffects(workerEffects.limits)
+  const { randomBytes: random, outboundRequests: requests } = workerEffects.limits
+  const running: Running = { ...workerEffects, message, effects, left: { random, requests } }
   let ended: Trap | undefined
   const end = (error: unknown): never => {
     ended ??= error instanceof Trap ? error : new Trap((error as Error).message)
@@ -69,7 +69,7 @@ export function hostedCall(message: CallMessage, given: HostedEffects): Hosted {
 
 function operate(code: number, operand: Uint8Array, running: Running): Uint8Array | undefined {
   const run = operations[code] ?? trap(`operation 0x${(code >>> 0).toString(16)} is not one of this engine`)
-  // Its own copy: what is kept must not change with the component's memory.
+  // A copy, since kept values must not change with the component's memory.
   const from = reader(operand.slice())
   const result = read(code, () => run(from, running))
   read(code, from.end)
@@ -104,8 +104,8 @@ const operations: Readonly<Record<number, Operate>> = {
   },
   [operation.storageLoad]: (from, running) => {
     const [bucket, key] = storageName(from, running)
-    const known = running.effects.stored(bucket, key)
-    if (known !== undefined) return known.value
+    const written = running.effects.stored(bucket, key)
+    if (written !== undefined) return written.value
     const value = running.ask({ ask: 'load', bucket, key }) as Uint8Array | undefined
     running.effects.loaded(bucket, key, value)
     return value
@@ -192,24 +192,24 @@ function statusOf(id: number, running: Running): number {
   return timersNow(running).get(id) ?? NEVER_STARTED
 }
 
-/** Those of the engine, as this call has changed them. */
+/** The engine's timers as this call has changed them. */
 function timersNow({ ask, effects }: Running): Map<number, number> {
-  const known = ask({ ask: 'timers' }) as readonly TimerState[]
-  const timers = new Map(known.map(({ id, status }) => [id, STATUS[status]]))
+  const stored = ask({ ask: 'timers' }) as readonly TimerState[]
+  const timers = new Map(stored.map(({ id, status }) => [id, STATUS[status]]))
   for (const timer of effects.timers()) timers.set(timer.id, 'cancel' in timer ? CANCELLED : SCHEDULED)
   return timers
 }
 
-/** Of operation 0x80: the address that signed the request of this call, unless it was used before. */
+/** Answers operation 0x80: the address that signed the request of this call, unless it was used before. */
 function signer(from: Reader, { ask, authenticate, effects, message }: Running): Uint8Array | undefined {
   const addresses = from.list(() => addressOf(from.raw(21)))
   if (message.expects !== 'response') return undefined
   const input = reader(message.input.subarray(42 + message.stateLength))
   const request = readHttpRequest(input)
   const { engine, contract, chain, now } = message
-  const found = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
-  if (found === undefined) return undefined
-  const { id, until, profile, address } = found
+  const authenticated = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
+  if (authenticated === undefined) return undefined
+  const { id, until, profile, address } = authenticated
   const isOlder = profile === 'secp256k1'
   // Existing clients of the older profile repeat one signature of an upload; the component answers it like the first.
   const isRepeatable = isOlder && ['PUT', 'POST'].includes(request.method)

@@ -20,12 +20,14 @@ export interface ScriptCall {
 /** A script in its machine, as it was after it had been evaluated. */
 export interface Script {
   readonly hooks: () => readonly string[]
-  /** What the hook gave back. Throws a Trap, or what WebAssembly throws; the script must be put back in any case. */
+  /**
+   * Returns the result of the hook. Throws a Trap, or what WebAssembly throws; the script must be put back in any case.
+   */
   readonly run: (call: ScriptCall, hosted: Hosted) => Uint8Array
   readonly putBack: () => void
 }
 
-/** Of the machine's own memory: its data, its stack, and what it keeps beside what a script asks for. */
+/** The machine's own memory: its data, its stack, and what it keeps beside what a script asks for. */
 const OWN_BYTES = 1_441_792
 const STACK_BYTES = 524_288
 /** Free memory that most calls can do with: one that must let the memory grow costs a new instance after it. */

@@ -3,7 +3,7 @@ import type { RuntimeLimits } from './runtime.ts'
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** What an engine allows unless it is configured otherwise. */
+/** The limits of an engine unless it is configured otherwise. */
 export const DEFAULT_LIMITS: RuntimeLimits = {
   memoryBytes: 64 * MIB,
   moduleBytes: 8 * MIB,

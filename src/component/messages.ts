@@ -1,20 +1,20 @@
 /**
- * What the engine's thread and a worker tell each other. A worker has one job at a time. While it runs one it answers
- * to nothing; it asks, sleeps on `signal`, and takes the answer from its port.
+ * The messages between the engine's thread and a worker. A worker has one job at a time. While a job runs the worker
+ * reads no message; it asks, sleeps on `signal`, and takes the answer from its port.
  */
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
 import type { CallEffects, RuntimeLimits, TimerState } from './runtime.ts'
 
 export interface WorkerData {
-  /** One number, which grows with each answer. */
+  /** A number that grows with each answer. */
   readonly signal: Int32Array
   readonly limits: RuntimeLimits
   /** QuickJS, compiled, with a bound on its memory. */
   readonly quickjs: WebAssembly.Module
 }
 
-/** What a worker runs a component from; it keeps it until it is told to forget it. */
+/** The program that a worker runs a component from; it keeps it until it is told to forget it. */
 export type Program =
   | {
       readonly kind: 'wasm'
@@ -47,11 +47,11 @@ export interface CallMessage {
   readonly now: number
   /** {@link Call.storageVersion} */
   readonly storageVersion: number | undefined
-  /** What its result is to have in it. */
+  /** The expected content of the result. */
   readonly expects: 'response' | 'engines' | 'nothing'
 }
 
-/** What only the engine can answer, for one job. */
+/** A question of one job that only the engine can answer. */
 export interface QuestionMessage {
   readonly job: number
   readonly question: HostQuestion
@@ -80,12 +80,12 @@ export type HostAnswer =
   | undefined
   | { readonly failed: string }
 
-/** Of a call that did nothing but read only how often: the most common, and cheap to send. */
+/** The effects as they are sent: of a call that only read, the number of reads alone, which is the most common case */
 export type SentEffects = CallEffects | Pick<CallEffects, 'reads'>
 
 export type WorkerReport =
   | { readonly report: 'ready' }
-  /** Its hooks, of a script that was asked about. */
+  /** The hooks of a script that was asked about. */
   | { readonly report: 'hooks'; readonly hooks: readonly string[] }
   | {
       readonly report: 'done'

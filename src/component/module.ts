@@ -6,7 +6,7 @@
 import { type ModuleReader, moduleReader, refuseModule, writeU32 } from './module-reader.ts'
 
 export interface FunctionType {
-  /** One letter for each: `i` i32, `I` i64, `f` f32, `F` f64, `x` for what no import or hook has. */
+  /** A letter for each: `i` i32, `I` i64, `f` f32, `F` f64, `x` for what no import or hook has. */
   readonly parameters: string
   readonly results: string
 }
@@ -35,7 +35,7 @@ interface Export {
 
 interface Section {
   readonly id: number
-  /** Of what is in it. */
+  /** The place of the section's content. */
   readonly start: number
   readonly end: number
 }
@@ -59,8 +59,8 @@ const MOST_TABLES = 16
 export function readModule(bytes: Uint8Array): ModuleOutline {
   const sections = sectionsOf(bytes)
   const open = (id: number, what: string): ModuleReader | undefined => {
-    const found = sections.find((section) => section.id === id)
-    return found && moduleReader(bytes, found.start, found.end, what)
+    const section = sections.find((section) => section.id === id)
+    return section && moduleReader(bytes, section.start, section.end, what)
   }
   const types = all(open(TYPE, 'its types'), functionType)
   const imports = all(open(IMPORT, 'its imports'), (from) => importOf(from, types))

@@ -53,7 +53,7 @@ interface Pool {
   patience: NodeJS.Timeout | undefined
 }
 
-/** Its workers start at once; calls may come before they are there. */
+/** Creates a pool whose workers start at once; calls may come before the workers are ready. */
 export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
@@ -98,9 +98,9 @@ async function describe(pool: Pool, component: ComponentCode, prepared: Prepared
       `The script cannot be loaded: ${'message' in ended ? ended.message : 'it does not come to an end'}`,
     )
   }
-  const found = ended.hooks.filter(isHook).sort()
-  if (found.length === 0) throw new ComponentError('The script has no hooks: it must call component({ … }).')
-  return { kind: 'javascript', hooks: found }
+  const names = ended.hooks.filter(isHook).sort()
+  if (names.length === 0) throw new ComponentError('The script has no hooks: it must call component({ … }).')
+  return { kind: 'javascript', hooks: names }
 }
 
 function enqueue(pool: Pool, task: Omit<WorkerTask, 'owner' | 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
@@ -136,7 +136,7 @@ function removeAllWaiting(pool: Pool): WorkerTask[] {
   return pool.waiting.splice(0)
 }
 
-/** As many workers as there should be. */
+/** Starts workers until there are as many as there should be. */
 function fill(pool: Pool): void {
   while (!pool.closed && pool.slots.size < pool.settings.workers) pool.slots.add(start(pool))
 }
@@ -180,7 +180,7 @@ function received(pool: Pool, slot: Slot, message: WorkerReport | QuestionMessag
   noteTime(pool, slot)
   slot.task = undefined
   slot.state = 'idle'
-  // One that has nothing to do keeps no process alive.
+  // An idle worker keeps no process alive.
   slot.worker.unref()
   dispatch(pool)
   if (message.report !== 'ready') task?.end(message)
@@ -190,12 +190,14 @@ async function answer(slot: Slot, { job, question }: QuestionMessage): Promise<v
   const { task, jobs } = slot
   if (task?.host === undefined || job !== jobs) return
   slot.askedAt = performance.now()
-  const given = await answerOf(task.host, question).catch((error: unknown) => ({ failed: (error as Error).message }))
-  // What it was for may have ended.
+  const hostAnswer = await answerOf(task.host, question).catch((error: unknown) => ({
+    failed: (error as Error).message,
+  }))
+  // The task that asked may have ended.
   if (slot.task !== task || slot.jobs !== job) return
   slot.sleptMs += performance.now() - slot.askedAt
   slot.askedAt = undefined
-  slot.worker.postMessage({ job, answer: given } satisfies AnswerMessage)
+  slot.worker.postMessage({ job, answer: hostAnswer } satisfies AnswerMessage)
   Atomics.add(slot.signal, 0, 1)
   Atomics.notify(slot.signal, 0)
 }

@@ -1,7 +1,7 @@
 /**
- * What a script finds beside ECMAScript: `hosted`, TextEncoder and TextDecoder, a console, `crypto.getRandomValues`,
- * and a `Math.random` that does not begin anew with each call. Runs inside QuickJS, before the script; what it leaves
- * for the engine is taken out of the global scope before the script begins.
+ * The environment of a script beside ECMAScript: `hosted`, TextEncoder and TextDecoder, a console,
+ * `crypto.getRandomValues`, and a `Math.random` that does not begin anew with each call. Runs inside QuickJS, before
+ * the script; what it leaves for the engine is taken out of the global scope before the script begins.
  */
 export const PRELUDE = `(() => {
   'use strict'

@@ -1,6 +1,6 @@
 /**
- * What workers run components from: vetted and compiled once, in the engine's process, and kept while they are asked
- * for.
+ * The programs that workers run components from: vetted and compiled once, in the engine's process, and kept while they
+ * are asked for.
  */
 
 import { createPromiseCache } from '../async/cache.ts'
@@ -11,7 +11,7 @@ import { vet } from './vet.ts'
 
 export interface Prepared {
   readonly program: Program
-  /** Of a module. Those of a script are known when it has run. */
+  /** The hooks of a module. Those of a script are known when the script has run. */
   readonly hooks: readonly string[] | undefined
 }
 

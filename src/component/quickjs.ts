@@ -41,7 +41,7 @@ type FunctionName =
       | 'set_memory_limit'
       | 'set_max_stack_size'}`
 
-/** What the machine asks of its surroundings. What it throws ends the call, through whatever the script is doing. */
+/** The functions that the machine calls. What they throw ends the call, through whatever the script is doing. */
 export interface QuickJsHost {
   /** A function of the prelude, by name. Undefined is the value `undefined`. */
   readonly call: (name: string, machine: QuickJs, args: readonly number[]) => number | undefined
@@ -63,8 +63,8 @@ export interface QuickJs {
 
 /** An instance whose memory is what the module brings: `_initialize` has not run. */
 export function instantiate(module: WebAssembly.Module, host: QuickJsHost): QuickJs {
-  const made: { machine?: QuickJs } = {}
-  const current = (): QuickJs => made.machine ?? broken('asked before it was there')
+  const instantiated: { machine?: QuickJs } = {}
+  const current = (): QuickJs => instantiated.machine ?? broken('asked before it was there')
   const view = (): DataView => new DataView(current().exports.memory.buffer)
   const instance = new WebAssembly.Instance(module, {
     env: {
@@ -92,11 +92,11 @@ export function instantiate(module: WebAssembly.Module, host: QuickJsHost): Quic
       random_get: () => 0,
     },
   })
-  made.machine = machineOf(instance.exports as unknown as Exported)
-  return made.machine
+  instantiated.machine = machineOf(instance.exports as unknown as Exported)
+  return instantiated.machine
 }
 
-/** Of WASI: there are no files. */
+/** The error code of WASI: there are no files. */
 const BAD_FILE = 8
 
 function machineOf(exports: Exported): QuickJs {
@@ -109,7 +109,7 @@ function machineOf(exports: Exported): QuickJs {
     return at
   }
   /** With the bytes in memory for so long as `make` runs. */
-  const made = (content: Uint8Array, make: (at: number, length: number) => number): number => {
+  const boxOf = (content: Uint8Array, make: (at: number, length: number) => number): number => {
     const at = write(content)
     const box = make(at, content.length)
     exports.wasm_free(at)
@@ -119,8 +119,8 @@ function machineOf(exports: Exported): QuickJs {
     exports,
     bytes,
     write,
-    newBytes: (content) => made(content, exports.qjs_new_uint8_array),
-    newText: (utf8) => made(utf8, exports.qjs_new_string),
+    newBytes: (content) => boxOf(content, exports.qjs_new_uint8_array),
+    newText: (utf8) => boxOf(utf8, exports.qjs_new_string),
     ...reading(exports, bytes, room),
   }
 }
@@ -137,18 +137,18 @@ function reading(
       const buffer = exports.qjs_get_typed_array_buffer(box, at, at + 4, at + 8)
       if (exports.qjs_is_exception(buffer) !== 0 || number(at + 8) !== 1) broken('this is no Uint8Array')
       const start = exports.qjs_get_array_buffer(buffer, at + 8) + number(at)
-      const found = bytes().slice(start, start + number(at + 4))
+      const copy = bytes().slice(start, start + number(at + 4))
       exports.qjs_free_value(buffer)
       exports.wasm_free(at)
-      return found
+      return copy
     },
     textOf: (box) => {
       const length = room(4)
       const start = exports.qjs_get_string_len(box, length)
-      const found = start === 0 ? '' : textFrom(bytes().slice(start, start + number(length)))
+      const text = start === 0 ? '' : textFrom(bytes().slice(start, start + number(length)))
       if (start !== 0) exports.qjs_free_cstring(start)
       exports.wasm_free(length)
-      return found
+      return text
     },
   }
 }

@@ -1,4 +1,4 @@
-/** What a hook gave back, taken apart and judged: nothing of it is believed before the engine hands it on. */
+/** Reads and checks the result of a hook: nothing of the result is believed before the engine hands it on. */
 import { section } from '../offchain/hosted.ts'
 import { type HttpResponseData, readResponse } from '../offchain/http-data.ts'
 import { reader } from '../offchain/rpc.ts'
@@ -12,7 +12,7 @@ export class BadResult extends Error {
 
 export interface HookResult {
   readonly response: HttpResponseData | undefined
-  /** What the section of the hook has in it; empty where it has none. */
+  /** The content of the hook's section; empty without one. */
   readonly result: Uint8Array
 }
 
@@ -26,14 +26,14 @@ export function readHookResult(
   expects: CallMessage['expects'],
   limits: RuntimeLimits,
 ): HookResult {
-  const found = judged('the result is malformed', () => sectionsOf(sections))
+  const sectionsById = judged('the result is malformed', () => sectionsOf(sections))
   const nothing = new Uint8Array(0)
   if (expects === 'nothing') return { response: undefined, result: nothing }
   if (expects === 'engines') {
-    const engines = found.get(section.engines) ?? bad('the result has no section 0x30 with the engines')
+    const engines = sectionsById.get(section.engines) ?? bad('the result has no section 0x30 with the engines')
     return { response: undefined, result: engines.slice() }
   }
-  const bytes = found.get(section.httpResponse) ?? bad('the result has no section 0x22 with a response')
+  const bytes = sectionsById.get(section.httpResponse) ?? bad('the result has no section 0x22 with a response')
   const response = judged('the response is malformed', () => readResponse(bytes))
   judgeResponse(response, limits)
   return { response: { ...response, body: response.body.slice() }, result: nothing }

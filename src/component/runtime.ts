@@ -40,7 +40,7 @@ export interface RuntimeLimits {
   readonly outboundRequests: number
 }
 
-/** What one call is about. */
+/** The input of one call. */
 export interface ComponentCall {
   readonly component: ComponentCode
   readonly hook: Hook
@@ -57,14 +57,13 @@ export interface ComponentCall {
    */
   readonly queueMs?: number | undefined
   /**
-   * Of all that the contract has stored: while it stays the same a value that was loaded once is not asked for again.
-   * Whoever gives it sees to it that no call is committed which ran across a change. Undefined: every value is asked
-   * for.
+   * Version of the contract's storage. Workers cache reads while it is unchanged; the caller must not commit a call
+   * that spanned a change. Undefined: nothing is cached.
    */
   readonly storageVersion?: number | undefined
 }
 
-/** What a component asks in the middle of a call, and only the engine can answer. A rejection traps the component. */
+/** The questions of a component that only the engine can answer. A rejection traps the component. */
 export interface Host {
   load(bucket: Uint8Array, key: Uint8Array): Promise<Uint8Array | undefined>
   readContract(input: Uint8Array): Promise<Uint8Array>
@@ -103,7 +102,7 @@ export interface CallEffects {
    */
   readonly spent: readonly { readonly id: string; readonly until: Date; readonly unlessRefused: boolean }[]
   readonly log: readonly string[]
-  /** Who signed the request, as the operation `authenticate` answered: for the audit log. */
+  /** The signers of the request, as the operation `authenticate` answered: for the audit log. */
   readonly signers: readonly Address[]
   /** Whether anything was read from storage: then a concurrent change may have been missed. */
   readonly reads: number
@@ -113,7 +112,7 @@ export type RunOutcome =
   | {
       readonly kind: 'done'
       readonly response: HttpResponseData | undefined
-      /** Of {@link Hook} `engines`, what section 0x30 has in it; empty otherwise. */
+      /** The content of section 0x30 for the {@link Hook} `engines`; empty otherwise. */
       readonly result: Uint8Array
       readonly effects: CallEffects
     }
@@ -126,8 +125,8 @@ export type RunOutcome =
 
 export interface Runtime {
   /**
-   * What its bytes are. Rejects with a ComponentError, in words for its author, when they cannot be run under these
-   * limits.
+   * Describes the component by its bytes. Rejects with a ComponentError, in words for its author, when they cannot be
+   * run under these limits.
    */
   describe(component: ComponentCode): Promise<ComponentDescription>
   /** Never rejects for what the component does. */

@@ -27,12 +27,12 @@ export function storedValues(most: number): StoredValues {
   const contracts = new Map<Address, OfContract>()
   let held = 0
   const current = (contract: Address, version: number): OfContract => {
-    const known = contracts.get(contract)
-    if (known?.version === version) return known
-    const begun = { version, values: new Map<string, Uint8Array | undefined>() }
-    for (const [name, value] of known?.values ?? []) held -= sizeOf(name, value)
-    contracts.set(contract, begun)
-    return begun
+    const cached = contracts.get(contract)
+    if (cached?.version === version) return cached
+    const fresh = { version, values: new Map<string, Uint8Array | undefined>() }
+    for (const [name, value] of cached?.values ?? []) held -= sizeOf(name, value)
+    contracts.set(contract, fresh)
+    return fresh
   }
   const keep = (contract: Address, version: number, name: string, value: Uint8Array | undefined): void => {
     const size = sizeOf(name, value)
@@ -49,8 +49,8 @@ export function storedValues(most: number): StoredValues {
       if (version === undefined) return ask
       return (question) => {
         if (question.ask !== 'load') return ask(question)
-        const known = contracts.get(contract)
-        const values = known?.version === version ? known.values : undefined
+        const cached = contracts.get(contract)
+        const values = cached?.version === version ? cached.values : undefined
         const name = nameOf(question.bucket, question.key)
         if (values?.has(name) === true) return values.get(name)
         const value = ask(question) as Uint8Array | undefined

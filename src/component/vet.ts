@@ -1,11 +1,11 @@
-/** What a component may be: which imports it may have, how its hooks look, and how large it may be and become. */
+/** Vets components: which imports it may have, how its hooks look, and how large it may be and become. */
 import { hook } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
 import { type FunctionType, type ModuleOutline, PAGE, quoted, readModule, withBounds } from './module.ts'
 import { refuseModule } from './module-reader.ts'
 import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
 
-/** What a worker is given of a component, before the module is compiled. */
+/** The part of a component that a worker gets, before the module is compiled. */
 export type Vetted =
   | {
       readonly kind: 'wasm'
@@ -74,7 +74,8 @@ function hooksOf({ functions }: ModuleOutline): string[] {
 /** Whether a function with that name is called by an engine. */
 export function isHook(name: string): boolean {
   return (
-    [hook.httpRequest, hook.stateChange, hook.engines].some((known) => known === name) || timerOf(name) !== undefined
+    [hook.httpRequest, hook.stateChange, hook.engines].some((hookName) => hookName === name) ||
+    timerOf(name) !== undefined
   )
 }
 

@@ -102,9 +102,9 @@ function heldResults(): Results {
       return (BigInt(last) << 32n) | BigInt(bytes.length)
     },
     take: (id) => {
-      const found = results.get(id) ?? trap(`there is no result ${id}, or it was taken before`)
+      const result = results.get(id) ?? trap(`there is no result ${id}, or it was taken before`)
       results.delete(id)
-      return found
+      return result
     },
   }
 }
@@ -158,7 +158,7 @@ function avlOf(running: () => Running, memory: Memory): Functions {
   return Object.fromEntries(Object.keys(importTable.pbc ?? {}).map((name) => [name, ofCall(name)]))
 }
 
-/** Whatever one of them throws ends the call, also where the component would catch it. */
+/** Wraps functions so that an exception of one ends the call, also where the component would catch it. */
 function guarded(running: () => Running, functions: Functions): WebAssembly.Imports[string] {
   const guard = (run: (...args: number[]) => unknown) => {
     return (...args: number[]): unknown => {

@@ -1,4 +1,6 @@
-/** What we use of WebAssembly: its types come with those of browsers, which this package does not have. */
+/**
+ * The part of WebAssembly that is used here: its types come with those of browsers, which this package does not have.
+ */
 declare namespace WebAssembly {
   type Exports = Record<string, unknown>
   type Imports = Record<string, Record<string, (...args: never[]) => unknown>>

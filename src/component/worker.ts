@@ -24,7 +24,7 @@ import { storedValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
 import { type LoadedModule, loadModule } from './wasm.ts'
 
-/** Of values that are remembered, whosever they are. */
+/** The cached values of all contracts together. */
 const STORED_BYTES = 8 * 1024 * 1024
 
 /** A component that has run here, or is about to. */
@@ -36,7 +36,7 @@ const programs = new Map<string, Program>()
 const components = new Map<string, Loaded>()
 const stored = storedValues(STORED_BYTES)
 
-/** What the engine answers to another job is let go. */
+/** Asks the engine, and drops its answers to other jobs. */
 function answerTo(job: number, question: HostQuestion): HostAnswer {
   port.postMessage({ job, question } satisfies QuestionMessage)
   for (;;) {
@@ -52,12 +52,12 @@ function unlessFailed(answer: HostAnswer): HostAnswer {
 }
 
 function loaded(component: string): Loaded {
-  const known = components.get(component)
-  if (known !== undefined) return known
+  const cached = components.get(component)
+  if (cached !== undefined) return cached
   const program = programs.get(component) ?? trap('the worker was not given the component')
-  const made = program.kind === 'wasm' ? loadModule(program, limits) : loadScript(quickjs, program.source, limits)
-  components.set(component, made)
-  return made
+  const fresh = program.kind === 'wasm' ? loadModule(program, limits) : loadScript(quickjs, program.source, limits)
+  components.set(component, fresh)
+  return fresh
 }
 
 function reportOn({ number, component, call }: Job, recover: Recover): WorkerReport {

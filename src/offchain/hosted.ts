@@ -1,7 +1,7 @@
 /**
- * What a component may ask of its engine while it runs: numbered operations, as the public off-chain interface has
- * them up to 0x70, and ours from 0x80. Operands and results are in the RPC format; every operation answers with bytes
- * or with nothing.
+ * The questions that a component may ask its engine while it runs: numbered operations, as the public off-chain
+ * interface has them up to 0x70, and ours from 0x80. Operands and results are in the RPC format; every operation
+ * answers with bytes or with nothing.
  */
 export const operation = {
   /**

@@ -52,6 +52,6 @@ function readHeaders(from: Reader): Header[] {
 
 /** The first value of a header, whatever the case of its name. */
 export function headerValue({ headers }: { readonly headers: readonly Header[] }, name: string): string | undefined {
-  const wanted = name.toLowerCase()
-  return headers.find((header) => header.name.toLowerCase() === wanted)?.values[0]
+  const lowerCased = name.toLowerCase()
+  return headers.find((header) => header.name.toLowerCase() === lowerCased)?.values[0]
 }

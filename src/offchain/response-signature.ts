@@ -1,25 +1,22 @@
 /**
- * What an engine signs of its answers, so that it can be held to them; and how the key it signs with is known to be
- * its own.
+ * The signature of an engine's answers, which the engine cannot deny later, and the endorsement of its signing key.
  *
  *     x-engine-signature: ed25519 <public key> <time> <signature>
  *
  * Public key (32 bytes) and signature (64) in hexadecimal, in lower case; the time in decimal milliseconds since 1970.
- * One space
- * between each of them. The signed message is, big-endian, where T is SHA-256 of the text `vouchsafe/engine-response`:
+ * One space between each of them. The signed message is, big-endian, where T is SHA-256 of the text
+ * `vouchsafe/engine-response`:
  *
  *     T 32 | T 32 | u8 version = 1 | u32 length, chain id | contract 21 | engine 21
  *     | u32 length, method | u32 length, uri | u32 length, authorization | SHA-256 of the request's body 32
  *     | u32 status | u32 length, content type | SHA-256 of the response's body 32 | u64 block number | u64 time
  *
- * Bodies are meant as they are without content encoding, and that of an answer to HEAD is empty. The uri is the
- * request target
- * after the contract address, raw, with its query. Headers that are not there are empty texts. The block is that of
- * `x-engine-block`.
+ * Bodies are meant as they are without content encoding, and that of an answer to HEAD is empty. The uri is the request
+ * target after the contract address, raw, with its query. Headers that are not there are empty texts. The block is that
+ * of `x-engine-block`.
  *
  * The Ed25519 key is made when an engine starts. Its identity, the secp256k1 key that contracts list, endorses it: it
- * signs
- * SHA-256 of this message, where E is SHA-256 of the text `vouchsafe/engine-response-key`:
+ * signs SHA-256 of this message, where E is SHA-256 of the text `vouchsafe/engine-response-key`:
  *
  *     E 32 | E 32 | u8 version = 1 | u32 length, chain id | engine 21 | public key 32 | u64 time of the endorsement
  */
@@ -36,7 +33,7 @@ const VERSION = 1
 const RESPONSE = tag('vouchsafe/engine-response')
 const RESPONSE_KEY = tag('vouchsafe/engine-response-key')
 
-/** One answer to one request. Digests are SHA-256. */
+/** The parts of one answer to one request that are signed. Digests are SHA-256. */
 export interface ResponseParts {
   readonly chainId: string
   readonly contract: Address
@@ -54,7 +51,7 @@ export interface ResponseParts {
   readonly time: number
 }
 
-/** What `x-engine-signature` says. */
+/** The content of `x-engine-signature`. */
 export interface EngineSignature {
   readonly publicKey: Uint8Array
   readonly time: number
@@ -120,7 +117,7 @@ export function verifyResponse(
   }
 }
 
-/** What an endorsement is of: `publicKey` is the Ed25519 key, 32 bytes. */
+/** The subject of an endorsement: `publicKey` is the Ed25519 key, 32 bytes. */
 export interface Endorsed {
   readonly chainId: string
   readonly engine: Address

@@ -13,7 +13,7 @@ export interface Writer {
   readonly i32: (value: number) => Writer
   readonly u64: (value: bigint) => Writer
   readonly i64: (value: bigint) => Writer
-  /** As they are, without a length. */
+  /** Writes the bytes as they are, without a length. */
   readonly raw: (bytes: Uint8Array) => Writer
   /** With a length before them. */
   readonly bytes: (bytes: Uint8Array) => Writer
@@ -35,7 +35,7 @@ export interface Reader {
   readonly text: () => string
   readonly list: <T>(read: (from: Reader) => T) => T[]
   readonly option: <T>(read: (from: Reader) => T) => T | undefined
-  /** What is left. */
+  /** The bytes that are left. */
   readonly rest: () => Uint8Array
   /** Throws a MalformedError when anything is left. */
   readonly end: () => void

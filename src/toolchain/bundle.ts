@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import type { ComponentCode } from '../component/runtime.ts'
 import { builtDirectory } from './places.ts'
 
-/** What we use of esbuild. */
+/** The part of esbuild that is used here. */
 interface Esbuild {
   build(
     options: Record<string, unknown>,
@@ -33,7 +33,7 @@ export async function readComponent(file: string, directory = builtDirectory()):
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes }
 }
 
-/** One script, the same wherever it is made: only what is in the sources counts. */
+/** Bundles one script, which is the same wherever it is made: it depends on the sources alone. */
 function bundleComponent(file: string, directory: string): Promise<Uint8Array> {
   return bundle(file, {
     format: 'iife',

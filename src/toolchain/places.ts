@@ -5,19 +5,19 @@ import { createPool } from '../component/pool.ts'
 import type { Runtime, RuntimeLimits } from '../component/runtime.ts'
 
 const WORKER = 'component-worker.cjs'
-/** What an engine needs of them only when it is at work. */
+/** The files that an engine needs only when it is at work. */
 const NEEDED_LATER = ['quickjs.wasm', 'sqlite-writer.cjs', 'local-chain-worker.cjs']
 
 /**
- * Of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe. Throws when nothing was
- * built.
+ * The directory of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe. Throws when
+ * nothing was built.
  */
 export function builtDirectory(): string {
   const here = import.meta.dirname
   const candidates = [here, join(here, '..'), join(here, '..', '..', 'dist')]
-  const found = candidates.find((directory) => existsSync(join(directory, WORKER)))
-  if (found === undefined) throw new Error(`There is no ${WORKER} in ${here}; run npm run build.`)
-  return found
+  const built = candidates.find((directory) => existsSync(join(directory, WORKER)))
+  if (built === undefined) throw new Error(`There is no ${WORKER} in ${here}; run npm run build.`)
+  return built
 }
 
 /** Throws, in words, when a file is missing that an engine needs. */

@@ -12,7 +12,7 @@ const ADDRESS_OFFSET = 12
 
 export interface AbiReader {
   /**
-   * Of the word at this place, counted in words. Each of them throws a MalformedError when it is not there or is
+   * Reads the word at `index`, counted in words. Each function throws a MalformedError when it is not there or is
    * something else.
    */
   readonly word: (index: number) => Uint8Array
@@ -20,7 +20,7 @@ export interface AbiReader {
   readonly address: (index: number) => Address
   /** The word at `index` says where it begins. */
   readonly text: (index: number, maxBytes: number) => string
-  /** Of what the word at `index` points to. */
+  /** A reader at the place that the word at `index` points to. */
   readonly at: (index: number) => AbiReader
   /** A dynamic array: its length, and a reader of its elements. */
   readonly array: (index: number, most: number) => { readonly length: number; readonly elements: AbiReader }

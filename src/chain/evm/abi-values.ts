@@ -25,16 +25,16 @@ export function argumentOf(parameter: AbiParameter, json: Json): unknown {
   throw new Error(`${name}: values of type ${type} cannot be given here`)
 }
 
-function wrong({ name, type }: AbiParameter, wanted: string): never {
-  throw new Error(`${name === undefined || name === '' ? 'an argument' : name} (${type}) must be ${wanted}`)
+function wrong({ name, type }: AbiParameter, expected: string): never {
+  throw new Error(`${name === undefined || name === '' ? 'an argument' : name} (${type}) must be ${expected}`)
 }
 
 function tupleOf(parameter: AbiParameter, json: Json): unknown {
   const components = parameter.components ?? []
   const members = components.map((component, at) => {
-    const given = Array.isArray(json) ? json[at] : isObject(json) ? own(json, component.name ?? '') : undefined
-    if (given === undefined) wrong(parameter, `an object with ${components.map(({ name }) => name).join(', ')}`)
-    return [component.name ?? '', argumentOf(component, given ?? null)] as const
+    const member = Array.isArray(json) ? json[at] : isObject(json) ? own(json, component.name ?? '') : undefined
+    if (member === undefined) wrong(parameter, `an object with ${components.map(({ name }) => name).join(', ')}`)
+    return [component.name ?? '', argumentOf(component, member ?? null)] as const
   })
   return components.every(({ name }) => (name ?? '') !== '')
     ? Object.fromEntries(members)

@@ -8,7 +8,7 @@ import type { Json } from '../../codec/json.ts'
 import { type AbiParameter, argumentOf } from './abi-values.ts'
 import { data } from './values.ts'
 
-/** As compilers write it: functions, events, errors and the constructor. */
+/** An item of an ABI as compilers write it: functions, events, errors and the constructor. */
 export interface AbiItem {
   readonly type: string
   readonly name?: string
@@ -34,7 +34,7 @@ export function encodeCall(called: AbiItem, values: readonly Json[]): Uint8Array
   return methodOf(called).encodeInput(argumentsOf(called, values))
 }
 
-/** What the function answers, as JSON. Throws when the bytes are no such answer. */
+/** Decodes the answer of a function to JSON. Throws when the bytes are no such answer. */
 export function decodeAnswer(called: AbiItem, answer: Uint8Array): Json {
   if ((called.outputs ?? []).length === 0) return data(answer)
   return shown(methodOf(called).decodeOutput(answer))
@@ -48,7 +48,8 @@ export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, val
 }
 
 /**
- * What a contract was reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when it is no error of this ABI.
+ * The error that a contract reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when this ABI has no such
+ * error.
  */
 export function customError(abi: readonly AbiItem[], thrown: Uint8Array): string | undefined {
   // Without names, several values come as a list.
@@ -86,8 +87,8 @@ function methodOf(called: AbiItem): Method {
 /** The library takes one value as it is, several by their names, and as a list where one of them has none. */
 function argumentsOf({ name = 'the constructor', inputs = [] }: AbiItem, values: readonly Json[]): unknown {
   if (values.length !== inputs.length) {
-    const wanted = inputs.map((input) => `${input.type} ${input.name ?? ''}`.trim()).join(', ')
-    throw new Error(`${name} takes ${inputs.length} arguments, not ${values.length}: (${wanted})`)
+    const expected = inputs.map((input) => `${input.type} ${input.name ?? ''}`.trim()).join(', ')
+    throw new Error(`${name} takes ${inputs.length} arguments, not ${values.length}: (${expected})`)
   }
   const read = inputs.map((input, at) => argumentOf(input, values[at] ?? null))
   if (inputs.length <= 1) return read[0]

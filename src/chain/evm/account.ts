@@ -21,17 +21,17 @@ export interface AccountOptions {
 
 export interface EvmAccount extends Account {
   /**
-   * As {@link Account.sign}, and also rejects so where no node would take it, as it would be in the way of all that
-   * come after it. More gas than a transaction may have is lowered to that. Without a contract to send it to,
-   * `payload` creates one.
+   * Signs as {@link Account.sign} does, and also rejects a transaction that no node would take, as it would block all
+   * later ones. More gas than a transaction may have is lowered to that. Without a contract to send it to, `payload`
+   * creates one.
    */
   sign(to: Address | undefined, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
 }
 
 const DEFAULT_PRIORITY_FEE = 1_000_000_000n
-/** Of a transaction (EIP-7825): what is named beyond it no node takes. */
+/** The most gas of a transaction (EIP-7825): what is named beyond it no node takes. */
 const MOST_GAS = 2n ** 24n
-/** Of a transaction on its way from node to node: what is larger no node takes (go-ethereum, `txMaxSize`). */
+/** The largest transaction that nodes pass on (go-ethereum, `txMaxSize`). */
 const MOST_BYTES = 128 * 1024
 
 export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGas }: AccountOptions): EvmAccount {
@@ -44,7 +44,7 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
     },
     sign: async (to, payload, gas, nonce) => {
       await ready()
-      // It tells whether the contract would refuse, also when we were told how much to give.
+      // The estimate tells whether the contract would refuse, also when we were told how much to give.
       const needed = await node.estimateGas({ from: address, to, input: payload })
       const latest = await node.block('latest')
       if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
@@ -64,7 +64,8 @@ export function evmAccount(key: Uint8Array, { node, chainId, head, ready, mostGa
       try {
         await node.send(raw)
       } catch (error) {
-        // It was sent before, or it is included already and failed there: some nodes call either an error.
+        // Some nodes answer with an error when the transaction was sent before, or is included already and failed
+        // there.
         if (!(await node.knows(hash).catch(() => false))) throw error
       }
     },
@@ -88,9 +89,9 @@ function gasOf(payload: Uint8Array, { gas, needed, mostGas }: Gas): bigint {
   if (mostGas !== undefined && needed > mostGas) {
     throw new ChainError(`it takes ${needed} gas, and this account gives a transaction ${mostGas} at most`, true)
   }
-  const wanted = gas === 0n ? withMargin(needed) : gas
+  const estimate = gas === 0n ? withMargin(needed) : gas
   // A chain whose node finds that more is needed does not have this limit.
-  const limit = needed > MOST_GAS ? wanted : least(wanted, MOST_GAS)
+  const limit = needed > MOST_GAS ? estimate : least(estimate, MOST_GAS)
   return mostGas === undefined ? limit : least(limit, mostGas)
 }
 
@@ -103,8 +104,8 @@ function withMargin(gas: bigint): bigint {
 }
 
 /**
- * What does not pay for its payload no node takes: 10 gas a token and 21,000 (EIP-7623), or less where the chain asks
- * for less, as what is needed tells.
+ * Refuses gas that does not pay for the payload, which no node takes: 10 gas a token and 21,000 (EIP-7623), or less
+ * where the chain asks for less, as what is needed tells.
  */
 function mustBeEnough(gas: bigint, payload: Uint8Array, needed: bigint): void {
   const zeros = BigInt(payload.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0))
@@ -170,7 +171,7 @@ async function outcomeOf(
   const first = await included()
   if (first !== undefined) return first
   if ((await node.transactionCount(address, head)) <= nonce) return 'pending'
-  // Its nonce is used; it may have been included between the two questions.
+  // The nonce is used; the transaction may have been included between the two questions.
   return (await included()) ?? 'lost'
 }
 

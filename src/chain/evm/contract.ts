@@ -1,4 +1,6 @@
-/** What a contract says of its off-chain component: `engines()` and `component()` of components/OffChain.sol. */
+/**
+ * Reads a contract's statement of its off-chain component: `engines()` and `component()` of components/OffChain.sol.
+ */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { malformed } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
@@ -16,7 +18,7 @@ const MAX_ENGINES = 1000
 const MAX_URL_BYTES = 2048
 const MAX_CONTRACTS = 100_000
 
-/** What `engines()` answers. Throws a MalformedError, as all of these do. */
+/** Reads the answer of `engines()`. Throws a MalformedError, as all functions of this file do. */
 export function readEngines(answer: Uint8Array): readonly ListedEngine[] {
   const { length, elements } = abiReader(answer).array(0, MAX_ENGINES)
   return Array.from({ length }, (_, index) => readEngine(elements.at(index)))
@@ -28,7 +30,7 @@ function readEngine(engine: AbiReader): ListedEngine {
   return { address: engine.address(0), endpoint: endpoint.replace(/\/+$/, '') }
 }
 
-/** What `component()` answers; undefined when it names none, which is 32 bytes of zero. */
+/** Reads the answer of `component()`; undefined when the digest is 32 bytes of zero, which names no component. */
 export function readComponentReference(answer: Uint8Array): OffChainContract['component'] {
   const from = abiReader(answer)
   const sha256 = bytesToHex(from.word(0))
@@ -37,7 +39,7 @@ export function readComponentReference(answer: Uint8Array): OffChainContract['co
 }
 
 /**
- * What `contracts()` of a registry answers: those that an engine is to serve, for a filter that is a contract itself.
+ * Reads the answer of `contracts()` of a registry: the contracts that an engine serves whose filter is that registry.
  */
 export function readContracts(answer: Uint8Array): readonly Address[] {
   const { length, elements } = abiReader(answer).array(0, MAX_CONTRACTS)

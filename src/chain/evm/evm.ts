@@ -103,9 +103,11 @@ interface Connection {
 function oncePerConnection(rpc: JsonRpc, id: string): Connection {
   let checked: Promise<void> | undefined
   const check = async (): Promise<void> => {
-    const found = await chainIdOf(rpc)
-    if (found !== id) {
-      throw new ChainError(`the node is of chain ${found}, and the configuration says ${id}: one of them is wrong`)
+    const nodeChainId = await chainIdOf(rpc)
+    if (nodeChainId !== id) {
+      throw new ChainError(
+        `the node is of chain ${nodeChainId}, and the configuration says ${id}: one of them is wrong`,
+      )
     }
   }
   return {
@@ -188,16 +190,16 @@ interface Blocks {
 }
 
 async function loggedIn(node: EvmNode, addresses: readonly Address[], blocks: Blocks): Promise<ReadonlySet<Address>> {
-  const found = new Set<Address>()
+  const emitters = new Set<Address>()
   for (let at = 0; at < addresses.length; at += LOG_ADDRESSES) {
     const some = addresses.slice(at, at + LOG_ADDRESSES)
     for (let from = blocks.from; from <= blocks.to; from += LOG_BLOCKS) {
       const to = Math.min(blocks.to, from + LOG_BLOCKS - 1)
-      for (const address of await logsOf(node, some, { from, to })) found.add(address)
-      if (some.every((address) => found.has(address))) break
+      for (const address of await logsOf(node, some, { from, to })) emitters.add(address)
+      if (some.every((address) => emitters.has(address))) break
     }
   }
-  return found
+  return emitters
 }
 
 /**

@@ -31,7 +31,7 @@ export interface Receipt {
   readonly block: number
   readonly succeeded: boolean
   readonly gasUsed: bigint
-  /** Of the contract that the transaction created. */
+  /** The address of the contract that the transaction created. */
   readonly created: Address | undefined
 }
 
@@ -42,10 +42,13 @@ export class UnreadableAnswer extends ChainRefusal {}
 
 /** Logs in one answer. */
 const MAX_LOGS = 100_000
-/** Of what a node says of an error. */
+/** The most characters of a node's error message. */
 const MAX_MESSAGE = 500
 const FAILED_CODE = -32015
-/** What nodes say of code that fails in any other way. One contract must not be taken for a node that cannot answer. */
+/**
+ * The messages of nodes about code that fails in any other way. One contract must not be taken for a node that cannot
+ * answer.
+ */
 const FAILED = new RegExp(
   [
     ...['\\brevert(ed)?\\b', 'execution failed', 'invalid (opcode|jump)', '\\b(out|ran out) of gas\\b'],
@@ -140,7 +143,7 @@ function readLogs(answer: unknown): readonly Address[] {
   return [...new Set(answer.map((log: unknown) => readEvmAddress(own(object(log), 'address'))))]
 }
 
-/** What an error of a JsonRpc means. */
+/** Throws the meaning of an error of a JsonRpc. */
 function refusal(method: string, error: unknown): never {
   const message = (error as Error).message.slice(0, MAX_MESSAGE)
   if (error instanceof AnswerTooLargeError)

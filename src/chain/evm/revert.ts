@@ -23,7 +23,7 @@ const PANICS: Readonly<Record<number, string>> = {
   81: 'a call of an uninitialised function',
 }
 
-/** Of the `data` of an error: nodes have it as it is, or wrapped in an object. */
+/** Reads the `data` of an error: nodes have it as it is, or wrapped in an object. */
 export function revertData(value: unknown): Uint8Array | undefined {
   const text = isObject(value) ? own(value, 'data') : value
   return typeof text === 'string' ? orUndefined(() => readData(text)) : undefined
@@ -33,11 +33,11 @@ export function revertData(value: unknown): Uint8Array | undefined {
 export function revertReason(thrown: Uint8Array | undefined): string | undefined {
   if (thrown === undefined || thrown.length < SELECTOR_BYTES) return undefined
   const selector = bytesToHex(thrown.subarray(0, SELECTOR_BYTES))
-  const said = orUndefined(() => {
+  const reason = orUndefined(() => {
     const from = abiReader(thrown.subarray(SELECTOR_BYTES))
     if (selector === ERROR) return from.text(0, MAX_REASON).replace(/\s+/g, ' ')
     if (selector === PANIC) return PANICS[from.number(0)] ?? `panic ${from.number(0)}`
     return undefined
   })
-  return said ?? `error 0x${selector}`
+  return reason ?? `error 0x${selector}`
 }

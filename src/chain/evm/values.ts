@@ -3,7 +3,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
 
-/** Of one piece of data. No contract that an engine serves answers with more. */
+/** The most bytes of one piece of data. No contract that an engine serves answers with more. */
 const MAX_DATA_BYTES = 4 * 1024 * 1024
 
 export function quantity(value: number | bigint): `0x${string}` {
@@ -43,7 +43,7 @@ export function readEvmAddress(value: unknown): Address {
   return parseAddress(value)
 }
 
-/** What `read` gives; a MalformedError of it becomes what `failed` throws. */
+/** Returns the result of `read`; a MalformedError of `read` becomes the error that `failed` throws. */
 export function reading<T>(read: () => T, failed: (why: string) => never): T {
   try {
     return read()

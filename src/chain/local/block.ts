@@ -9,15 +9,15 @@ import { data } from '../evm/values.ts'
 
 export interface StoredBlock {
   readonly number: number
-  /** Of the block before it; of the first, random bytes, by which chains differ. */
+  /** The hash of the block before; of the first block random bytes, by which chains differ. */
   readonly parent: string
   /** Seconds since 1970, never before its parent's. */
   readonly time: number
-  /** Of the first block only, decimal. */
+  /** The chain id in decimal, of the first block only. */
   readonly chainId?: string
   readonly transaction?: {
     readonly raw: string
-    /** Who signed it: to find that out again for every block takes longer than to run it. */
+    /** The signer: to recover that again for every block takes longer than to run it. */
     readonly from: string
   }
 }

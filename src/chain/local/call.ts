@@ -13,15 +13,15 @@ const NOBODY = `0x${'00'.repeat(20)}`
 /** An innocent call with all the gas of a block takes about one second. */
 const CALL_MS = 2000
 
-/** What the contract returns. Rejects with a JsonRpcError when it refuses, fails, or takes too long. */
+/** Returns the output of the contract. Rejects with a JsonRpcError when it refuses, fails, or takes too long. */
 export async function called(ledger: Ledger, call: unknown, tag: unknown): Promise<Uint8Array> {
   const { returned } = await runOrRefuse(ledger, trialOf(ledger, messageOf(call), entryAt(ledger, tag), tag))
   return returned
 }
 
-/** What SSTORE must find, whatever it takes (EIP-2200). */
+/** The gas that SSTORE must find, whatever it takes (EIP-2200). */
 const SSTORE_SENTRY = 2300n
-/** One part in so many of an estimate may be too much. */
+/** An estimate may exceed the need by one part in so many. */
 const TOLERANCE = 32n
 /** Then what is known to be enough will do. */
 const LOOKING_MS = 2000

@@ -9,19 +9,20 @@ import type { JsonRpc } from '../json-rpc.ts'
 
 /** Reads each block once; the blocks of a local chain stay as they are. */
 export function deployedContracts(rpc: JsonRpc): (block: Block) => Promise<readonly Address[]> {
-  const found: { readonly address: Address; readonly block: number }[] = []
+  const contracts: { readonly address: Address; readonly block: number }[] = []
   let next = 0
   return async ({ number }) => {
     for (; next <= number; next++) {
       const block = (await rpc('eth_getBlockByNumber', [quantity(next), false])) as Shown | null
-      const made: string[] = []
+      const created: string[] = []
       for (const hash of block?.transactions ?? []) {
         const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as Receipt | null
-        if (typeof receipt?.contractAddress === 'string' && receipt.status === '0x1') made.push(receipt.contractAddress)
+        if (typeof receipt?.contractAddress === 'string' && receipt.status === '0x1')
+          created.push(receipt.contractAddress)
       }
-      found.push(...made.map((address) => ({ address: parseAddress(address), block: next })))
+      contracts.push(...created.map((address) => ({ address: parseAddress(address), block: next })))
     }
-    return found.filter((each) => each.block <= number).map(({ address }) => address)
+    return contracts.filter((each) => each.block <= number).map(({ address }) => address)
   }
 }
 

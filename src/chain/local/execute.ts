@@ -11,7 +11,7 @@ export const BLOCK_GAS = 30_000_000n
 export interface Surroundings {
   readonly number: number
   readonly time: number
-  /** Of the block before it. */
+  /** The hash of the block before. */
   readonly parent: string
   /** The hash of an earlier block. */
   readonly hashOf: (number: number) => string | undefined
@@ -35,7 +35,7 @@ export interface Log {
 
 export interface Result {
   readonly gasUsed: bigint
-  /** What it would have needed without what it was given back. */
+  /** The gas that was needed before refunds. */
   readonly gasTaken: bigint
   /** Undefined when it ended well. `reverted`: the contract itself refused. */
   readonly failure: { readonly reason: string; readonly reverted: boolean } | undefined
@@ -59,7 +59,7 @@ export interface Machine {
   execute(block: number, message: Message, around: Surroundings, mostMs?: number): Promise<Executed>
 }
 
-/** What came of a message, and what it has changed, which is not part of the state before it is kept. */
+/** The result of a message, and its changes, which are not part of the state before it is kept. */
 export type Executed = Result & Changes
 
 interface Running {
@@ -148,7 +148,7 @@ async function runMessage(
     origin: from,
     ...(message.to === undefined ? {} : { to: addressOf(message.to) }),
     value: message.value,
-    // Nobody needs money here: who sends some gets it first.
+    // Accounts need no money here: a sender gets what it sends first.
     skipBalance: true,
     data: message.input,
     gasLimit: message.gasLimit - base,

@@ -13,6 +13,6 @@ export interface BlockFiles {
    * whomever.
    */
   create(number: number, text: string): Promise<boolean>
-  /** Of the blocks that are there, in any order. Throws when something lies there that is no block. */
+  /** The numbers of the blocks that are there, in any order. Throws when a file lies there that is no block. */
   numbers(): readonly number[]
 }

@@ -20,8 +20,8 @@ export interface LedgerEntry {
 }
 
 /**
- * What came of a block's transaction. What else it says is in the block, and read when somebody asks: a chain has many
- * blocks.
+ * The result of a block's transaction. The transaction itself is read from the block when it is needed: a chain has
+ * many blocks.
  */
 export interface ExecutedTransaction extends Pick<ReadTransaction, 'hash' | 'type'> {
   readonly from: string
@@ -31,7 +31,7 @@ export interface ExecutedTransaction extends Pick<ReadTransaction, 'hash' | 'typ
 }
 
 export interface Ledger {
-  /** As far as this process has come; see {@link Ledger.catchUp}. The first is always there. */
+  /** The blocks that this process has read; see {@link Ledger.catchUp}. The first is always there. */
   readonly entries: readonly LedgerEntry[]
   readonly chainId: bigint
   /** By the hash of its transaction. */
@@ -46,9 +46,9 @@ export interface Ledger {
   readonly logs: KeptLogs<LedgerEntry>
   readonly state: State
   readonly machine: Machine
-  /** Of a block that would stand on this one, now. */
+  /** The surroundings of a block that would follow this one now. */
   next(block: HashedBlock): Surroundings
-  /** Of the block itself. */
+  /** The surroundings of the block itself. */
   around(block: HashedBlock): Surroundings
 }
 

@@ -25,7 +25,7 @@ const MOST_RUN_AGAIN = 100
 export async function logsOf(ledger: Ledger, filter: unknown): Promise<unknown[]> {
   if (!isObject(filter)) return malformed('the filter is no object')
   const fits = fitting(filter)
-  const found: unknown[] = []
+  const matching: unknown[] = []
   let size = 0
   const entries = entriesOf(ledger, filter)
   if (entries.filter((entry) => !ledger.logs.has(entry)).length > MOST_RUN_AGAIN) return refuseSoOld()
@@ -33,11 +33,11 @@ export async function logsOf(ledger: Ledger, filter: unknown): Promise<unknown[]
     for (const [index, log] of (await ledger.logs.of(entry)).entries()) {
       if (!fits(log)) continue
       size += log.data.length
-      if (found.length === MAX_LOGS || size > MAX_DATA) return refuseSoMany()
-      found.push(logObject(entry, log, index))
+      if (matching.length === MAX_LOGS || size > MAX_DATA) return refuseSoMany()
+      matching.push(logObject(entry, log, index))
     }
   }
-  return found
+  return matching
 }
 
 function refuseSoMany(): never {
@@ -59,14 +59,16 @@ function entriesOf(ledger: Ledger, filter: Record<string, Json>): readonly Ledge
     return [byHash(ledger, hash) ?? malformed('there is no block with this hash')]
   }
   const from = entryOrNone(ledger, first)
-  // What is not there yet is no mistake: whoever asks may know of blocks that this process has not seen.
+  // A block that is not there yet is no mistake: the client may know of blocks that this process has not seen.
   const to = entryOrNone(ledger, last) ?? entryAt(ledger, 'latest')
   if (from === undefined) return []
   if (from.block.number > to.block.number) return malformed('fromBlock is after toBlock')
   return ledger.entries.slice(from.block.number, to.block.number + 1)
 }
 
-/** As geth does: an empty list is any, and a topic that is asked for has to be there, also where it may be any. */
+/**
+ * Matches as geth does: an empty list is any, and a topic that is asked for has to be there, also where it may be any.
+ */
 function fitting(filter: Record<string, Json>): (log: Log) => boolean {
   const addresses = oneOf(own(filter, 'address') ?? [], addressText)
   const topics = listOf(own(filter, 'topics') ?? []).map((topic) =>
@@ -76,7 +78,7 @@ function fitting(filter: Record<string, Json>): (log: Log) => boolean {
   return (log) =>
     addresses?.has(log.address) !== false &&
     topics.length <= log.topics.length &&
-    topics.every((wanted, at) => wanted?.has(log.topics[at] ?? '') !== false)
+    topics.every((alternatives, at) => alternatives?.has(log.topics[at] ?? '') !== false)
 }
 
 /** Undefined: any. */

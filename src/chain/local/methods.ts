@@ -1,6 +1,6 @@
 /**
- * What a local chain answers: methods of the Ethereum JSON-RPC specification, and `evm_mine` as development chains
- * have it.
+ * The methods of a local chain: those of the Ethereum JSON-RPC specification, and `evm_mine` as development chains have
+ * it.
  */
 import { MalformedError } from '../../codec/malformed.ts'
 import { data, quantity, readData, readNumber } from '../evm/values.ts'
@@ -19,7 +19,7 @@ const EMPTY_SLOT = new Uint8Array(32)
 /** Shown for accounts that have less: nobody needs money here, but wallets look for it. */
 const SHOWN_BALANCE = 10n ** 24n
 
-/** Of any block; each block is kept with its state. */
+/** The methods take any block; each block is kept with its state. */
 const methods: Readonly<Record<string, Method>> = {
   eth_chainId: ({ chainId }) => quantity(chainId),
   net_version: ({ chainId }) => chainId.toString(),
@@ -89,7 +89,7 @@ const BLOCK_AT: ReadonlyMap<string, number> = new Map([
   ['eth_getStorageAt', 2],
 ])
 
-/** What is asked of a block that is known cannot change any more, whatever others add. */
+/** Whether a question is about a known block, whose answer cannot change any more, whatever others add. */
 function isOfKnownBlock({ entries }: Ledger, method: string, params: readonly unknown[]): boolean {
   const at = BLOCK_AT.get(method)
   if (at === undefined) return false

@@ -18,7 +18,7 @@ interface Version<T> {
   /** How many there are before it. */
   readonly depth: number
   readonly before: Version<T> | undefined
-  /** One further back, so that any block is a few steps away. */
+  /** A version further back, so that any block is a few steps away. */
   readonly farBefore: Version<T> | undefined
 }
 
@@ -120,7 +120,7 @@ export function workingState(state: State): WorkingState {
 
 const NOTHING = new Uint8Array()
 
-/** What an execution reads and writes: its own changes, on the state after `block`. */
+/** The state that an execution reads and writes: its own changes, on the state after `block`. */
 interface Layers {
   readonly block: number
   readonly accounts: Layer<Account>

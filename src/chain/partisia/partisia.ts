@@ -89,26 +89,26 @@ interface AccountOptions {
 
 function accountOf({ reader, id, defaultGas, head, mostGas }: AccountOptions, key: Uint8Array): Account {
   const address = accountAddress(key)
-  const known = async () => {
+  const existingAccount = async () => {
     const account = await reader.account(address)
     if (account === undefined) throw new ChainError(`there is no account ${address} yet: it needs gas first`)
     return account
   }
   return {
     address,
-    nextNonce: async () => (await known()).nonce,
+    nextNonce: async () => (await existingAccount()).nonce,
     sign: async (to, payload, gas, nonce) => {
       const { time } = await head()
-      const wanted = gas === 0n ? defaultGas : gas
-      const allowed = mostGas === undefined || wanted < mostGas ? wanted : mostGas
+      const limit = gas === 0n ? defaultGas : gas
+      const allowed = mostGas === undefined || limit < mostGas ? limit : mostGas
       const unsigned = { nonce, validTo: time.getTime() + VALID_MS, gas: allowed, to, payload }
       return signTransaction(unsigned, id, key)
     },
     submit: ({ raw }) => reader.put(Buffer.from(raw, 'hex').toString('base64')),
     outcome: async (transaction): Promise<TransactionOutcome> => {
-      const { shard, nonce } = await known()
-      const found = await reader.transaction(shard, transaction.hash)
-      if (found !== undefined) return found.finalized ? (found.success ? 'included' : 'failed') : 'pending'
+      const { shard, nonce } = await existingAccount()
+      const included = await reader.transaction(shard, transaction.hash)
+      if (included !== undefined) return included.finalized ? (included.success ? 'included' : 'failed') : 'pending'
       const over = nonce > transaction.nonce || (await head()).time.getTime() > validTo(transaction)
       return over ? 'lost' : 'pending'
     },

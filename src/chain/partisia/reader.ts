@@ -20,7 +20,7 @@ export type JsonHttp = (method: 'GET' | 'PUT', path: string, body?: Json) => Pro
 export interface ShardBlock {
   readonly shard: string
   readonly identifier: string
-  /** Its height. */
+  /** The height of the block. */
   readonly blockTime: number
   /** Milliseconds since 1970. */
   readonly productionTime: number

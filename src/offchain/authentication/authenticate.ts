@@ -1,7 +1,7 @@
 /**
- * Who signed a request, of those that a component would believe. A component asks by operation 0x80; what is then done
- * with the answer is its own affair. Whether the request was used before is the engine's to say: `id` is what it
- * remembers until `until`.
+ * Finds out who signed a request, among the addresses that a component accepts. A component asks by operation 0x80;
+ * what is then done with the answer is its own affair. Whether the request was used before is the engine's to say: `id`
+ * is what it remembers until `until`.
  */
 import type { Address } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
@@ -14,12 +14,12 @@ export interface AuthenticationInput extends Recipient {
   readonly request: HttpRequestData
   /** The engine's clock. */
   readonly now: Date
-  /** Those that may have signed, in their canonical form. */
+  /** The addresses that may have signed, in their canonical form. */
   readonly addresses: readonly Address[]
 }
 
 export interface Authenticated {
-  /** One of those that were asked about. */
+  /** The signer, one of the addresses that were asked about. */
   readonly address: Address
   /** SHA-256 of the signed message in hexadecimal. Never of the signature, which could be written in another way. */
   readonly id: string

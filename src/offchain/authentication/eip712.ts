@@ -23,7 +23,9 @@ const REQUEST_MEMBERS = [
 ] as const
 const REQUEST_TYPE = `OffChainRequest(${REQUEST_MEMBERS.map(({ name, type }) => `${type} ${name}`).join(',')})`
 
-/** What `eth_signTypedData_v4` takes. `bodyDigest` is SHA-256 of the body, and times are in milliseconds. */
+/**
+ * The typed data that `eth_signTypedData_v4` takes. `bodyDigest` is SHA-256 of the body, and times are in milliseconds.
+ */
 export function typedData(fields: RequestFields) {
   return {
     domain: { name: NAME, version: VERSION, chainId: fields.chainId, verifyingContract: evmAddress(fields.contract) },

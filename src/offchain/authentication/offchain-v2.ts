@@ -1,33 +1,27 @@
 /**
  * The profile `offchain-v2`: a request that is for one engine, one contract on one chain, one target and one body,
- * once, for at
- * most five minutes.
+ * once, for at most five minutes.
  *
  *     authorization: offchain-v2 <scheme> <issuedAt> <expiresAt> <nonce> <signature>
  *
  * `scheme`: `sha256`, for whoever holds the key, or `eip712`, for wallets (`eth_signTypedData_v4`; on EVM chains
- * alone).
- * `issuedAt`, `expiresAt`: decimal milliseconds since 1970. `nonce`: 16 random bytes. `signature`: 65 bytes as a
- * wallet gives
- * them: r (32), s (32, in the lower half), v (1b or 1c). Both in hexadecimal, in lower case and without `0x`. One
- * space between
- * each of them and nothing else: one text for one request and signature.
+ * alone). `issuedAt`, `expiresAt`: decimal milliseconds since 1970. `nonce`: 16 random bytes. `signature`: 65 bytes as
+ * a wallet gives them: r (32), s (32, in the lower half), v (1b or 1c). Both in hexadecimal, in lower case and without
+ * `0x`. One space between each of them and nothing else: one text for one request and signature.
  *
  * The message of `sha256` is, big-endian, where T is SHA-256 of the text `vouchsafe/offchain-request`:
  *
- *     T 32 | T 32 | u8 version = 2 | u32 length, chain id | contract 21 | engine 21 | u32 length, method | u32 length,
- *     target
- *     | SHA-256 of the body 32 | u32 length, content type | u64 issuedAt | u64 expiresAt | nonce 16
+ *     T 32 | T 32 | u8 version = 2 | u32 length, chain id | contract 21 | engine 21
+ *     | u32 length, method | u32 length, target | SHA-256 of the body 32
+ *     | u32 length, content type | u64 issuedAt | u64 expiresAt | nonce 16
  *
  * Texts are UTF-8. The target is the raw request target after the contract address, from its slash on, with its query.
- * The
- * content type is the value of that header, empty when there is none. SHA-256 of the message is signed.
+ * The content type is the value of that header, empty when there is none. SHA-256 of the message is signed.
  *
  * `eip712` signs the same fields as typed data; {@link typedData} has the domain and the types.
  *
  * Whatever the scheme, a request is known by SHA-256 of the message above: who signs it in both ways has still sent it
- * once. The
- * nonce tells two requests apart that are otherwise the same; an engine remembers each until it expires.
+ * once. The nonce tells two requests apart that are otherwise the same; an engine remembers each until it expires.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -39,7 +33,7 @@ import { hasTypedData, typedDataDigest } from './eip712.ts'
 import type { Life, RequestFields } from './request-fields.ts'
 import { onlyValue, type Profile, parseTime, type Recipient, type RecoverableSignature } from './signed-request.ts'
 
-/** Of a request that is signed for wallets, or by a key. */
+/** The signing scheme: typed data for wallets, or a digest for keys. */
 export type SignatureScheme = 'sha256' | 'eip712'
 
 export const LONGEST_LIFE_MS = 300_000

@@ -27,7 +27,7 @@ export const recoverInJavaScript: Recover = lowAlone((digest, { compact, recover
 })
 
 /**
- * Of the two signatures that everybody can make of one, only that with the lower s. What has other lengths is none:
+ * Takes only the signature with the lower s of the two that everybody can make of one, and none of another length:
  * libraries differ in whether they fill it up, cut it off or throw.
  */
 export function lowAlone(recover: Recover): Recover {
@@ -54,8 +54,8 @@ export function withLowS(signature: RecoverableSignature): RecoverableSignature 
 
 function isHigh(compact: Uint8Array): boolean {
   for (const [at, byte] of HALF_ORDER.entries()) {
-    const given = compact[32 + at] ?? 0
-    if (given !== byte) return given > byte
+    const actual = compact[32 + at] ?? 0
+    if (actual !== byte) return actual > byte
   }
   return false
 }

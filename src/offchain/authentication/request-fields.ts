@@ -1,4 +1,4 @@
-/** What a request of the profile `offchain-v2` says of itself. */
+/** The fields that a request of the profile `offchain-v2` states. */
 
 /** Everything that is signed. */
 export interface RequestFields {

@@ -4,18 +4,16 @@
  *     authorization: secp256k1 <signature> <timestamp>
  *
  * `signature`: 130 hexadecimal characters in lower case: recovery id (00 or 01), r (32 bytes), s (32 bytes). Some
- * existing signers
- * write s in the upper half of the group's order; both halves are taken, since a replay is known by the message.
- * `timestamp`: decimal milliseconds since 1970. One space between the three, and nothing else.
+ * existing signers write s in the upper half of the group's order; both halves are taken, since a replay is known by
+ * the message. `timestamp`: decimal milliseconds since 1970. One space between the three, and nothing else.
  *
  * The message is, big-endian, and its SHA-256 is what is signed:
  *
  *     engine address 21 | contract address 21 | u32 length, method | u32 length, uri | i64 timestamp | u32 length, body
  *
  * An address of an EVM chain is `00` and its 20 bytes. The uri is the raw request target after the contract address,
- * from its
- * slash on, with its query, and never decoded. No header but this one is signed, nor is the chain: `offchain-v2` has
- * both.
+ * from its slash on, with its query, and never decoded. No header but this one is signed, nor is the chain:
+ * `offchain-v2` has both.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { sha256 } from '@noble/hashes/sha2.js'

@@ -1,5 +1,5 @@
 /**
- * What a profile of authentication reads from a request: who made it is recovered from the signature, and nothing is
+ * The result of a profile of authentication: who made the request is recovered from the signature, and nothing is
  * believed before.
  */
 import type { Address } from '../address.ts'
