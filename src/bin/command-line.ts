@@ -3,8 +3,8 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearestName } from '../codec/misspelling.ts'
 import type { KindName } from './service-kind.ts'
 
-/** That of package.json, which an installed command need not have beside it; a test compares them. */
-export const VERSION = '0.1.0'
+/** The version in package.json, which an installed command need not have beside it; a test compares them. */
+export const PACKAGE_VERSION = '0.1.0'
 
 /** The commands beside `engine` that are loaded with the execution engine. */
 export type EngineWord = 'chain' | 'component' | 'secret'
@@ -63,7 +63,7 @@ const SUBCOMMANDS: Partial<Readonly<Record<CommandName, readonly string[]>>> = {
 
 const CONFIG_NOTE = 'FILE is conf/server.json unless given, and paths in it are relative to the working directory'
 
-/** Of every command. */
+/** The options of every command. */
 export const USAGE = `vouchsafe - issue and verify digital credentials, run off-chain components of contracts
 
 Services; ${CONFIG_NOTE}:
@@ -107,7 +107,10 @@ export function readWords<T extends ParseArgsConfig>(command: CommandName, confi
   }
 }
 
-/** The message of Node about words, without its advice on those that begin with a hyphen, and with the one of `options` that was probably meant. */
+/**
+ * Returns the message of Node about a wrong option, without its advice on hyphens, and with the option that was
+ * probably meant.
+ */
 export function wordsProblem(error: unknown, options: readonly string[]): string {
   const text = (error as Error).message.replace(/\.?\s+To specify a positional argument.*$/s, '')
   const [, unknown = ''] = /^Unknown option '--([^']*)'/.exec(text) ?? []
@@ -126,7 +129,9 @@ export function wordHint(word: string, after: string | undefined): string | unde
     : `There is no ${word} ${after ?? ''}. Did you mean ${word} ${subcommand}?`
 }
 
-/** The command as it was called: by its name where it is installed, with npx in a project that has it, by its file in a clone. */
+/**
+ * Returns the command as the user called it: by its name, with npx in a project that has it, or by its file in a clone.
+ */
 export function commandName(): string {
   const [, file = ''] = process.argv
   if (file.endsWith('/node_modules/.bin/vouchsafe')) return 'npx vouchsafe'

@@ -1,4 +1,4 @@
-/** A configuration file, before anybody looks at what is in it. */
+/** Reads a configuration file as JSON. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { refuseInexact } from '../codec/exact-json.ts'
@@ -44,12 +44,12 @@ function unread(configFile: string, service: string, error: unknown): string {
   return `the file cannot be read: it is looked for in ${where}; make one with: ${commandName()} init ${service}`
 }
 
-/** With the line and the column, as far as it says where. */
+/** Describes a JSON mistake with its line and column, if known. */
 function jsonProblem(text: string, { message }: Error): string {
-  const [, said = message, at] = /^(.*?) (?:in JSON )?at position (\d+)/s.exec(message) ?? []
-  if (at !== undefined) return `${said}, ${lineAndColumn(text, Number(at))}`
+  const [, reason = message, at] = /^(.*?) (?:in JSON )?at position (\d+)/s.exec(message) ?? []
+  if (at !== undefined) return `${reason}, ${lineAndColumn(text, Number(at))}`
   if (message.endsWith('end of JSON input')) return `${message}, ${lineAndColumn(text, text.length)}`
-  // Of a token that it does not expect, V8 shows only the characters around.
+  // For an unexpected token, V8 shows only the characters around it.
   const [, token = message, around = ''] =
     /^(Unexpected token .+?), \.\.\."(.*)"(?:\.\.\.)? is not valid JSON$/s.exec(message) ?? []
   const start = text.indexOf(around)

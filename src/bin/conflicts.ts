@@ -1,9 +1,9 @@
-/** The line of the log that counts conflicts in the database: work that was done anew, and work that was given up. */
+/** Logs the counts of conflicts in the database: attempts that were repeated, and given up. */
 import type { Logger } from 'pino'
 import type { Task } from '../store/upkeep.ts'
 import { conflictCounts } from './effects.ts'
 
-/** A task that logs the counts since the process began, once a minute, where they have changed. */
+/** Creates the task that logs the counts once a minute when they have changed. */
 export function conflictTask(log: Logger): Task {
   let logged = { ...conflictCounts }
   return {

@@ -1,4 +1,4 @@
-/** The issuer and the verifier as services that the command runs: a server on a database, of which personal data is encrypted. */
+/** The issuer and the verifier as services of the command: a server on a database with encrypted personal data. */
 import type { Logger } from 'pino'
 import { describeDatabase } from '../config/database.ts'
 import { conflictTask } from './conflicts.ts'

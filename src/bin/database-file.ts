@@ -1,7 +1,7 @@
 /**
- * The file of an embedded database, looked at before SQLite opens it: SQLite reads whatever log lies beside a file, also that of another
- * database, and makes an empty database where there is none. SQLite documentation, Database File Format, The Database Header and The
- * Write-Ahead Log.
+ * Checks the file of an embedded database before SQLite opens it: SQLite reads any log that lies beside a file, also
+ * that of another database, and makes an empty database where there is none. SQLite documentation, Database File
+ * Format, The Database Header and The Write-Ahead Log.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { generationFile } from './generation-file.ts'
@@ -68,8 +68,8 @@ function missingProblem(file: string, logSize: number): string | undefined {
 }
 
 /**
- * The log belongs to the file when it was begun on it: the count of logs that is in the file is one less than that of the first page 1 in
- * the log, or one of those in the log, where some of it is in the file already.
+ * Checks that the log was started on this file: the count of logs in the file is one less than that of the first page 1
+ * in the log, or equal to one in the log when part of it was moved into the file.
  */
 function foreignLogProblem(file: string, main: Header): string | undefined {
   const advice = `${file}-wal is the log of another state of the database, as it is left where a backup is put back: take it and ${file}-shm away if the file is the one that you want, or put back the file that the log belongs to`
@@ -80,7 +80,9 @@ function foreignLogProblem(file: string, main: Header): string | undefined {
   return first === undefined || main.logs === first - 1 || counts.includes(main.logs) ? undefined : advice
 }
 
-/** The counts of logs in the copies of page 1 that a log has, in their order; undefined when its pages have another size. */
+/**
+ * Returns the counts of logs in the copies of page 1 in a log, in order; undefined when its pages have another size.
+ */
 function logCounts(log: string, pageBytes: number): readonly number[] | undefined {
   const head = readPart(log, 0, LOG_HEADER_BYTES)
   if (head.readUInt32BE(8) !== pageBytes) return undefined

@@ -10,7 +10,7 @@ export function makeDirectory(path: string, mode = 0o777): void {
   try {
     mkdirSync(path, { mode })
   } catch (error) {
-    // Somebody else may have made it in between.
+    // Another process may have made the directory meanwhile.
     if (!isDirectory(path)) throw error
   }
 }

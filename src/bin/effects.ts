@@ -1,6 +1,6 @@
 /**
- * The outside world as the services and the wallet are given it: files, clock, randomness, database. Nothing but
- * `bin/` reaches out of the process by itself.
+ * The world outside the process for the services and the wallet: files, clock, randomness, database. Only `bin/`
+ * reaches out of the process.
  */
 import { randomFillSync } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { fileProblem } from './database-file.ts'
 import { makeDirectory } from './directory.ts'
 import { createOutbound } from './outbound.ts'
 
-/** Comes back after so many seconds. */
+/** Resolves after `seconds`. */
 export const wait = (seconds: number): Promise<void> => setTimeout(seconds * 1000)
 
 export const now = (): Date => new Date()
@@ -29,7 +29,10 @@ export const files: Files = {
   list: (directory) => readdirSync(directory).sort(),
 }
 
-/** Random bytes, drawn from the system a page at a time: a call of its own for each salt costs more than the salt's hash. */
+/**
+ * Returns random bytes from a pool that is filled by the system: a system call for each salt would cost more than the
+ * salt's hash.
+ */
 export const random = pooledRandom(8192)
 
 function pooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
@@ -45,15 +48,15 @@ function pooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
   }
 }
 
-/** Of all databases that this process works on. */
+/** The counts of conflicts for all databases of this process. */
 export const conflictCounts: ConflictCounts = { retried: 0, givenUp: 0 }
 
 export const retryOnConflict = createRetryOnConflict({ random, wait: setTimeout, counts: conflictCounts })
 
-/** Shared by whatever runs in this process, with its connections. */
+/** The HTTP client of this process, whose connections all callers share. */
 export const outbound: Outbound = createOutbound()
 
-/** The database with personal data encrypted, where there are keys. Throws when it needs a key that is not there. */
+/** Encrypts the personal data of the database when there are keys. Throws when a needed key is missing. */
 export function encryptDatabase<C extends EncryptionCollections>(
   store: Store<C>,
   collections: readonly (keyof C & string)[],
@@ -63,13 +66,13 @@ export function encryptDatabase<C extends EncryptionCollections>(
   return encrypted(store, { keys, collections, random, now: now(), keptMs: longestKeptMs(retention) })
 }
 
-/** Opens the database; for an embedded one, makes its directory for this user alone, and has it opened by `open`. */
+/** Opens the database. For an embedded one, makes its directory for this user only, and calls `open`. */
 export async function openDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
   open: typeof openSqlite<C> = openSqlite,
 ): Promise<Store<C>> {
-  // Its code is loaded by those who use it.
+  // The code for PostgreSQL is loaded only when it is used.
   if (database.kind === 'postgresql') return (await import('../store/postgres.ts')).openPostgres(database, migrations)
   const problem = fileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)

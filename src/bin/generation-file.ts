@@ -1,12 +1,12 @@
-/** The file beside an embedded database that says which start of a service was the last. docs/decisions/0010-generations.md. */
+/** The file beside an embedded database with the last start of its service. docs/decisions/0010-generations.md. */
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 
-/** The file that stands beside an embedded database, and is no part of its backups. */
+/** Returns the path of the file, which is no part of backups. */
 export function generationFile(databaseFile: string): string {
   return `${databaseFile}-generation`
 }
 
-/** The texts of the file; none when it is not there, or is a copy: it has in it which file it is. */
+/** Reads the texts of the file; none when it does not exist or is a copy, as it names its own identity. */
 export function readWitnesses(file: string): readonly string[] {
   try {
     const [identity, ...witnesses] = readFileSync(file, 'utf8').trimEnd().split('\n')
@@ -16,15 +16,15 @@ export function readWitnesses(file: string): readonly string[] {
   }
 }
 
-/** A file keeps its number and when it was made as long as nobody makes another in its place. */
+/** Returns the identity of a file: its number and its time of creation, which a replacement does not share. */
 function identityOf(file: string): string {
   const { ino, birthtimeNs } = statSync(file, { bigint: true })
   return `${ino}.${birthtimeNs}`
 }
 
 export function writeWitnesses(file: string, witnesses: readonly string[]): void {
-  const made = `${file}.${process.pid}`
-  writeFileSync(made, '', { mode: 0o600 })
-  writeFileSync(made, `${[identityOf(made), ...witnesses].join('\n')}\n`)
-  renameSync(made, file)
+  const temporary = `${file}.${process.pid}`
+  writeFileSync(temporary, '', { mode: 0o600 })
+  writeFileSync(temporary, `${[identityOf(temporary), ...witnesses].join('\n')}\n`)
+  renameSync(temporary, file)
 }

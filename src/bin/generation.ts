@@ -11,8 +11,8 @@ import { random, retryOnConflict } from './effects.ts'
 import { generationFile, readWitnesses, writeWitnesses } from './generation-file.ts'
 
 /**
- * Holds the open database against what is known outside of it. The log says so when a backup was put back, and another generation begins.
- * Throws in words when the setting is lower than the database has had it.
+ * Compares the open database with the knowledge outside of it. A restored backup is logged and begins another
+ * generation. Throws a message for the operator when the setting is lower than the generation in the database.
  */
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
@@ -23,7 +23,7 @@ export async function confirmDatabase(
   const file = database.kind === 'sqlite' && database.file !== ':memory:' ? generationFile(database.file) : undefined
   const kept = file === undefined ? [] : readWitnesses(file)
   const next = toBase64url(random(16))
-  // Both are in the file while the database changes from one to the other, as the process may end between the two.
+  // The file has both generations while the database changes, as the process may end in between.
   if (file !== undefined) writeWitnesses(file, [...kept, next])
   const witness = file === undefined ? undefined : { kept, next }
   const why = await confirmGeneration({ store, random, retryOnConflict }, { number, witness })

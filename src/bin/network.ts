@@ -1,14 +1,14 @@
-/** This machine on its network: the address others reach it by, and the ports it still has. */
+/** The addresses of this machine on its network, and its free ports. */
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isPrivateHost } from '../protocol/private-host.ts'
 
-/** Interfaces that lead to containers, virtual machines or tunnels, and to no phone. */
+/** The interfaces of containers, virtual machines and tunnels, which no phone can reach. */
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|cni|utun|tun|tap|wg|zt|tailscale)/
 
 /**
- * The IPv4 address that a phone on the same network can reach, or undefined when there is none. A public address is
- * none: whoever is on the internet could reach it, and wallets refuse plain http there.
+ * Returns the IPv4 address that a phone on the same network can reach; undefined when there is none. A public address
+ * does not count: the internet could reach it, and wallets refuse plain http there.
  */
 export function lanAddress(interfaces = networkInterfaces()): string | undefined {
   const addresses = Object.entries(interfaces)
@@ -19,7 +19,7 @@ export function lanAddress(interfaces = networkInterfaces()): string | undefined
   })?.address
 }
 
-/** Why nobody can listen there now (`EADDRINUSE`, `EACCES`, …), or undefined when one can. */
+/** Returns the reason for which listening fails (`EADDRINUSE`, `EACCES`, …); undefined when it works. */
 export function listenProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
@@ -34,15 +34,15 @@ export function listenProblem(port: number, host: string): Promise<string | unde
   })
 }
 
-/** Every interface: `::`, which takes IPv4 as well, or the IPv4 one on a machine without IPv6. */
+/** The address of all interfaces: `::`, which includes IPv4, or the IPv4 one on a machine without IPv6. */
 export async function defaultHost(probe = listenProblem): Promise<string> {
   const problem = await probe(0, '::')
   return problem === 'EAFNOSUPPORT' || problem === 'EADDRNOTAVAIL' ? '0.0.0.0' : '::'
 }
 
-/** `preferred` when nobody listens there, else a port that the system picks. */
+/** Returns `preferred` when it is free, else a port that the system picks. */
 export async function freePort(preferred: number): Promise<number> {
-  // Loopback as well: some systems let one listen on every address beside somebody who listens on a single one.
+  // Loopback is tested as well: some systems allow listening on every address beside a listener on one address.
   const problems = [await listenProblem(preferred, await defaultHost()), await listenProblem(preferred, '127.0.0.1')]
   return problems.includes('EADDRINUSE') || problems.includes('EACCES') ? pickPort() : preferred
 }

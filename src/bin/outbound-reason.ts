@@ -1,4 +1,4 @@
-/** Why another server could not be asked, in words for an operator. */
+/** Describes for an operator why a request to another server failed. */
 
 const SYSTEM: Readonly<Record<string, string>> = {
   ENOTFOUND: 'has no address: look for a mistake in the name, and at the DNS of this machine',
@@ -14,11 +14,11 @@ const SYSTEM: Readonly<Record<string, string>> = {
 
 const CERTIFICATE = /CERT|SIGNATURE|UNABLE_TO|SELF_SIGNED|CRL|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH/
 
-/** `host` with its port; no more of the address is told, for paths may be secrets. */
+/** Describes the failure with `host` and its port, but no path, which may be a secret. */
 export function reasonOf(error: unknown, host: string): string {
   const { code = '' } = error as NodeJS.ErrnoException
-  const known = Object.hasOwn(SYSTEM, code) ? SYSTEM[code] : undefined
-  if (known !== undefined) return `${host} ${known}`
+  const reason = Object.hasOwn(SYSTEM, code) ? SYSTEM[code] : undefined
+  if (reason !== undefined) return `${host} ${reason}`
   if (CERTIFICATE.test(code)) {
     return `the TLS certificate of ${host} is not accepted (${code}); an authority of your own is told by NODE_EXTRA_CA_CERTS`
   }

@@ -1,6 +1,6 @@
 /**
- * Asks other servers, as `http/outbound.ts` says. A name is resolved once, and the connection goes to an address that was
- * looked at: whoever owns the name cannot lead us into our own network, not even by changing it in between.
+ * Sends requests to other servers, as `http/outbound.ts` describes. A name is resolved once, and the connection goes to
+ * a checked address, so that the owner of a name cannot lead requests into our network by changing it.
  */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
@@ -12,41 +12,38 @@ import { type HttpClientRequest, type HttpClientResponse, type Outbound, Outboun
 import { isPublicAddress, withoutBrackets } from '../protocol/private-host.ts'
 import { reasonOf } from './outbound-reason.ts'
 
-/** Every address of a name. */
+/** Resolves a name to all its addresses. */
 type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
 interface Options {
   readonly resolve?: Resolve
-  /** Authorities for TLS, PEM; those of Node when absent. */
+  /** The TLS authorities, PEM; those of Node when absent. */
   readonly ca?: string
 }
 
-/** To one host and port: callbacks all go to a single receiver. */
+/** The most connections to one host and port: callbacks go to a single receiver. */
 const MAX_SOCKETS = 32
 const MAX_IDLE_SOCKETS = 8
 const IDLE_MS = 15_000
 
-/**
- * Connections are kept and used again. Those to private addresses are apart, so that nobody who may not make one gets one
- * that somebody else made.
- */
+/** Keeps connections for reuse. Connections to private addresses are kept apart, for requests that may use them. */
 export function createOutbound({ resolve = resolveBySystem, ca }: Options = {}): Outbound {
   const pool = { keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS }
   const http = new HttpAgent(pool)
   const secure = { public: new HttpsAgent({ ...pool, ca }), any: new HttpsAgent({ ...pool, ca }) }
-  return async (asked) => {
-    const url = addressOf(asked)
-    const lookup = lookupBy(resolve, asked)
+  return async (request) => {
+    const url = addressOf(request)
+    const lookup = lookupBy(resolve, request)
     const send = (): ClientRequest => {
-      const options = { method: asked.method ?? 'GET', headers: headersOf(asked), lookup }
+      const options = { method: request.method ?? 'GET', headers: headersOf(request), lookup }
       if (url.protocol === 'http:') return requestHttp(url, { ...options, agent: http })
-      return requestHttps(url, { ...options, agent: asked.allowPrivateAddresses ? secure.any : secure.public })
+      return requestHttps(url, { ...options, agent: request.allowPrivateAddresses ? secure.any : secure.public })
     }
-    const deadline = Date.now() + asked.timeoutMs
+    const deadline = Date.now() + request.timeoutMs
     try {
-      return await exchange(send, asked, deadline).catch((error: unknown) => {
-        // The other side closed a connection that had been kept, just when it was used again. RFC 9112 section 9.3.1.
-        if (error instanceof StaleConnection) return exchange(send, asked, deadline)
+      return await exchange(send, request, deadline).catch((error: unknown) => {
+        // The server closed an idle connection at the moment of its reuse. RFC 9112 section 9.3.1.
+        if (error instanceof StaleConnection) return exchange(send, request, deadline)
         throw error
       })
     } catch (error) {
@@ -60,7 +57,7 @@ class StaleConnection extends Error {
   readonly code = 'ECONNRESET'
 }
 
-/** Refuses what need not be resolved to be refused. */
+/** Refuses a request that is invalid before its name is resolved. */
 function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL {
   if (!URL.canParse(text)) throw new OutboundError('the address is no URL')
   const url = new URL(text)
@@ -74,7 +71,7 @@ function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL
 }
 
 function mayConnect(address: string, protocol: string, allowPrivateAddresses: boolean): boolean {
-  // In the clear to this network alone.
+  // Plain http is allowed to this network only.
   return isPublicAddress(address) ? protocol === 'https:' : allowPrivateAddresses
 }
 
@@ -86,7 +83,7 @@ function refusal({ protocol, hostname }: URL): OutboundError {
   return new OutboundError(`${hostname} ${why}`)
 }
 
-/** Gives the connection those addresses alone that it may go to. */
+/** Gives the connection only the addresses that the request may use. */
 function lookupBy(resolve: Resolve, { url, allowPrivateAddresses }: HttpClientRequest): LookupFunction {
   const { protocol } = new URL(url)
   return (hostname, options, callback) => {
@@ -117,7 +114,7 @@ function headersOf({ headers, body: text, bytes }: HttpClientRequest): Record<st
   }
 }
 
-/** One request and its answer, over before the deadline. */
+/** Sends one request and reads its response before the deadline. */
 function exchange(
   send: () => ClientRequest,
   { body, bytes, maxBytes, timeoutMs }: HttpClientRequest,
@@ -155,7 +152,7 @@ function headersFrom({ headers }: IncomingMessage): Record<string, string> {
   )
 }
 
-/** No more than `maxBytes` are taken, and no more are made of them. */
+/** Reads and decodes at most `maxBytes`. */
 async function readBody(response: IncomingMessage, maxBytes: number, host: string): Promise<Uint8Array> {
   const tooLarge = (): never => {
     throw new OutboundError(`the answer of ${host} is larger than ${maxBytes} bytes`, 'size')

@@ -3,18 +3,18 @@ import encodeQR from 'qr'
 
 /** Light modules around the code. The standard has four; two are enough on a screen and save lines. */
 const BORDER = 2
-/** By whether the upper and the lower module are drawn. */
+/** The characters by the upper and the lower module. */
 const BLOCKS = [
   [' ', '▄'],
   ['▀', '█'],
 ] as const
-/** First the colours that every terminal has; then the same of the 256 that no theme changes. */
+/** The colours: those of every terminal first, then the same of the 256 that no theme changes. */
 const BLACK_ON_WHITE = '\u001b[30;107m\u001b[38;5;16;48;5;231m'
 const RESET = '\u001b[0m'
 
 /**
- * Lines of text. Dark on light by colours in every terminal that takes them, also where somebody wants none (NO_COLOR): a camera cannot read
- * a code of the wrong brightness. Elsewhere drawn in light, which is right on a dark background.
+ * Formats a code as lines of text: dark on light in every terminal with colours, also under NO_COLOR, because a camera
+ * cannot read inverted codes. Without colours the code is drawn in light, which is right on a dark background.
  */
 export function qrLines(text: string, coloured = isColourTerminal()): string[] {
   const dark = encodeQR(text, 'raw', { ecc: 'low', border: BORDER })
@@ -31,7 +31,7 @@ export function qrLines(text: string, coloured = isColourTerminal()): string[] {
 }
 
 function isColourTerminal(): boolean {
-  // The member is absent where stdout is no terminal, whatever the types say.
+  // The member is absent when stdout is no terminal, although the types have it.
   const { stdout } = process as { stdout: { isTTY?: boolean } }
   return stdout.isTTY === true && process.env.TERM !== 'dumb'
 }

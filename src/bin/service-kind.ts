@@ -1,4 +1,4 @@
-/** A kind of service, as the command needs it to run one: there is an object for each of issuer, verifier and engine. */
+/** The kind of a service, as the command needs it: an object for each of issuer, verifier and engine. */
 import type { Logger } from 'pino'
 import type { checkSettings, ReadResult } from '../config/common.ts'
 import type { Files } from '../config/files.ts'

@@ -1,4 +1,4 @@
-/** The database of a service, opened for commands of operators as its configuration says, beside the running service. */
+/** Opens the configured database of a service for commands of operators, beside the running service. */
 import { existsSync } from 'node:fs'
 import { describeDatabase } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
@@ -14,14 +14,17 @@ export const storeOptions = {
   config: { type: 'string', default: 'conf/server.json' },
 } as const
 
-/** Runs `work` on the database of the service. Throws in words when the configuration or the database cannot be used. */
+/**
+ * Runs `work` on the database of the service. Throws a message for the operator when the configuration or the database
+ * is unusable.
+ */
 export async function withStore<T>(
-  { service: named, config }: { readonly service?: string | undefined; readonly config: string },
+  { service: name, config }: { readonly service?: string | undefined; readonly config: string },
   work: (store: Store<EventCollections>) => Promise<T>,
 ): Promise<T> {
-  const file = readConfigFile(config, named)
+  const file = readConfigFile(config, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
-  const service = named === undefined ? await serviceOf(file.value) : serviceNamed(named)
+  const service = name === undefined ? await serviceOf(file.value) : serviceNamed(name)
   if (service === 'engine')
     throw new Error(`${config} is an engine's configuration; name one of an issuer or a verifier`)
   if (service === undefined) {
@@ -32,7 +35,7 @@ export async function withStore<T>(
   if ('mistakes' in result)
     throw new Error([...result.mistakes, placeHint(config, result.mistakes) ?? []].flat().join('\n'))
   const { database } = result.config
-  // To look is not to make one.
+  // A command that only reads does not make a database.
   if (database.kind === 'sqlite' && !existsSync(database.file)) {
     throw new Error(`${database.file}: there is no such database; has the service run here?`)
   }

@@ -1,4 +1,7 @@
-/** Text for people at a terminal: lines of one width, colours where they are wanted, and nothing that a stranger could steer it with. */
+/**
+ * Texts for people at a terminal: wrapped lines, colours when they are wanted, and no control characters from other
+ * parties.
+ */
 import { styleText } from 'node:util'
 
 export const WIDTH = 80
@@ -6,9 +9,9 @@ const WIDEST_COLUMN = 32
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Whether stdout is a terminal that shows colours, and neither NO_COLOR nor its kind says otherwise. */
+/** Tests whether stdout is a terminal with colours and NO_COLOR is not set. */
 export function hasColours(): boolean {
-  // The method is absent where stdout is no terminal, whatever the types say.
+  // The method is absent when stdout is no terminal, although the types have it.
   const { stdout } = process as { stdout: { hasColors?: () => boolean } }
   return stdout.hasColors?.() ?? false
 }
@@ -17,7 +20,7 @@ export function paint(style: Style, text: string): string {
   return hasColours() ? styleText(style, text, { validateStream: false }) : text
 }
 
-/** The text in lines of at most `width`, broken between words; a longer word stands alone. Each word is plain. */
+/** Wraps the text to lines of at most `width`, between words; a longer word stands alone. Each word is plain. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/).map(plain)) {
@@ -28,35 +31,35 @@ export function wrap(text: string, width: number): string[] {
   return lines
 }
 
-/** The text after `head`, its further lines below its first. `head` is `headWidth` characters wide without colours. */
+/** Formats the text after `head` with a hanging indent. `head` is `headWidth` characters wide without colours. */
 export function hanging(head: string, headWidth: number, text: string): string {
   return head + wrap(text, WIDTH - headWidth).join(`\n${' '.repeat(headWidth)}`)
 }
 
-/** The text in lines after `indent`. */
+/** Wraps the text to lines that begin with `indent`. */
 export function indented(text: string, indent = ''): string {
   return wrap(text, WIDTH - indent.length)
     .map((line) => indent + line)
     .join('\n')
 }
 
-/** `text` from somebody else, without what moves the cursor, changes colours or turns the direction of writing. */
+/** Removes from `text` what moves the cursor, changes colours or turns the direction of writing. */
 export function plain(text: string): string {
   return text.replace(/[\p{Cc}\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u206f]/gu, '\ufffd')
 }
 
-/** `text` line by line, each {@link plain}. */
+/** Makes each line of `text` {@link plain}. */
 export function plainLines(text: string): string {
   return text.split('\n').map(plain).join('\n')
 }
 
-/** Two columns, the first as wide as its widest text within reason. */
+/** Formats two columns; the first is as wide as its widest text, within limits. */
 export function columns(rows: readonly (readonly [string, string])[], indent = ''): string[] {
   const width = Math.min(WIDEST_COLUMN, Math.max(0, ...rows.map(([left]) => left.length)))
   return rows.map(([left, right]) => `${indent}${left.padEnd(width)}  ${right}`.trimEnd())
 }
 
-/** 2027-11-20 09:00 UTC */
+/** Formats a time, such as `2027-11-20 09:00 UTC`. */
 export function timeText(time: Date): string {
   return `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }

@@ -1,5 +1,13 @@
-/** The command `vouchsafe`: one word, one service or tool. Each is loaded only when it is asked for. */
-import { type CommandName, type EngineWord, readWords, USAGE, usageOf, VERSION, wordHint } from './command-line.ts'
+/** The command `vouchsafe`. The code of each service or tool is loaded only when it is used. */
+import {
+  type CommandName,
+  type EngineWord,
+  PACKAGE_VERSION,
+  readWords,
+  USAGE,
+  usageOf,
+  wordHint,
+} from './command-line.ts'
 import { bypassProxy } from './proxy.ts'
 import type { KindName } from './service-kind.ts'
 import { plainLines } from './terminal.ts'
@@ -41,7 +49,7 @@ async function main(): Promise<void> {
     if (word === 'wallet' || !asksForHelp(args)) return commands[word](args)
     process.stdout.write(usageOf(word))
   } else if (word === 'help' || asksForHelp([word])) process.stdout.write(USAGE)
-  else if (word === '--version') process.stdout.write(`${VERSION}\n`)
+  else if (word === '--version') process.stdout.write(`${PACKAGE_VERSION}\n`)
   else {
     const hint = wordHint(word, undefined)
     process.stderr.write(`There is no command ${word}.${hint === undefined ? '' : ` ${hint}`}\n\n${USAGE}`)
@@ -60,13 +68,13 @@ function asksForHelp(words: readonly string[]): boolean {
 /** Commands that write their log to stdout, and serve whether or not anybody reads it. */
 const SERVICES: readonly unknown[] = ['issuer', 'verifier', 'engine', 'demo']
 
-// The reader of a pipe may have seen enough, as `head` has.
+// The reader of a pipe may end early, as `head` does.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   if (code === 'EPIPE' && !SERVICES.includes(process.argv[2])) process.exit(0)
 })
 bypassProxy()
 main().catch((error: unknown) => {
-  // The message may have words of a contract, a node or an issuer in it.
+  // The message may quote a contract, a node or an issuer.
   process.stderr.write(`${plainLines((error as Error).message)}\n`)
   process.exitCode = 2
 })

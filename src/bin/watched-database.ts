@@ -1,6 +1,6 @@
 /**
- * An embedded database while it is used: SQLite goes on with a file that was taken away, and what it then writes is nowhere. Once the file is
- * not the one that was opened, the store gives and takes nothing more.
+ * Watches the file of an embedded database: SQLite goes on with a file that was deleted, and its writes are lost. When
+ * the path is no longer the opened file, the store refuses everything.
  */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,9 +9,9 @@ import type { Store } from '../store/store.ts'
 import { type FileState, readFileState } from './database-file.ts'
 
 const LOOK_EVERY_MS = 500
-/** With less room than this a service is told to be not ready before its writes fail. */
+/** The free space below which a service is not ready, before its writes fail. */
 const LEAST_FREE_BYTES = 1024 * 1024
-/** So long a write that the disk did not take keeps a service from being ready. */
+/** The time for which a failed write keeps a service from being ready. */
 const REMEMBERED_MS = 5000
 /** SQLite result codes: the disk is full, or broken; the database can only be read, or is damaged. */
 const MEDIUM_ERRORS: readonly unknown[] = [13, 10, 8, 11, 26]
@@ -20,17 +20,17 @@ const TAKEN_AWAY = 'the database file was taken away; put it back, or a backup o
 const REPLACED = 'another file was put in the place of the database, or into it; start again to use that'
 const CUT_OFF = 'the database file was cut off; put back a backup, and start again'
 
-/** Whether the file is still there, and whether it takes what is written. */
+/** Watches the file: whether it exists, and whether it can be written. */
 interface Watch {
-  /** Gives the result of `work`; rejects instead, and afterwards, where the file is lost. */
+  /** Returns the result of `work`; rejects when the file is lost, and from then on. */
   guarded<T>(work: () => Promise<T>): Promise<T>
-  /** Rejects while the file is known not to take what is written. */
+  /** Rejects while the file cannot be written. */
   checkMedium(): Promise<void>
-  /** Looks a last time; gives why the file is lost. */
+  /** Checks a last time, and returns the reason when the file is lost. */
   end(): string | undefined
 }
 
-/** The store, which rejects whatever it is asked once `file` was taken away, replaced or cut off; it then says so in the log, once. */
+/** Wraps the store, which rejects every call after `file` was deleted, replaced or truncated; this is logged once. */
 export function watchedDatabase<C>(store: Store<C>, file: string, log: Logger): Store<C> {
   const watch = watchFile(file, log)
   return {
@@ -70,7 +70,7 @@ function watchFile(file: string, log: Logger): Watch {
         if (isOfMedium(error)) refusedAt = performance.now()
         throw error
       })
-      // The file may have gone while this was written.
+      // The file may have been lost during the write.
       refuseLost()
       return result
     },
@@ -90,7 +90,7 @@ function watchFile(file: string, log: Logger): Watch {
   }
 }
 
-/** The function that says, in words, why the file is not any more the one that was opened. */
+/** Creates the function that describes why the file is no longer the opened one. */
 function lookout(file: string): () => string | undefined {
   const opened = statSync(file)
   let before = readFileState(file)
@@ -108,7 +108,7 @@ function lookout(file: string): () => string | undefined {
 function stateProblem(state: FileState | undefined, before: FileState | undefined): string | undefined {
   if (state === undefined) return CUT_OFF
   if (!state.hasLog || state.logs < (before?.logs ?? 0)) return REPLACED
-  // While the log is moved into it, the file is for a moment shorter than it says.
+  // During a checkpoint of the log, the file is shorter than its header says for a moment.
   return state.isWhole || before?.isWhole === true ? undefined : CUT_OFF
 }
 

@@ -1,9 +1,9 @@
-/** Which service of ours answers somewhere, by the title of its OpenAPI document. */
+/** Identifies the service at an address by the title of its OpenAPI document. */
 
-/** Whoever answers at all does so by then. */
+/** The time limit for an answer. */
 export const ANSWER_MS = 3000
 
-/** What the OpenAPI document there says it describes. */
+/** Returns the title of the OpenAPI document at the address. */
 export async function titleAt(baseUrl: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${baseUrl}/openapi`, { signal: AbortSignal.timeout(ANSWER_MS) })
@@ -14,7 +14,7 @@ export async function titleAt(baseUrl: string): Promise<string | undefined> {
   }
 }
 
-/** Who has a port of this machine, in words. */
+/** Describes the program that listens on a port of this machine. */
 export async function whoListens(port: number): Promise<string> {
   const title = await titleAt(`http://127.0.0.1:${port}`)
   return title === undefined ? 'another program' : `a ${title}`

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { blockFiles, readComponent, storeComponent } from '../../src/bin/chain/block-files.ts'
+import { blockFiles, readStoredComponent, storeComponent } from '../../src/bin/chain/block-files.ts'
 import { httpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
@@ -212,11 +212,11 @@ describe('the directory of a local chain', () => {
     const place = directory()
     const sha256 = await storeComponent(place, Buffer.from('component'))
     expect(await storeComponent(place, Buffer.from('component'))).toBe(sha256)
-    expect(Buffer.from(readComponent(place, sha256) ?? []).toString()).toBe('component')
-    expect(readComponent(place, '00'.repeat(32))).toBeUndefined()
-    expect(readComponent(place, '../../etc/passwd')).toBeUndefined()
+    expect(Buffer.from(readStoredComponent(place, sha256) ?? []).toString()).toBe('component')
+    expect(readStoredComponent(place, '00'.repeat(32))).toBeUndefined()
+    expect(readStoredComponent(place, '../../etc/passwd')).toBeUndefined()
     writeFileSync(join(place, 'components', sha256), 'another')
-    expect(() => readComponent(place, sha256)).toThrow('was changed')
+    expect(() => readStoredComponent(place, sha256)).toThrow('was changed')
   })
 
   it('has time that never goes back, and an empty block lets it go on', async () => {

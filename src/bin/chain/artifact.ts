@@ -1,4 +1,4 @@
-/** Contracts that can be deployed: those that come with us, and those that a compiler wrote to a file. */
+/** Contracts that can be deployed: those that come with Vouchsafe, and files of compilers. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { artifacts } from '../../../components/artifacts/index.ts'
@@ -8,15 +8,18 @@ import { isObject, type Json, own } from '../../codec/json.ts'
 export interface Artifact {
   readonly name: string
   readonly abi: readonly AbiItem[]
-  /** Hexadecimal, after `0x`. */
+  /** The bytecode in hexadecimal, after `0x`. */
   readonly bytecode: string
 }
 
 export const builtInNames: readonly string[] = Object.keys(artifacts)
 
-/** By the name of one of ours, or a file of Hardhat, Foundry or the like. Throws, in words, when it is none. */
+/**
+ * Reads a contract that comes with Vouchsafe by its name, or a file of Hardhat, Foundry or the like. Throws a message
+ * for the user when there is none.
+ */
 export function readArtifact(name: string): Artifact {
-  const ours = Object.entries(artifacts).find(([known]) => known.toLowerCase() === name.toLowerCase())
+  const ours = Object.entries(artifacts).find(([builtIn]) => builtIn.toLowerCase() === name.toLowerCase())
   if (ours !== undefined) return { name: ours[0], ...ours[1] }
   if (!name.endsWith('.json')) {
     throw new Error(
@@ -28,8 +31,12 @@ export function readArtifact(name: string): Artifact {
   if (!Array.isArray(abi) || bytecode === undefined) {
     throw new Error(`${name} is no compiled contract: it must have "abi" and "bytecode", with all libraries linked`)
   }
-  const given = own(artifact, 'contractName')
-  return { name: typeof given === 'string' ? given : 'contract', abi: abi as unknown as AbiItem[], bytecode }
+  const contractName = own(artifact, 'contractName')
+  return {
+    name: typeof contractName === 'string' ? contractName : 'contract',
+    abi: abi as unknown as AbiItem[],
+    bytecode,
+  }
 }
 
 function parsed(file: string): Record<string, Json> {
@@ -38,7 +45,7 @@ function parsed(file: string): Record<string, Json> {
     const value = JSON.parse(text) as Json
     if (isObject(value)) return value
   } catch {
-    // It is said below.
+    // The mistake is reported below.
   }
   throw new Error(`${file} is not JSON, or no object`)
 }
@@ -55,23 +62,26 @@ function textOf(file: string): string {
   }
 }
 
-/** Foundry has it in an object. */
+/** Reads the bytecode, which Foundry puts into an object. */
 function bytecodeOf(value: Json | undefined): string | undefined {
   const text = isObject(value) ? own(value, 'object') : value
   if (typeof text !== 'string' || !/^(0x)?([0-9a-f]{2})+$/i.test(text)) return undefined
   return text.startsWith('0x') ? text : `0x${text}`
 }
 
-/** Of the contract that was named, or of all that are known. */
+/** Returns the ABI of `artifact`, or those of all contracts that come with Vouchsafe. */
 export function abiOf(artifact: string | undefined): readonly AbiItem[] {
   return (artifact === undefined ? builtInNames : [artifact]).flatMap((name) => readArtifact(name).abi)
 }
 
-/** A function in words, or by its name where a contract is known that has one. Throws, in words, when there is none. */
+/**
+ * Parses a function with its types, or finds it by its name in a known contract. Throws a message for the user when
+ * there is none.
+ */
 export function findFunction(word: string, artifact: string | undefined): AbiItem {
   if (word.includes('(')) return inWords(word)
-  const named = abiOf(artifact).find(({ type, name }) => type === 'function' && name === word)
-  if (named !== undefined) return named
+  const item = abiOf(artifact).find(({ type, name }) => type === 'function' && name === word)
+  if (item !== undefined) return item
   throw new Error(
     `No contract is known that has a function ${word}. Write it with its types, as in 'post(bytes)', or give --artifact.`,
   )

@@ -1,7 +1,7 @@
 /**
- * The directory of a local chain: `blocks/` with a file for each, and `components/` with the bytes of off-chain components by
- * their digest. A block is written aside, brought to disk, and then linked to its name, which the file system does for one of many
- * at most: there is no half of a block, and no two of the same number.
+ * The directory of a local chain: `blocks/` with a file for each block, and `components/` with the bytes of off-chain
+ * components by digest. A block is written aside, flushed to disk, and linked to its name, which only one process can
+ * do: no block is incomplete, and no number occurs twice.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -11,10 +11,10 @@ import type { BlockFiles } from '../../chain/local/files.ts'
 import { makeDirectory } from '../directory.ts'
 
 const NAME = /^(\d{10})\.json$/
-/** What is written aside begins so; a process that was killed may have left some. */
+/** The prefix of files that are written aside; a killed process may leave some. */
 const ASIDE = '.'
 
-/** Makes the directory when it is not there. */
+/** Makes the directory if need be. */
 export function blockFiles(directory: string): BlockFiles {
   const blocks = join(directory, 'blocks')
   makeDirectory(blocks)
@@ -37,7 +37,7 @@ function nameOf(number: number): string {
 }
 
 function readIfThere(path: string): Buffer | undefined {
-  // Most often it is not: to find that out costs less than an error.
+  // The file is usually missing, and a test costs less than an error.
   if (!existsSync(path)) return undefined
   try {
     return readFileSync(path)
@@ -47,7 +47,7 @@ function readIfThere(path: string): Buffer | undefined {
   }
 }
 
-/** False when there is a file of that name. */
+/** Writes a block. Returns false when a file of that name exists. */
 async function createWhole(directory: string, name: string, bytes: Uint8Array): Promise<boolean> {
   const aside = join(directory, `${ASIDE}${process.pid}-${randomBytes(6).toString('hex')}`)
   try {
@@ -73,7 +73,7 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Windows cannot, and need not. */
+/** Flushes a directory, which Windows cannot and need not do. */
 async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const opened = await open(directory, 'r')
@@ -84,7 +84,7 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Keeps the bytes of a component beside the chain. Gives their SHA-256 in hexadecimal, under which they lie. */
+/** Stores the bytes of a component beside the chain, and returns their name, their SHA-256 in hexadecimal. */
 export async function storeComponent(directory: string, bytes: Uint8Array): Promise<string> {
   const components = join(directory, 'components')
   makeDirectory(components)
@@ -93,8 +93,8 @@ export async function storeComponent(directory: string, bytes: Uint8Array): Prom
   return sha256
 }
 
-/** Undefined when it does not lie here. Throws when what lies here is something else. */
-export function readComponent(directory: string, sha256: string): Uint8Array | undefined {
+/** Reads a stored component; undefined when there is none. Throws when the file has other bytes. */
+export function readStoredComponent(directory: string, sha256: string): Uint8Array | undefined {
   if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined
   const path = join(directory, 'components', sha256)
   const bytes = readIfThere(path)

@@ -13,7 +13,7 @@ import { deploy, deployOptions, newComponent } from './deploy.ts'
 import { serveChain } from './serve.ts'
 import { transact } from './transactions.ts'
 
-/** What a command has to say: as text, and for programs. */
+/** The output of a command, as text and for programs. */
 interface Said {
   readonly text: string
   readonly json: Json
@@ -55,7 +55,7 @@ export async function runChain(args: string[]): Promise<void> {
   process.stdout.write(values.json ? `${JSON.stringify(json, null, 2)}\n` : text)
 }
 
-/** Whether a function gets the digest of a file instead of arguments. */
+/** Tests whether a function takes the digest of a file instead of arguments. */
 function changesComponent(name: string, { component }: { readonly component?: string | undefined }): boolean {
   if (component !== undefined && name !== 'setComponent')
     throw new Error('--component is for deploy, and for send ADDRESS setComponent')
@@ -76,7 +76,7 @@ function missing(word: string, count: number): string {
   return `${WANTED[word] ?? `there is no command chain ${plain(word)}`}\n\n`
 }
 
-/** Negative numbers are no options. */
+/** Separates negative numbers from options. */
 function withNegatives(args: string[]): string[] {
   const at = args.findIndex((arg) => /^-\d+$/.test(arg))
   return at === -1 || args.includes('--') ? args : [...args.slice(0, at), '--', ...args.slice(at)]
@@ -96,7 +96,7 @@ function fail(why: string): never {
   throw new Error(why)
 }
 
-/** Lists and objects are given as JSON, everything else as it is. */
+/** Parses an argument: lists and objects are JSON, everything else is text. */
 function valuesOf({ inputs = [] }: AbiItem, words: readonly string[]): readonly Json[] {
   return words.map((word, at) => {
     if (!/\]$|^tuple/.test(inputs[at]?.type ?? '')) return word
@@ -149,7 +149,7 @@ async function shown({ chain, head, directory }: Connection, word: string | unde
   return { text, json: { address, component: component ?? null, engines: engines.map((engine) => ({ ...engine })) } }
 }
 
-/** A transaction to where there is no contract succeeds, and does nothing. */
+/** Checks that there is a contract at the address: a transaction to no contract succeeds and does nothing. */
 async function mustBeThere({ node, head }: Connection, to: Address): Promise<void> {
   const { length } = await node.code(to, head.number)
   if (length === 0) fail(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)

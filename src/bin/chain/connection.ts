@@ -1,4 +1,4 @@
-/** Which chain a command is about, and as whom: a directory, or the node of a network. */
+/** The chain and the account of a command: a directory, or a node of a network. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,14 +29,14 @@ export interface Where {
 export interface Connection {
   readonly rpc: JsonRpc
   readonly node: EvmNode
-  /** Its head is the latest block. */
+  /** The chain, whose head is the latest block. */
   readonly chain: EvmChain
   readonly head: Block
-  /** Of a local chain. */
+  /** The directory of a local chain. */
   readonly directory: string | undefined
-  /** Whether a local chain was begun with it. */
+  /** True when this command has started the local chain. */
   readonly begun: boolean
-  /** The key of who acts. Throws, in words, when there is none. */
+  /** Returns the key of the account. Throws a message for the user when there is none. */
   readonly key: () => Uint8Array
 }
 
@@ -44,15 +44,18 @@ const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
 
 export interface ConnectOptions {
-  /** Whether a local chain is begun where there is none. */
+  /** True when a missing local chain is to be started. */
   readonly makes?: boolean
-  /** What names its directory. */
+  /** The setting or option that names the directory. */
   readonly option?: string
-  /** Has the errors of the contracts that are called. */
+  /** The ABI with the errors of the contracts that are called. */
   readonly abi?: readonly AbiItem[]
 }
 
-/** Throws, in words, when the chain cannot be asked, or when it is not there and is not to be made. */
+/**
+ * Opens the chain. Throws a message for the user when the chain cannot be reached, or does not exist and is not to be
+ * started.
+ */
 export async function connect(
   { dir, rpc: url, key }: Where,
   { makes = false, option = '--dir', abi = [] }: ConnectOptions = {},
@@ -80,7 +83,7 @@ function warn(problem: string): void {
   process.stderr.write(`${problem}\n`)
 }
 
-/** That of the file; on a local chain one that is made for it, as anybody may do anything there. */
+/** Reads the key of the file; on a local chain, where every account may do anything, makes one by default. */
 function keyOf(file: string | undefined, directory: string | undefined): Uint8Array {
   if (file !== undefined) return readKey(file)
   if (directory === undefined) {

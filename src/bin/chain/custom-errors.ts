@@ -1,18 +1,18 @@
-/** Errors of contracts by their names: a node has no more of them than their bytes, and who calls a contract has its ABI. */
+/** Custom errors of contracts by their names: a node returns bytes, which the ABI of the contract explains. */
 import { type AbiItem, customError } from '../../chain/evm/abi.ts'
 import { revertData } from '../../chain/evm/revert.ts'
 import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
 import { plain } from '../terminal.ts'
 
-/** The same, whose errors say what `abi` calls what they were reverted with. */
+/** Wraps `rpc`, so that the message of a revert has the error's name in `abi`. */
 export function namingErrors(rpc: JsonRpc, abi: readonly AbiItem[]): JsonRpc {
   return async (method, params) => {
     try {
       return await rpc(method, params)
     } catch (error) {
       const thrown = error instanceof JsonRpcError ? revertData(error.data) : undefined
-      const said = thrown && customError(abi, thrown)
-      throw said === undefined ? error : new JsonRpcError(REVERTED, plain(said))
+      const description = thrown && customError(abi, thrown)
+      throw description === undefined ? error : new JsonRpcError(REVERTED, plain(description))
     }
   }
 }

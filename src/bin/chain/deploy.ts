@@ -1,4 +1,6 @@
-/** `vouchsafe chain deploy`: a contract, with its off-chain component and the engines that are to run it; and a new component for one. */
+/**
+ * `vouchsafe chain deploy`: deploys a contract with its off-chain component and its engines, and sets a new component.
+ */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +17,7 @@ import type { Connection, Where } from './connection.ts'
 import { jsonHttp } from './json-http.ts'
 import { transact } from './transactions.ts'
 
-/** An engine that was just started takes so long until it listens. */
+/** The pauses for an engine that was just started. */
 const PAUSES_MS = [250, 500, 1000, 2000]
 
 export const deployOptions = {
@@ -38,23 +40,23 @@ export interface Deployed {
   readonly transaction: string
   readonly block: number
   readonly component?: string
-  /** What engines need that was not given, in words. */
+  /** The settings that engines lack, in words. */
   readonly missing: readonly string[]
 }
 
-/** Throws, in words, when something of it cannot be. */
+/** Deploys a contract. Throws a message for the user when a part of it is invalid. */
 export async function deploy(connection: Connection, name: string, words: DeployWords): Promise<Deployed> {
   const { abi, bytecode, name: contract } = readArtifact(name)
   const engines = await Promise.all(words.engine.map((word) => engineOf(word, connection.chain.id)))
   const bytes = words.component === undefined ? undefined : moduleOf(words.component)
   const digest = bytes === undefined ? '00'.repeat(32) : digestOf(bytes)
-  const given = argumentsOf(words.args)
+  const values = argumentsOf(words.args)
   const ours = [engines, `0x${digest}`, words['component-uri']]
   const offChain = beginsAsOurs(abi)
   if (!offChain && (engines.length > 0 || bytes !== undefined)) {
     throw new Error(`${contract} is told its engines and its component in a way of its own: give them by --args.`)
   }
-  const code = encodeConstructor(abi, bytecode, offChain ? [...ours, ...given] : given)
+  const code = encodeConstructor(abi, bytecode, offChain ? [...ours, ...values] : values)
   const { transaction, block, created } = await transact(connection, undefined, code)
   if (created === undefined) throw new Error('The node does not say where the contract is.')
   if (bytes !== undefined && connection.directory !== undefined) await storeComponent(connection.directory, bytes)
@@ -64,12 +66,12 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   return { contract, address, transaction, block, ...component, missing }
 }
 
-/** How to give it is said too, where the contract can be told later. */
-function missingOf(address: string, abi: readonly AbiItem[], given: DeployWords): readonly string[] {
-  const { component, engine } = given
+/** Lists the missing settings of engines, with the command that sets each where the contract has a function for it. */
+function missingOf(address: string, abi: readonly AbiItem[], options: DeployWords): readonly string[] {
+  const { component, engine } = options
   const later = (name: string, words: string): string =>
     abi.some((item) => item.type === 'function' && item.name === name)
-      ? `vouchsafe chain send ${address} ${name} ${words}${sameWords(given)}`
+      ? `vouchsafe chain send ${address} ${name} ${words}${sameWords(options)}`
       : 'deploy it again'
   const engines = `'[{"engine": "0x12…ef", "endpoint": "https://engine.example"}]'`
   return [
@@ -84,7 +86,7 @@ function missingOf(address: string, abi: readonly AbiItem[], given: DeployWords)
   ]
 }
 
-/** The same chain, and the same account. The path of a URL may be a secret, and what is printed is kept by others too. */
+/** Repeats the options of chain and account. The path of a URL may be a secret, and output is often stored. */
 function sameWords({ dir, rpc, key }: Where): string {
   const isPlain = rpc === undefined || new URL(rpc).href === `${new URL(rpc).origin}/`
   return Object.entries({ dir, rpc: isPlain ? rpc : 'URL', key })
@@ -92,7 +94,7 @@ function sameWords({ dir, rpc, key }: Where): string {
     .join('')
 }
 
-/** What `setComponent` of our contracts takes, and how engines of a local chain find the bytes of it. */
+/** Prepares the arguments of `setComponent`, and stores the bytes for engines of a local chain. */
 export function newComponent(
   file: string,
   uri: string,
@@ -119,14 +121,17 @@ function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Of our contracts, and of those written after them: engines, digest, address of the component. */
+/**
+ * Tests whether the constructor begins with engines, digest and address of the component, as in the contracts of
+ * Vouchsafe.
+ */
 function beginsAsOurs(abi: readonly AbiItem[]): boolean {
   const inputs = abi.find(({ type }) => type === 'constructor')?.inputs ?? []
   const [engines, digest, uri] = inputs.map(({ type }) => type)
   return engines === 'tuple[]' && digest === 'bytes32' && uri === 'string'
 }
 
-/** An engine that is named by its URL alone says its address itself. */
+/** Returns the address and URL of an engine; an engine that is named by its URL alone is asked for its address. */
 async function engineOf(word: string, chainId: string): Promise<Json> {
   if (isHttp(word)) return { engine: await askAddress(word, chainId), endpoint: word.replace(/\/+$/, '') }
   const [address = '', ...rest] = word.split('=')
@@ -157,7 +162,7 @@ async function askAddress(url: string, chainId: string): Promise<string> {
   return address
 }
 
-/** Asked again after each pause, where nobody listens yet. */
+/** Asks the engine, again after each pause while it does not listen. */
 async function askEngine(
   url: string,
   [pause, ...more]: readonly number[],

@@ -1,4 +1,4 @@
-/** JSON over HTTP, as the reader nodes of Partisia Blockchain speak it. */
+/** JSON over HTTP for the reader nodes of Partisia Blockchain. */
 import type { JsonHttp } from '../../chain/partisia/reader.ts'
 import { parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
@@ -7,7 +7,7 @@ import type { Outbound } from '../../http/outbound.ts'
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** Plain http is for addresses of this machine and its network. */
+/** Requests JSON. Plain http is for addresses of this machine and its network. */
 export function jsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
   const base = baseUrl.replace(/\/+$/, '')
   return async (method, path, body) => {

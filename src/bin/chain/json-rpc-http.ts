@@ -1,4 +1,4 @@
-/** JSON-RPC of a server over HTTP: bounded in time and size, and asked again when the connection fails. */
+/** JSON-RPC over HTTP: bounded in time and size, and repeated when the connection fails. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerTooLargeError, type JsonRpc, readResult, writeQuestion } from '../../chain/json-rpc.ts'
 import type { Json } from '../../codec/json.ts'
@@ -6,21 +6,21 @@ import { type HttpClientRequest, type HttpClientResponse, type Outbound, Outboun
 
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
-/** Before each further attempt. Everything that we ask may be asked twice. */
+/** The pauses before further attempts. Every method that is used may be repeated. */
 const PAUSES_MS = [100, 400]
 const BUSY = [429, 502, 503, 504]
 
-export interface Patience {
+export interface RequestLimits {
   readonly pausesMs?: readonly number[]
-  /** Of each attempt. */
+  /** The time limit of each attempt. */
   readonly timeoutMs?: number
 }
 
-/** Plain http is for addresses of this machine and its network. Rejects as {@link JsonRpc} says. */
+/** Creates a client. Plain http is for addresses of this machine and its network. Rejects as {@link JsonRpc} does. */
 export function httpJsonRpc(
   url: string,
   outbound: Outbound,
-  { pausesMs = PAUSES_MS, timeoutMs = TIMEOUT_MS }: Patience = {},
+  { pausesMs = PAUSES_MS, timeoutMs = TIMEOUT_MS }: RequestLimits = {},
 ): JsonRpc {
   let last = 0
   const attempt = async (body: string, id: number, [pause, ...more]: readonly number[]): Promise<Json> => {
@@ -47,12 +47,12 @@ function requestOf(url: string, body: string): Omit<HttpClientRequest, 'timeoutM
     headers: { 'content-type': 'application/json' },
     body,
     maxBytes: MAX_ANSWER_BYTES,
-    // It is the operator who says where the chain is.
+    // The operator chooses the address of the chain, so private addresses are allowed.
     allowPrivateAddresses: true,
   }
 }
 
-/** What took all of its time would do so again. */
+/** A request that reached its time limit is not repeated. */
 function mayPass(error: unknown): boolean {
   return error instanceof OutboundError && error.limit === undefined
 }

@@ -1,13 +1,13 @@
 /**
- * The chain of a directory, in a thread of its own: to run a transaction takes the processor for milliseconds, and whoever serves
- * requests meanwhile does not wait for it.
+ * Runs the chain of a directory in its own thread: a transaction takes milliseconds of the processor, for which
+ * requests do not wait.
  */
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { createWorkerClient } from '../../thread/worker-client.ts'
 
 /**
- * Begins a chain where there is none. Rejects, in words for an operator, when what is there is none. `workerFile` is
- * `local-chain-worker.ts`, bundled.
+ * Opens the chain, or starts one. Rejects with a message for the operator when the directory has something else.
+ * `workerFile` is `local-chain-worker.ts`, bundled.
  */
 export async function openLocalChain(directory: string, workerFile: string): Promise<JsonRpc> {
   const thread = createWorkerClient(workerFile, directory)

@@ -1,4 +1,7 @@
-/** `vouchsafe chain serve`: a chain as JSON-RPC over HTTP on this machine, for wallets, Hardhat, Foundry and the like. */
+/**
+ * `vouchsafe chain serve`: serves a chain as JSON-RPC over HTTP on this machine, for wallets, Hardhat, Foundry and the
+ * like.
+ */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,21 +11,21 @@ import { isLoopback } from '../../protocol/private-host.ts'
 
 const MAX_CONNECTIONS = 1000
 const REQUEST_TIMEOUT_MS = 30_000
-/** A connection on which nothing moves, also when it is the client that does not read. */
+/** The time after which a stalled connection is closed, also when the client does not read. */
 const IDLE_TIMEOUT_MS = 70_000
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 const MAX_BATCH = 1000
-/** Of a whole batch; as much as an engine reads of a node. */
+/** The most bytes of the answers to a batch: as much as an engine reads of a node. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const MAX_HELD_BYTES = 256 * 1024 * 1024
-/** What changes the chain has a short answer, and that is always given: it was done. */
+/** The size up to which an answer is always sent: methods that change the chain have short answers. */
 const SHORT_ANSWER = 1024
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const INTERNAL_ERROR = -32603
 const TOO_LARGE = -32003
 
-/** Resolves once it listens, on loopback; then it answers until the process ends. */
+/** Serves the chain on loopback until the process ends; resolves when the server listens. */
 export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
   const server = chainServer(rpc)
   server.listen(port, '127.0.0.1')
@@ -36,7 +39,7 @@ export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
   }
 }
 
-/** Does not listen yet. */
+/** Creates the server, which does not listen yet. */
 export function chainServer(rpc: JsonRpc): Server {
   const held: Held = { bytes: 0 }
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
@@ -45,15 +48,15 @@ export function chainServer(rpc: JsonRpc): Server {
   return Object.assign(server, { maxConnections: MAX_CONNECTIONS, timeout: IDLE_TIMEOUT_MS })
 }
 
-/** Bodies of all requests, and answers that are not read yet. */
+/** The most bytes of all request bodies and unread answers. */
 interface Held {
   bytes: number
 }
 
-/** What a request may add to what is held. */
+/** The memory that a request may use. */
 interface Room {
   readonly left: () => number
-  /** Until the request is over. */
+  /** Reserves bytes until the request is over. */
   readonly take: (bytes: number) => void
 }
 
@@ -87,7 +90,7 @@ async function answerHttp(rpc: JsonRpc, room: Room, request: IncomingMessage, re
 
 type Refuse = (status: number, why: string) => void
 
-/** Undefined when it was refused. */
+/** Reads the body; undefined when the request was refused. */
 async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse): Promise<Uint8Array | undefined> {
   const refusal = refusalOf(request)
   if (refusal !== undefined) {
@@ -109,7 +112,7 @@ async function readRequest(request: IncomingMessage, room: Room, refuse: Refuse)
   return Buffer.concat(parts)
 }
 
-/** Pages of other sites must not act here: neither under a name of theirs that leads to this machine, nor without asking first. */
+/** Refuses pages of other sites: by the host name, which may lead to this machine, and by the origin. */
 function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | undefined {
   const { host = '', origin, 'content-type': type = '' } = headers
   if (!isLoopback(urlOf(`http://${host}`)?.hostname ?? ''))
@@ -121,7 +124,7 @@ function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | u
   return undefined
 }
 
-/** Undefined is the origin `null`, which any page can have. */
+/** Parses an origin; undefined for `null`, which any page can have. */
 function mayAsk(origin: URL | undefined): boolean {
   if (origin === undefined) return false
   return isLoopback(origin.hostname) || !['http:', 'https:'].includes(origin.protocol)
@@ -131,31 +134,31 @@ function urlOf(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined
 }
 
-/** Undefined when nothing is to be answered. */
+/** Answers a request or a batch; undefined when no answer is due. */
 async function answerText(rpc: JsonRpc, room: Room, json: Uint8Array): Promise<string | undefined> {
-  let asked: Json
+  let body: Json
   try {
-    asked = parseJson(json)
+    body = parseJson(json)
   } catch {
     return failure(null, PARSE_ERROR, 'it is not JSON')
   }
   const answerNext = answering(rpc, room)
-  if (!Array.isArray(asked)) return answerNext(asked)
-  if (asked.length === 0 || asked.length > MAX_BATCH) return failure(null, INVALID_REQUEST, 'none, or too many at once')
+  if (!Array.isArray(body)) return answerNext(body)
+  if (body.length === 0 || body.length > MAX_BATCH) return failure(null, INVALID_REQUEST, 'none, or too many at once')
   const answers: string[] = []
-  for (const one of asked) {
+  for (const one of body) {
     const answer = await answerNext(one)
     if (answer !== undefined) answers.push(answer)
   }
   return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
-/** Answers what came together, one by one. After an answer that is too large nothing is done any more. */
-function answering(rpc: JsonRpc, room: Room): (asked: Json) => Promise<string | undefined> {
+/** Answers the requests of a batch one by one. After an answer that is too large, the rest is refused. */
+function answering(rpc: JsonRpc, room: Room): (request: Json) => Promise<string | undefined> {
   let most = MAX_ANSWER_BYTES
   const left = (): number => Math.min(most, room.left())
-  return async (asked) => {
-    const question = readQuestion(asked)
+  return async (request) => {
+    const question = readQuestion(request)
     if (question === undefined) return failure(null, INVALID_REQUEST, 'it is no request')
     const { id } = question
     const answer = left() > 0 ? await answerOne(rpc, question) : undefined
@@ -171,15 +174,15 @@ function answering(rpc: JsonRpc, room: Room): (asked: Json) => Promise<string | 
 }
 
 interface Question {
-  /** Undefined in a notification, which is not answered. */
+  /** The id; undefined for a notification, which gets no answer. */
   readonly id: string | number | null | undefined
   readonly method: string
   readonly params: readonly unknown[]
 }
 
-function readQuestion(asked: Json): Question | undefined {
-  if (!isObject(asked)) return undefined
-  const [id, method, params] = [own(asked, 'id'), own(asked, 'method'), own(asked, 'params') ?? []]
+function readQuestion(request: Json): Question | undefined {
+  if (!isObject(request)) return undefined
+  const [id, method, params] = [own(request, 'id'), own(request, 'method'), own(request, 'params') ?? []]
   if (typeof method !== 'string' || !Array.isArray(params)) return undefined
   return typeof id === 'boolean' || (typeof id === 'object' && id !== null) ? undefined : { id, method, params }
 }

@@ -1,4 +1,4 @@
-/** Transactions of commands: sent, and waited for. */
+/** Sends the transactions of commands, and waits for them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ChainError, type SignedTransaction } from '../../chain/chain.ts'
 import type { EvmAccount } from '../../chain/evm/account.ts'
@@ -9,18 +9,21 @@ import type { Connection } from './connection.ts'
 const LONGEST_MS = 120_000
 const POLL_MS = 500
 
-export interface Done {
+export interface SentTransaction {
   readonly transaction: string
   readonly block: number
   readonly created: Address | undefined
 }
 
-/** Without a contract to send it to, it creates one. Rejects, in words, when it fails or is not included for two minutes. */
+/**
+ * Sends a transaction, which creates a contract when `to` is undefined. Rejects with a message for the user when it
+ * fails, or is not included for two minutes.
+ */
 export async function transact(
   { node, chain, key }: Connection,
   to: Address | undefined,
   payload: Uint8Array,
-): Promise<Done> {
+): Promise<SentTransaction> {
   const account = chain.account(key())
   const transaction = await signedBy(account, to, payload)
   await account.submit(transaction)
@@ -32,7 +35,9 @@ export async function transact(
   return { transaction: transaction.hash, block: receipt.block, created: receipt.created }
 }
 
-/** Rejects, in words, when the contract would refuse: most often it is for another account to ask. */
+/**
+ * Rejects with a message for the user when the contract would refuse, most often because another account has to send.
+ */
 async function signedBy(account: EvmAccount, to: Address | undefined, payload: Uint8Array): Promise<SignedTransaction> {
   try {
     return await account.sign(to, payload, 0n, await account.nextNonce())
