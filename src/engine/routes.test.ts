@@ -489,3 +489,25 @@ describe('GET /engine', () => {
     expect((await engine.app.inject('/openapi')).json<{ openapi: string }>().openapi).toBe('3.1.0')
   })
 })
+
+describe('an answer of a route of the engine itself', () => {
+  it.each([
+    ['GET', '/engine', 'no-store'],
+    ['GET', '/openapi', 'no-cache'],
+    ['GET', '/health/live', 'no-store'],
+    ['OPTIONS', `/offchain/${CONTRACT}/a`, 'no-store'],
+  ] as const)('has the headers of every answer: %s %s', async (method, url, caching) => {
+    const { engine } = await echo()
+    const { headers } = await engine.app.inject({
+      method,
+      url,
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'PUT' },
+    })
+    expect(headers).toMatchObject({
+      'x-request-id': expect.stringMatching(/^[\w-]{16}$/) as string,
+      'x-content-type-options': 'nosniff',
+      'cache-control': caching,
+      'access-control-allow-origin': '*',
+    })
+  })
+})

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { type AddressInfo, connect } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { App } from './app-type.ts'
+import { addCommonRoutes } from './common-routes.ts'
+import { createServer } from './server.ts'
+
+const apps: App[] = []
+afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())))
+
+function makeServer(): App {
+  const app = createServer({
+    random: randomBytes,
+    requestTimeoutMs: 1000,
+    describeBroken: ({ code }) => ({
+      status: 400,
+      title: 'Bad Request',
+      headers: { 'x-code': code },
+      body: 'what is this?',
+    }),
+    answerUnreadable: (_request, reply) => void reply.code(404).send('unreadable'),
+  })
+  apps.push(app)
+  return app
+}
+
+async function listen(app: App): Promise<number> {
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return (app.server.address() as AddressInfo).port
+}
+
+/** Everything that the server answers to these bytes until it closes the connection. */
+function answerTo(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(port, '127.0.0.1', () => void socket.write(bytes))
+    socket.on('data', (part) => {
+      text += String(part)
+    })
+    socket.on('error', () => undefined).on('close', () => resolve(text))
+  })
+}
+
+describe('the frame of a server', () => {
+  it('runs none of the requests that were read together with the one for which the connection was ended', async () => {
+    const app = makeServer()
+    let runs = 0
+    app.get('/', async () => {
+      runs += 1
+      await new Promise((resolve) => setImmediate(resolve))
+      return { status: 'ok' }
+    })
+    const port = await listen(app)
+    expect(await answerTo(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(40))).toBe('')
+    await app.close()
+    expect(runs).toBeLessThanOrEqual(1)
+  })
+
+  it('has a service say what it answers to bytes that are no request, and closes the connection', async () => {
+    const port = await listen(makeServer())
+    expect(await answerTo(port, 'hello\r\n\r\n')).toBe(
+      'HTTP/1.1 400 Bad Request\r\nx-code: HPE_INVALID_METHOD\r\ncontent-length: 13\r\nconnection: close\r\n\r\nwhat is this?',
+    )
+  })
+
+  it('has a service answer a target that the router cannot read', async () => {
+    const { statusCode, body } = await makeServer().inject('/%zz')
+    expect([statusCode, body]).toEqual([404, 'unreadable'])
+  })
+})
+
+describe('the routes of every server', () => {
+  it('say whether it can do its work, and refuse as the service does while it stops', async () => {
+    const app = makeServer()
+    const state = { problem: '' }
+    addCommonRoutes(app, {
+      checkReady: () => (state.problem === '' ? Promise.resolve() : Promise.reject(new Error(state.problem))),
+      stoppingRefusal: () => new Error('stopping'),
+      openApi: () => '{"openapi":"3.1.0"}',
+    })
+    app.setErrorHandler((error: Error, _request, reply) => reply.code(503).send(error.message))
+    const answers = async () => {
+      const all = await Promise.all(['/health/live', '/health/ready'].map((url) => app.inject(url)))
+      return all.map(({ statusCode, body }) => [statusCode, body])
+    }
+    const ok = [200, '{"status":"ok"}']
+    expect(await answers()).toEqual([ok, ok])
+    state.problem = 'no room'
+    expect(await answers()).toEqual([ok, [503, 'no room']])
+    app.connections.endAfterAnswers()
+    expect(await answers()).toEqual([ok, [503, 'stopping']])
+    expect((await app.inject('/openapi')).json()).toEqual({ openapi: '3.1.0' })
+  })
+})
