@@ -79,6 +79,32 @@ describe('what the documents name', () => {
   })
 })
 
+describe('the index of divergences', () => {
+  it('links to every page in its folder, and has no other row', () => {
+    const index = readFileSync(join(ROOT, 'docs/divergences.md'), 'utf8')
+    const rows = [...index.matchAll(/^\| (?:\[[^\]]+\]\(divergences\/([^)]+)\)|(?!page|-)(.*?)) \|/gm)]
+    const pages = readdirSync(join(ROOT, 'docs/divergences'))
+    expect(rows.map(([, page, other]) => page ?? other).sort()).toEqual(pages.sort())
+  })
+})
+
+describe('the changelog', () => {
+  it('has no subjects of commits, and the same headings in each release', () => {
+    const text = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8')
+    expect(
+      [...text.matchAll(/^\s*- (?:feat|fix|refactor|test|docs|build|perf|chore|ci|style)(?:\([^)]*\))?: .*/gm)].map(
+        ([line]) => line,
+      ),
+    ).toEqual([])
+    const known = ['Added', 'Changed', 'Fixed', 'Security', 'What you must do when you upgrade']
+    const releases = text.split(/^## /m).slice(1)
+    for (const release of releases) {
+      const headings = [...release.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => heading)
+      expect(headings).toEqual(known.filter((heading) => headings.includes(heading)))
+    }
+  })
+})
+
 describe('what the given interface does not show', () => {
   const chosen = readFileSync(join(ROOT, 'docs/divergences/interface.md'), 'utf8').split(
     '## What the interface does not show',
