@@ -39,8 +39,8 @@ export function statedType(header: JsonObject): string {
 }
 
 /** The names among the values; a value that is no text becomes the empty name, which equals no other. */
-export function namesOf(named: readonly (Json | undefined)[]): readonly string[] {
-  return named.flatMap((name) => (name === undefined ? [] : typeof name === 'string' ? name : ''))
+export function namesOf(values: readonly (Json | undefined)[]): readonly string[] {
+  return values.flatMap((name) => (name === undefined ? [] : typeof name === 'string' ? name : ''))
 }
 
 /** RFC 7519 section 2, NumericDate. */

@@ -86,10 +86,10 @@ export async function presentSdJwt(
   const { jws, disclosures } = readSdJwt(asSdJwt(credential))
   const { disclosed } = revealClaims(jws.payload, disclosures)
   const [jwt = ''] = credential.split('~', 1)
-  const shown = disclosed.filter(({ position }) =>
-    positions.some((wanted) => isWithin(position, wanted) || isWithin(wanted, position)),
+  const chosen = disclosed.filter(({ position }) =>
+    positions.some((choice) => isWithin(position, choice) || isWithin(choice, position)),
   )
-  const bound = [jwt, ...shown.map(({ text }) => text), ''].join('~')
+  const bound = [jwt, ...chosen.map(({ text }) => text), ''].join('~')
   const keyBinding = await writeJws(
     { typ: 'kb+jwt', alg: holder.alg },
     {

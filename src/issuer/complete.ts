@@ -22,9 +22,9 @@ export async function completeSession(
 ): Promise<JsonObject> {
   const { store } = context
   const now = context.now()
-  const found = await findSession(store, sessionId)
-  refuseDecided(found, now)
-  const dataset = await datasetOf(context, found, completion)
+  const current = await findSession(store, sessionId)
+  refuseDecided(current, now)
+  const dataset = await datasetOf(context, current, completion)
   const denied = dataset === undefined ? { denied: completion.reason ? { reason: completion.reason } : {} } : {}
   const decision: Decision = { at: now.getTime(), ...denied }
   const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'

@@ -41,8 +41,8 @@ export function datasetPart(
   return isSubject ? membersOf(dataset, 'credentialSubject') : part
 }
 
-function membersOf(dataset: JsonObject, wanted: DatasetMembers): JsonObject {
-  return Object.fromEntries(Object.entries(dataset).filter(([name, value]) => kindOfMember(name, value) === wanted))
+function membersOf(dataset: JsonObject, kind: DatasetMembers): JsonObject {
+  return Object.fromEntries(Object.entries(dataset).filter(([name, value]) => kindOfMember(name, value) === kind))
 }
 
 /** Only in the dataset of several formats: an mdoc alone may call its namespaces anything. */
@@ -101,9 +101,9 @@ function refuseMisspeltClaims(claims: JsonObject, configuration: Configuration):
       const parent = path.slice(0, index)
       if (typeof name !== 'string' || !parent.every((step) => typeof step === 'string')) break
       const key = JSON.stringify(parent)
-      const known = declared.get(key) ?? { parent, names: [] }
-      known.names.push(name)
-      declared.set(key, known)
+      const siblings = declared.get(key) ?? { parent, names: [] }
+      siblings.names.push(name)
+      declared.set(key, siblings)
     }
   }
   for (const { parent, names } of declared.values()) {

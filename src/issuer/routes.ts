@@ -89,8 +89,8 @@ function sessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const apiKey = apiKeyDigest(request.raw.headers.authorization)
-    const asked = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
-    const answer = await answerIdempotently(context, asked, (remember) =>
+    const repeatable = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
+    const answer = await answerIdempotently(context, repeatable, (remember) =>
       startSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id

@@ -71,23 +71,23 @@ export function statusBody(
 
 /** The body of an event with the words that the session still has. */
 export function withWords(body: JsonObject, session: IssuanceSession): JsonObject {
-  const said = own(body, 'notifications')
-  if (!Array.isArray(said)) return body
-  const known = [...(notificationsOf(session).notifications ?? [])]
-  const notifications = said.map((each) => {
-    const at = known.findIndex(
+  const wordless = own(body, 'notifications')
+  if (!Array.isArray(wordless)) return body
+  const complete = [...(notificationsOf(session).notifications ?? [])]
+  const notifications = wordless.map((each) => {
+    const at = complete.findIndex(
       (other) => JSON.stringify({ ...other, event_description: undefined }) === JSON.stringify(each),
     )
     // Each stands for one: two may differ in nothing but their words.
-    return at < 0 ? each : known.splice(at, 1)[0]
+    return at < 0 ? each : complete.splice(at, 1)[0]
   })
   return { ...body, notifications: notifications as Json[] }
 }
 
 /** The notifications of wallets; absent while there is none. */
 function notificationsOf({ issued }: IssuanceSession) {
-  const notifications = issued.flatMap(({ configurationId, notifications: said = [] }) =>
-    said.map(({ event, at, description }) => ({
+  const notifications = issued.flatMap(({ configurationId, notifications: ofCopy = [] }) =>
+    ofCopy.map(({ event, at, description }) => ({
       credential_configuration_id: configurationId,
       event,
       ...(description === undefined ? {} : { event_description: description }),

@@ -210,7 +210,7 @@ export function recordWrongTxCode(session: IssuanceSession, now: Date): Issuance
 
 /** Whether the wallet has said this before, of what it was given at that place. */
 export function isNotified({ issued }: IssuanceSession, place: number, event: Notification['event']): boolean {
-  return issued[place]?.notifications?.some((known) => known.event === event) ?? false
+  return issued[place]?.notifications?.some((notification) => notification.event === event) ?? false
 }
 
 /**
@@ -282,9 +282,9 @@ function refuseOver({ expiredAt, erasedAt }: IssuanceSession): void {
 
 /** Copies that were given out for this access token, and those that are waited for; and how much room there is. */
 function refuseMoreThanTen({ issued, token, deferral }: IssuanceSession, configurationId: string): void {
-  const given = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
-  const asked = [...given, ...(deferral?.waiting ?? [])]
-  if (asked.filter((id) => id === configurationId).length >= MAX_COPIES) {
+  const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
+  const ids = [...issuedIds, ...(deferral?.waiting ?? [])]
+  if (ids.filter((id) => id === configurationId).length >= MAX_COPIES) {
     refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times for this access token`)
   }
   if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), 0) >= MAX_ISSUED) {

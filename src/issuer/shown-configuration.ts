@@ -39,21 +39,21 @@ export function shownConfiguration(configuration: Configuration, signer: Signer)
 export function olderConfiguration(configuration: Configuration, signer: Signer, draft13: boolean): JsonObject {
   const { olderId } = configuration.format
   // Strict readers of these drafts refuse a configuration that also has the member of the final specification.
-  const { credential_metadata: metadata, ...shown } = shownConfiguration(configuration, signer)
+  const { credential_metadata: metadata, ...members } = shownConfiguration(configuration, signer)
   const [display, claims] = isObject(metadata) ? [own(metadata, 'display'), own(metadata, 'claims')] : []
   return {
-    ...shown,
+    ...members,
     credential_signing_alg_values_supported: [signer.alg],
     ...(display === undefined ? {} : { display }),
-    ...(claims === undefined ? {} : draft13 ? draft13Claims(shown, claims as JsonObject[]) : { claims }),
+    ...(claims === undefined ? {} : draft13 ? draft13Claims(members, claims as JsonObject[]) : { claims }),
     ...(draft13 && olderId !== undefined ? { format: olderId } : {}),
   }
 }
 
 /** W3C formats had them in the definition, all others beside it. */
-function draft13Claims(shown: JsonObject, claims: readonly JsonObject[]): JsonObject {
+function draft13Claims(members: JsonObject, claims: readonly JsonObject[]): JsonObject {
   const tree = claimTree(claims.map(({ path, ...description }) => ({ path: path as ClaimPath, description })))
-  const definition = own(shown, 'credential_definition')
+  const definition = own(members, 'credential_definition')
   if (!isObject(definition)) return { claims: tree }
   return { credential_definition: { ...definition, credentialSubject: own(tree, 'credentialSubject') ?? {} } }
 }

@@ -55,8 +55,8 @@ export function createShowing({ store, signer, loadConfiguration, config }: Show
     showOffered: async () => {
       const rows = await store.list('credential_configuration')
       const ids = rows.filter(({ value }) => !value.removed).map(({ id }) => id)
-      const shown = await joined(ids, 'final')
-      if (latest?.digest !== shown.digest) latest = shown
+      const current = await joined(ids, 'final')
+      if (latest?.digest !== current.digest) latest = current
       return latest
     },
     showConfigurations: async (ids, shape) => (await setOf([shape, ...ids].join('/'))) as ShownConfigurations,

@@ -58,19 +58,19 @@ async function registerKeys(
   { keys, now, keptMs }: Pick<Encryption<never>, 'keys' | 'now' | 'keptMs'>,
 ): Promise<void> {
   const [current] = keys
-  const known = await store.list('encryption_key')
-  const problem = missingKeyProblem(known, { keys, now, keptMs })
+  const rows = await store.list('encryption_key')
+  const problem = missingKeyProblem(rows, { keys, now, keptMs })
   if (problem !== undefined) throw new Error(problem)
   if (current === undefined) return
-  for (const id of new Set([current.id, ...known.map((each) => each.id)])) await registerKey(store, id, current, now)
+  for (const id of new Set([current.id, ...rows.map((each) => each.id)])) await registerKey(store, id, current, now)
 }
 
 /** Which key of those that the database knows is missing and still needed, for whoever has to find it. */
 export function missingKeyProblem(
-  known: readonly { readonly id: string; readonly value: EncryptionCollections['encryption_key'] }[],
+  rows: readonly { readonly id: string; readonly value: EncryptionCollections['encryption_key'] }[],
   { keys, now, keptMs }: Pick<Encryption<never>, 'keys' | 'now' | 'keptMs'>,
 ): string | undefined {
-  const missing = known
+  const missing = rows
     .filter(({ id }) => !keys.some((key) => key.id === id))
     .map(({ id, value: { replacedAt } }) => ({ id, until: replacedAt === undefined ? Infinity : replacedAt + keptMs }))
     .find(({ until }) => now.getTime() < until)

@@ -84,12 +84,12 @@ export function confirmGeneration(
 }
 
 function restoredBecause(
-  known: DatabaseGeneration,
+  generation: DatabaseGeneration,
   { number, witness, origin }: OutsideKnowledge & { readonly origin: string },
 ): string | undefined {
-  if (known.origin !== origin) return 'it is a copy of the database that it was'
-  if (known.number < number) return 'database.generation is higher than it was'
-  if (witness !== undefined && !witness.kept.some((kept) => kept === known.witness))
+  if (generation.origin !== origin) return 'it is a copy of the database that it was'
+  if (generation.number < number) return 'database.generation is higher than it was'
+  if (witness !== undefined && !witness.kept.some((kept) => kept === generation.witness))
     return 'the file beside it is of another state of it'
   return undefined
 }

@@ -45,9 +45,9 @@ function createStore<C>(connections: Connections): Store<C> {
   const run: Run = (statement) => connections.run({ ...name(statement.text), ...statement })
   const readers = new Map<string, Reader>()
   const readerOf = (collection: string): Reader => {
-    const known = readers.get(collection) ?? groupRead((ids) => readRows(run, collection, ids), READ_AT_ONCE)
-    readers.set(collection, known)
-    return known
+    const reader = readers.get(collection) ?? groupRead((ids) => readRows(run, collection, ids), READ_AT_ONCE)
+    readers.set(collection, reader)
+    return reader
   }
   return {
     get: async (collection, id) => {
@@ -102,8 +102,8 @@ type Naming = (text: string) => { readonly name?: string }
 function statementNames(): Naming {
   const names = new Map<string, string>()
   return (text) => {
-    const known = names.get(text)
-    if (known !== undefined) return { name: known }
+    const existing = names.get(text)
+    if (existing !== undefined) return { name: existing }
     if (names.size >= MAX_NAMES) return {}
     const name = `vouchsafe_${names.size}`
     names.set(text, name)
@@ -131,10 +131,10 @@ async function commitBatch<C>(
     )
   }
   const batch = batchStatement(ordered)
-  const named = changes.length <= LONGEST_NAMED_BATCH ? name(batch.text) : {}
+  const naming = changes.length <= LONGEST_NAMED_BATCH ? name(batch.text) : {}
   return tryAgain(async () => {
     try {
-      await connections.run({ ...batch, ...named })
+      await connections.run({ ...batch, ...naming })
       return undefined
     } catch (error) {
       const notApplied = notAppliedOf(error, ordered)

@@ -33,8 +33,8 @@ export async function findDamage(file: string, milliseconds: number): Promise<Da
     const names = rows.map(({ name }) => String(name))
     for (const [index, name] of names.entries()) {
       if (performance.now() > until) return { unchecked: names.slice(index) }
-      const found = damageOf(first(`pragma quick_check('${name}')`))
-      if (found.damage !== undefined) return { ...found, unchecked: [] }
+      const result = damageOf(first(`pragma quick_check('${name}')`))
+      if (result.damage !== undefined) return { ...result, unchecked: [] }
     }
     return { unchecked: [] }
   } catch (error) {

@@ -237,8 +237,8 @@ function rollBack(database: DatabaseSync): void {
 function statementCache(database: DatabaseSync): (sql: string) => StatementSync {
   const prepared = new Map<string, StatementSync>()
   return (sql) => {
-    const known = prepared.get(sql)
-    if (known) return known
+    const cached = prepared.get(sql)
+    if (cached) return cached
     const statement = database.prepare(sql)
     prepared.set(sql, statement)
     return statement

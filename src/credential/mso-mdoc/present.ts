@@ -60,7 +60,7 @@ export async function present(
   holder: Signer,
 ): Promise<string> {
   const { nameSpaces, rawIssuerAuth, mso } = parse(credential)
-  const shown = shownNameSpaces(nameSpaces, places)
+  const disclosed = shownNameSpaces(nameSpaces, places)
   const deviceNameSpaces = embedded(new Map())
   const deviceSignature = await writeSign1(
     {
@@ -72,7 +72,7 @@ export async function present(
   )
   const document = new Map<CborKey, Cbor>([
     ['docType', mso.docType],
-    ['issuerSigned', new Map<CborKey, Cbor>([...shown, ['issuerAuth', rawIssuerAuth]])],
+    ['issuerSigned', new Map<CborKey, Cbor>([...disclosed, ['issuerAuth', rawIssuerAuth]])],
     [
       'deviceSigned',
       new Map<CborKey, Cbor>([
@@ -101,14 +101,14 @@ function shownNameSpaces(
   nameSpaces: IssuerSigned['nameSpaces'],
   places: readonly ClaimPosition[],
 ): readonly (readonly [CborKey, Cbor])[] {
-  const shown = [...nameSpaces].flatMap(([nameSpace, items]) => {
-    const wanted = items.filter((item) => {
+  const disclosed = [...nameSpaces].flatMap(([nameSpace, items]) => {
+    const chosen = items.filter((item) => {
       const place = [nameSpace, identifierOf(item)]
       return places.some((each) => isWithin(place, each) || isWithin(each, place))
     })
-    return wanted.length > 0 ? [[nameSpace, wanted.map((item) => tagged(CBOR_TAG.encoded, item))] as const] : []
+    return chosen.length > 0 ? [[nameSpace, chosen.map((item) => tagged(CBOR_TAG.encoded, item))] as const] : []
   })
-  return shown.length > 0 ? [['nameSpaces', new Map(shown)]] : []
+  return disclosed.length > 0 ? [['nameSpaces', new Map(disclosed)]] : []
 }
 
 function asRead(nameSpace: string, elements: JsonObject): JsonObject {

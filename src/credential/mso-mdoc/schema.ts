@@ -69,16 +69,16 @@ export function* queryMistakes(query: JsonObject, at: string): Mistakes {
 
 /** OpenID4VP 1.0, Mobile Documents or mdocs, `doctype_value`. */
 export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
-  const wanted = own(meta, 'doctype_value')
-  return wanted === undefined || types.some((type) => type === wanted)
+  const doctype = own(meta, 'doctype_value')
+  return doctype === undefined || types.some((type) => type === doctype)
 }
 
 /** OpenID4VCI 1.0, Claims Path Pointer, Semantics for ISO mdoc-based credentials. */
 function checkDescriptions(claims: readonly ClaimDescription[]): void {
   for (const [index, { path }] of claims.entries()) {
     if (path.length < 2 || path.slice(0, 2).some((step) => typeof step !== 'string')) {
-      const wanted = 'must begin with two strings, a namespace and an element'
-      refuse('invalid_request', `credential_metadata.claims[${index}].path: ${wanted}`)
+      const rule = 'must begin with two strings, a namespace and an element'
+      refuse('invalid_request', `credential_metadata.claims[${index}].path: ${rule}`)
     }
   }
 }

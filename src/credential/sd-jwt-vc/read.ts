@@ -74,8 +74,10 @@ export function fulfils(order: Order, credential: string): boolean {
 
 /** Whether it is of a wanted type, by its own name for it or by another under which its issuer knows it. */
 export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
-  const wanted = own(meta, 'vct_values')
-  return wanted === undefined || (Array.isArray(wanted) && wanted.some((vct) => types.some((type) => type === vct)))
+  const vctValues = own(meta, 'vct_values')
+  return (
+    vctValues === undefined || (Array.isArray(vctValues) && vctValues.some((vct) => types.some((type) => type === vct)))
+  )
 }
 
 /** The sub-claims as well: half a status is no better than none. */

@@ -26,17 +26,17 @@ export function matchesTypeValues(
   { types, claims }: { readonly types: readonly string[]; readonly claims: JsonObject },
   meta: JsonObject,
 ): boolean {
-  const wanted = own(meta, 'type_values')
-  if (wanted === undefined) return true
+  const typeValues = own(meta, 'type_values')
+  if (typeValues === undefined) return true
   // Both the stated and the expanded type count: people write the stated one, the specification means the
   // second.
   const names = new Set<Json>(types)
   for (const context of new Set([own(claims, '@context')].flat())) {
-    const known = typeof context === 'string' ? expansions.get(context) : undefined
-    for (const [type, expanded] of known ?? []) if (names.has(type)) names.add(expanded)
+    const expansion = typeof context === 'string' ? expansions.get(context) : undefined
+    for (const [type, expanded] of expansion ?? []) if (names.has(type)) names.add(expanded)
   }
   return (
-    Array.isArray(wanted) &&
-    wanted.some((set) => Array.isArray(set) && set.length > 0 && set.every((type) => names.has(type)))
+    Array.isArray(typeValues) &&
+    typeValues.some((set) => Array.isArray(set) && set.length > 0 && set.every((type) => names.has(type)))
   )
 }

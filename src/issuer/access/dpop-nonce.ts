@@ -24,12 +24,12 @@ const MAC_BYTES = 16
  * Makes the nonces under the first of `secrets`, and accepts those of each: every process that has the secrets agrees.
  */
 export function dpopNonces(secrets: Secrets): DpopNonces {
-  let made = { period: -1, nonce: '' }
+  let latest = { period: -1, nonce: '' }
   return {
     current: (now) => {
       const period = Math.floor(now.getTime() / 1000 / PERIOD_SECONDS)
-      if (made.period !== period) made = { period, nonce: toBase64url(nonceBytes(secrets[0], period)) }
-      return made.nonce
+      if (latest.period !== period) latest = { period, nonce: toBase64url(nonceBytes(secrets[0], period)) }
+      return latest.nonce
     },
     isGood: (nonce, now) => {
       const bytes = orUndefined(() => fromBase64url(nonce))

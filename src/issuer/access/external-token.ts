@@ -133,8 +133,8 @@ function refuseOtherAudience(
   if (audience === undefined && config.introspection !== undefined && config.audience === undefined) return
   const identifiers = [undefined, sessionId].map((id) => issuerIdentifier(context.config, id))
   const ours = config.audience === undefined ? identifiers.flatMap((id) => [id, `${id}/`]) : [config.audience]
-  const named = Array.isArray(audience) ? audience : [audience]
-  if (!named.some((name) => ours.some((each) => each === name))) invalid('it is for another audience')
+  const audiences = Array.isArray(audience) ? audience : [audience]
+  if (!audiences.some((name) => ours.some((each) => each === name))) invalid('it is for another audience')
 }
 
 function invalid(why: string, cause?: unknown): never {

@@ -47,8 +47,8 @@ export function codeOfSession(
 
 /** The session of a code, whether we made it or the application supplied it. Only the latter has to be looked up. */
 export async function sessionOfAnyCode({ secrets, store }: AccessContext, code: string): Promise<string | undefined> {
-  const made = sessionOfCode(secrets.code, code)
-  if (made !== undefined || code.length > MAX_CODE) return made
+  const sessionId = sessionOfCode(secrets.code, code)
+  if (sessionId !== undefined || code.length > MAX_CODE) return sessionId
   for (const secret of secrets.code) {
     const row = await store.get('pre_authorized_code', suppliedCodeId(secret, code))
     if (row !== undefined) return row.value.sessionId

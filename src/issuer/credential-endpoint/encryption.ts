@@ -92,16 +92,16 @@ function decrypt({ decryptionKeys }: IssuerContext, text: string): Promise<JsonO
   )
 }
 
-function encryptionOf(wanted: unknown): JweParameters {
-  if (!isObject(wanted)) return refuse('invalid_encryption_parameters', `${WANTED} must be an object`)
-  const enc = jweEncryptions.find((each) => each === ownString(wanted, 'enc'))
+function encryptionOf(member: unknown): JweParameters {
+  if (!isObject(member)) return refuse('invalid_encryption_parameters', `${WANTED} must be an object`)
+  const enc = jweEncryptions.find((each) => each === ownString(member, 'enc'))
   if (enc === undefined) {
     return refuse('invalid_encryption_parameters', `${WANTED}.enc must be ${jweEncryptions.join(' or ')}`)
   }
-  const zip = own(wanted, 'zip')
+  const zip = own(member, 'zip')
   if (zip !== undefined && zip !== 'DEF') {
     return refuse('invalid_encryption_parameters', `${WANTED}.zip must be DEF, or be left out`)
   }
-  const key = orRefuse('invalid_encryption_parameters', `${WANTED}.jwk`, () => readEncryptionKey(own(wanted, 'jwk')))
+  const key = orRefuse('invalid_encryption_parameters', `${WANTED}.jwk`, () => readEncryptionKey(own(member, 'jwk')))
   return { ...key, enc, zip }
 }

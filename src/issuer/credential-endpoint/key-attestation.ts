@@ -37,8 +37,8 @@ export function verifyKeyAttestation(
   proofType: 'jwt' | 'attestation',
   policy: KeyAttestationPolicy,
 ): KeyAttestation {
-  const known = policy.verified.get(text)
-  if (known !== undefined) return known
+  const earlier = policy.verified.get(text)
+  if (earlier !== undefined) return earlier
   const attestation = verifyOnce(text, proofType, policy)
   policy.verified.set(text, attestation)
   return attestation
@@ -94,8 +94,8 @@ function refuseSigner(chain: readonly [Certificate, ...Certificate[]], policy: K
   const problem = leafProblem(chain[0], now, clockSkewSeconds, 'attestation')
   if (problem !== undefined) refuse('invalid_proof', `the signer of the key attestation: ${problem}`)
   if (required === undefined) return
-  const found = findTrustPath(chain, anchors, { now, clockSkewSeconds })
-  if ('problem' in found) refuse('invalid_proof', `the signer of the key attestation: ${found.problem}`)
+  const path = findTrustPath(chain, anchors, { now, clockSkewSeconds })
+  if ('problem' in path) refuse('invalid_proof', `the signer of the key attestation: ${path.problem}`)
 }
 
 /** Each key costs time to read, so that all attestations of a request may have so many together. */
@@ -124,12 +124,12 @@ function readPoint(value: unknown): PublicJwk {
  */
 function refuseLevels(payload: JsonObject, { required = {} }: KeyAttestationPolicy): void {
   for (const name of LEVELS) {
-    const [said, wanted] = [own(payload, name), required[name]]
-    if (said !== undefined && !(Array.isArray(said) && said.every((level) => typeof level === 'string'))) {
+    const [levels, accepted] = [own(payload, name), required[name]]
+    if (levels !== undefined && !(Array.isArray(levels) && levels.every((level) => typeof level === 'string'))) {
       refuse('invalid_proof', `${name} of the key attestation must be an array of strings`)
     }
-    if (wanted !== undefined && !said?.some((level) => wanted.includes(level))) {
-      refuse('invalid_proof', `${name} of the key attestation must have one of ${wanted.join(', ')}`)
+    if (accepted !== undefined && !levels?.some((level) => accepted.includes(level))) {
+      refuse('invalid_proof', `${name} of the key attestation must have one of ${accepted.join(', ')}`)
     }
   }
 }

@@ -75,9 +75,9 @@ function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKey
   return retryOnConflict(async () => {
     const generation = await currentGeneration({ ...effects, store: generationStore })
     const space = await spaceOf(store, keys)
-    const wanted = { generation, entries, kid: keys.current.kid }
-    const isReusable = space.row !== undefined && isUsable(space.row.value, wanted)
-    return isReusable ? moveOn(store, { ...space, row: space.row }) : beginList(effects, wanted, space)
+    const conditions = { generation, entries, kid: keys.current.kid }
+    const isReusable = space.row !== undefined && isUsable(space.row.value, conditions)
+    return isReusable ? moveOn(store, { ...space, row: space.row }) : beginList(effects, conditions, space)
   })
 }
 
@@ -119,16 +119,20 @@ async function moveOn(
 
 async function beginList(
   { store, random }: AllocationEffects,
-  wanted: Wanted,
+  conditions: Wanted,
   { id, row: before }: Space,
 ): Promise<Attempt<Lease>> {
   const listId = toBase64url(random(16))
-  const space = { ...wanted, listId, next: LEASED, key: toBase64url(random(16)) }
+  const space = { ...conditions, listId, next: LEASED, key: toBase64url(random(16)) }
   const conflict = await store.commit([
     before === undefined
       ? { insert: 'status_space', id, value: space }
       : { update: 'status_space', id, version: before.version, value: space },
-    { insert: 'status_list', id: listId, value: { entries: wanted.entries, bits: STATUS_WIDTH, kid: wanted.kid } },
+    {
+      insert: 'status_list',
+      id: listId,
+      value: { entries: conditions.entries, bits: STATUS_WIDTH, kid: conditions.kid },
+    },
   ])
   return conflict === undefined ? { committed: leaseOf(space, 0) } : { conflict }
 }

@@ -138,8 +138,8 @@ const NIBBLES = Object.fromEntries(
 ) as Readonly<Record<StatusPurpose, Uint8Array>>
 
 function nibbleOf(byte: number, purpose: StatusPurpose): number {
-  const wanted = STATUS_VALUES[purpose === 'revocation' ? 'REVOKED' : 'SUSPENDED']
-  return [0, 1, 2, 3].reduce((nibble, at) => (nibble << 1) | (((byte >> (2 * at)) & 3) === wanted ? 1 : 0), 0)
+  const status = STATUS_VALUES[purpose === 'revocation' ? 'REVOKED' : 'SUSPENDED']
+  return [0, 1, 2, 3].reduce((nibble, at) => (nibble << 1) | (((byte >> (2 * at)) & 3) === status ? 1 : 0), 0)
 }
 
 /**

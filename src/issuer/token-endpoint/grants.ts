@@ -60,10 +60,10 @@ async function codeGrant(context: IssuerContext, form: TokenRequest): Promise<Gr
         const wronged = recordWrongTxCode(session, now)
         return { session: wronged, refusal: wronged.lockedAt === undefined ? WRONG_TX_CODE : LAST_WRONG_TX_CODE }
       }
-      const made = firstRefreshToken(context, id, session, now)
-      return made === undefined
+      const first = firstRefreshToken(context, id, session, now)
+      return first === undefined
         ? { session }
-        : { session: { ...session, refresh: made.refresh }, refreshToken: made.refreshToken }
+        : { session: { ...session, refresh: first.refresh }, refreshToken: first.refreshToken }
     },
   }
 }

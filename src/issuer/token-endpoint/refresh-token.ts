@@ -68,8 +68,8 @@ export function nextRefreshToken(
   const gaveSuccessor = (secret: KeyObject): boolean =>
     isRetry && refresh.digest === digestOf(successorOf(sent.refreshToken, sessionId, secret))
   const refreshToken = successorOf(sent.refreshToken, sessionId, older.find(gaveSuccessor) ?? newest)
-  const known = isRetry ? refresh : withoutRetry(refresh)
-  return { refreshToken, refresh: { ...known, digest: digestOf(refreshToken), retry: digest } }
+  const policy = isRetry ? refresh : withoutRetry(refresh)
+  return { refreshToken, refresh: { ...policy, digest: digestOf(refreshToken), retry: digest } }
 }
 
 /**

@@ -33,26 +33,26 @@ const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spac
 export function makeTxCode(
   context: IssuerContext,
   sessionId: string,
-  asked: NonNullable<NewSession['tx_code']>,
+  request: NonNullable<NewSession['tx_code']>,
 ): MadeTxCode {
-  const { input_mode: mode = 'numeric', description } = asked
-  if (context.authorizationServer !== undefined) return codeElsewhere(asked)
+  const { input_mode: mode = 'numeric', description } = request
+  if (context.authorizationServer !== undefined) return codeElsewhere(request)
   // Composed as a keyboard does, so that the length is the number of characters that the holder types.
-  const given = asked.value?.normalize('NFC')
-  if (given !== undefined && !FITTING[mode].test(given)) {
+  const supplied = request.value?.normalize('NFC')
+  if (supplied !== undefined && !FITTING[mode].test(supplied)) {
     refuse('invalid_request', `tx_code.value: with input_mode ${mode} it must be ${FITTING_TEXT[mode]}`)
   }
-  if (given !== undefined && lengthOf(given) < SHORTEST) {
+  if (supplied !== undefined && lengthOf(supplied) < SHORTEST) {
     refuse('invalid_request', `tx_code.value: it must have ${SHORTEST} characters or more`)
   }
-  const length = asked.length ?? (given === undefined ? LENGTHS[mode] : lengthOf(given))
-  if (given !== undefined && lengthOf(given) !== length) {
-    refuse('invalid_request', `tx_code.length: the value is ${lengthOf(given)} characters long`)
+  const length = request.length ?? (supplied === undefined ? LENGTHS[mode] : lengthOf(supplied))
+  if (supplied !== undefined && lengthOf(supplied) !== length) {
+    refuse('invalid_request', `tx_code.length: the value is ${lengthOf(supplied)} characters long`)
   }
-  const value = given ?? randomText(context.random, ALPHABETS[mode], length)
-  const said = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
-  const stored = { mac: mac(context.secrets.txCode[0], sessionId, value), asked: said, wrong: 0 }
-  return { stored, generated: given === undefined ? value : undefined }
+  const value = supplied ?? randomText(context.random, ALPHABETS[mode], length)
+  const offered = { input_mode: mode, length, ...(description === undefined ? {} : { description }) }
+  const stored = { mac: mac(context.secrets.txCode[0], sessionId, value), asked: offered, wrong: 0 }
+  return { stored, generated: supplied === undefined ? value : undefined }
 }
 
 /**
@@ -89,15 +89,15 @@ function codeElsewhere({
 export function isRightTxCode(
   { secrets }: IssuerContext,
   sessionId: string,
-  wanted: TxCode | undefined,
+  txCode: TxCode | undefined,
   sent: string | undefined,
 ): boolean {
   // RFC 6749 section 3.2: a parameter without a value is one that was not sent.
-  if (wanted === undefined) {
+  if (txCode === undefined) {
     return sent ? refuse('invalid_request', 'tx_code: this offer asks for no transaction code') : true
   }
   if (!sent) return refuse('invalid_request', 'tx_code is missing: this offer asks for a transaction code')
-  const { mac: wantedMac } = wanted
+  const { mac: wantedMac } = txCode
   if (wantedMac === undefined) return false
   return secrets.txCode.some((secret) => isSameSecret(mac(secret, sessionId, sent), wantedMac))
 }
