@@ -23,7 +23,9 @@ const OF_A_FORMAT = new Set([
   'hold',
   'present',
   'fulfils',
-  'checkConfiguration',
+  'parseMembers',
+  'queryMistakes',
+  'matchesMeta',
   'checkDataset',
 ])
 

@@ -75,7 +75,7 @@ export function signedAt(payload: JsonObject): Date | undefined {
 }
 
 /** A status that is there and is no object is one that cannot be looked up. */
-export function statusOf(entry: Json | undefined): JsonObject | undefined {
+export function statusObject(entry: Json | undefined): JsonObject | undefined {
   if (entry === undefined) return undefined
   return isObject(entry) ? entry : {}
 }

@@ -215,7 +215,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   claimsOf(dataset: JsonObject): JsonObject
   /**
    * The mistakes in a credential query for this format (its `meta`, its paths), in sentences that begin with the path.
-   * `queryMistakes` of formats.ts has those that are the same in every format.
+   * `findQueryMistakes` of formats.ts has those that are the same in every format.
    */
   queryMistakes(query: JsonObject, path: string): Mistakes
   /** The `meta` with which a query asks for exactly the credentials that an issuer's metadata describes so. */

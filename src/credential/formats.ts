@@ -25,7 +25,7 @@ export const typeMembers: readonly TypeMember[] = [...new Set(formats.map(({ typ
 const metaMembers: ReadonlySet<string> = new Set(formats.map(({ metaMember }) => metaMember))
 
 /** The mistakes in a credential query for the format, in sentences that begin with the path. */
-export function* queryMistakes(format: CredentialFormat, query: JsonObject, path: string): Mistakes {
+export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, path: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) yield* inForeignMeta(meta, `${path}.meta`, format.metaMember)
   yield* format.queryMistakes(query, path)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../test/support/configuration.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { ProtocolError } from '../protocol/error.ts'
-import { queryMistakes } from './formats.ts'
+import { findQueryMistakes } from './formats.ts'
 import { refuseBitstring, refuseReserved, refuseUnlessStrings } from './schema.ts'
 import { sdJwtVc } from './sd-jwt-vc/index.ts'
 
@@ -105,5 +105,5 @@ it.each<[JsonObject, readonly string[]]>([
   ],
   [{ vct_value: [] }, ['q.meta: has nothing that says the type; use vct_values, or an empty object for any type']],
 ])('the meta %j of a query for vct_values', (meta, expected) => {
-  expect([...queryMistakes(sdJwtVc, { meta }, 'q')]).toEqual(expected)
+  expect([...findQueryMistakes(sdJwtVc, { meta }, 'q')]).toEqual(expected)
 })

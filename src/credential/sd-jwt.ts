@@ -23,13 +23,13 @@ export interface SdJwtContent {
   readonly typ: string
   readonly claims: JsonObject
   /** Members that stand in the clear beside the claims, whatever the configuration says. */
-  readonly shown?: JsonObject
+  readonly clearMembers?: JsonObject
   /** Whether `selective_disclosure: "all"` conceals what stands there. */
   readonly concealable: (position: ClaimPosition) => boolean
 }
 
 export async function issueSdJwt(
-  { typ, claims, shown, concealable }: SdJwtContent,
+  { typ, claims, clearMembers, concealable }: SdJwtContent,
   order: Order,
   signer: Signer,
   random: (bytes: number) => Uint8Array,
@@ -37,7 +37,7 @@ export async function issueSdJwt(
   const concealed = concealClaims(claims, concealer(order.configuration, concealable), random)
   const payload: JsonObject = {
     ...concealed.payload,
-    ...shown,
+    ...clearMembers,
     iss: order.issuer,
     iat: inSeconds(order.issuedAt),
     exp: inSeconds(order.expiresAt),

@@ -26,14 +26,14 @@ export interface DeferredTransaction {
   /** The keys that were proved: a credential for each. */
   readonly holderKeys: readonly PublicJwk[]
   /** The form that the response has to take, as the first request asked for it. */
-  readonly responseForm?: ResponseForm
+  readonly responseForm?: CredentialResponseForm
   /** Members of the form in rows of releases up to 0.9. */
   readonly wantsSingle?: true
   readonly encryption?: JweParameters
 }
 
 /** The form that the response to a credential request has to take. */
-export interface ResponseForm {
+export interface CredentialResponseForm {
   /** The first credential stands beside the list of all. */
   readonly hasSingleCredential?: true
   readonly encryption?: JweParameters
@@ -91,7 +91,7 @@ export const issuerSecrets: readonly (keyof IssuerCollections)[] = [
 ]
 
 /** Refuses with `not_found`. */
-export async function findSession(store: IssuerStore, sessionId: string): Promise<IssuanceSession> {
+export async function findIssuanceSession(store: IssuerStore, sessionId: string): Promise<IssuanceSession> {
   const row = await store.get('issuance_session', sessionId)
   return row?.value ?? refuseUnknownSession()
 }

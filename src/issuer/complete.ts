@@ -2,11 +2,11 @@
 import type { JsonObject } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
-import { findSession, refuseUnknownSession } from './collections.ts'
+import { findIssuanceSession, refuseUnknownSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
 import type { Completion } from './schemas.ts'
-import { type Decision, type IssuanceSession, isUndecided, recordDecision, statusOf } from './session.ts'
+import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecided, recordDecision } from './session.ts'
 import { sessionEvent, statusBody, withProgress } from './session-status.ts'
 
 /**
@@ -22,11 +22,11 @@ export async function completeSession(
 ): Promise<JsonObject> {
   const { store } = context
   const now = context.now()
-  const current = await findSession(store, sessionId)
+  const current = await findIssuanceSession(store, sessionId)
   refuseDecided(current, now)
   const dataset = await datasetOf(context, current, completion)
   const denied = dataset === undefined ? { denied: completion.reason ? { reason: completion.reason } : {} } : {}
-  const decision: Decision = { at: now.getTime(), ...denied }
+  const decision: DeferralDecision = { at: now.getTime(), ...denied }
   const type = dataset === undefined ? 'issuance.denied' : 'issuance.completed'
   const filled = dataset === undefined ? [] : [{ insert: 'issuance_dataset', id: sessionId, value: dataset } as const]
   const decided = await updateWith(context, 'issuance_session', sessionId, (session) => {
@@ -61,5 +61,5 @@ function refuseDecided(session: IssuanceSession, now: Date): void {
     refuse('invalid_state', 'this session was started with its dataset; there is nothing to complete')
   }
   if (!isUndecided(session)) refuse('invalid_state', 'this session has been completed or denied already')
-  if (statusOf(session, now) === 'EXPIRED') refuse('gone', 'this session has expired; start a new one')
+  if (issuanceStatus(session, now) === 'EXPIRED') refuse('gone', 'this session has expired; start a new one')
 }

@@ -10,9 +10,9 @@ import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { DETAIL_TYPE } from './access/authorization-details.ts'
-import { findSession } from './collections.ts'
+import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext, Shape, ShownConfigurations } from './context.ts'
-import { encryptionMetadata } from './credential-endpoint/encryption.ts'
+import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
 import { draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
 import { issuerIdentifier } from './session.ts'
 
@@ -38,7 +38,7 @@ export async function issuerMetadata(
     deferred_credential_endpoint: `${config.baseUrl}/issuance/oid4vci/${shape === 'final' ? '' : 'draft15/'}deferred-credential`,
     notification_endpoint: endpoint(config.baseUrl, '/issuance/oid4vci/notification', sessionId),
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
-    ...(shape === 'final' ? encryptionMetadata(context) : draft15EncryptionMetadata(context)),
+    ...(shape === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
     display: [{ name: config.issuer.display.name }],
   }
   const head = `${JSON.stringify(members).slice(0, -1)},"credential_configurations_supported":`
@@ -51,7 +51,7 @@ export async function authorizationServerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
-  if (sessionId !== undefined) await findSession(context.store, sessionId)
+  if (sessionId !== undefined) await findIssuanceSession(context.store, sessionId)
   const { baseUrl } = context.config
   return {
     issuer: issuerIdentifier(context.config, sessionId),
@@ -74,7 +74,7 @@ async function sessionConfigurations(
   sessionId: string,
   shape: Shape,
 ): Promise<ShownConfigurations> {
-  const { configurationIds } = await findSession(context.store, sessionId)
+  const { configurationIds } = await findIssuanceSession(context.store, sessionId)
   return context.showConfigurations(configurationIds, shape)
 }
 

@@ -11,7 +11,7 @@ import { keepSuppliedCode, refuseUsedCode } from './access/pre-authorized-code.t
 import { loadOffered } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfitting } from './dataset.ts'
-import type { NewSession } from './schemas.ts'
+import type { NewIssuanceSession } from './schemas.ts'
 import { hasGrant, type IssuanceSession } from './session.ts'
 import { makeTxCode, openTxCode, sealTxCode } from './token-endpoint/tx-code.ts'
 
@@ -31,9 +31,9 @@ export type NewSessionAnswer = {
  * before. Gives the change that conflicted when a request with the same idempotency key was first. The transaction code
  * of the answer is sealed, as the answer is remembered: {@link openAnswer} opens it before it leaves.
  */
-export async function startSession(
+export async function startIssuanceSession(
   context: IssuerContext,
-  request: NewSession,
+  request: NewIssuanceSession,
   { caller, remember }: { readonly caller: string; readonly remember: Remember },
 ): Promise<Attempt<NewSessionAnswer>> {
   const { credential_configurations: configurationIds } = request
@@ -73,7 +73,7 @@ export function openAnswer(context: IssuerContext, { tx_code: sealed, ...answer 
 }
 
 /** A grant that only another server knows, and what belongs to a grant that the offer does not have. */
-function refuseContraryGrants({ authorizationServer }: IssuerContext, request: NewSession): void {
+function refuseContraryGrants({ authorizationServer }: IssuerContext, request: NewIssuanceSession): void {
   if (hasGrant(request, AUTHORIZATION_CODE_GRANT) && authorizationServer === undefined) {
     const how = 'needs the setting authorizationServer: this service has no authorization endpoint of its own'
     refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${how}`)
@@ -88,7 +88,7 @@ function refuseContraryGrants({ authorizationServer }: IssuerContext, request: N
 }
 
 /** The members of a session whose wallet may come back, or has to. */
-function laterMembers({ deferred, refresh_seconds: seconds }: NewSession) {
+function laterMembers({ deferred, refresh_seconds: seconds }: NewIssuanceSession) {
   const refreshSeconds = seconds ?? (deferred ? DEFERRED_REFRESH_SECONDS : undefined)
   return { ...(deferred && { deferral: { waiting: [] } }), ...(refreshSeconds && { refreshSeconds }) }
 }
@@ -98,7 +98,7 @@ async function configurationAt(context: IssuerContext, id: string, index: number
   return (await loadOffered(context, id)) ?? refuse('invalid_request', problem)
 }
 
-function datasetOf({ credential_dataset: dataset, deferred }: NewSession): JsonObject | undefined {
+function datasetOf({ credential_dataset: dataset, deferred }: NewIssuanceSession): JsonObject | undefined {
   if (deferred && dataset !== undefined) {
     refuse('invalid_request', 'credential_dataset: a deferred session gets it when it is completed; leave it out')
   }

@@ -3,13 +3,13 @@ import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { codeOfSession, secretName } from './access/pre-authorized-code.ts'
-import { findSession } from './collections.ts'
+import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { hasGrant, issuerIdentifier } from './session.ts'
 
 /** The offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
-  const session = await findSession(context.store, sessionId)
+  const session = await findIssuanceSession(context.store, sessionId)
   // Where another server gives the tokens, the first credential tells that the code was redeemed.
   if (session.token !== undefined || session.issued.length > 0) refuse('gone', 'this credential offer has been used')
   if (session.lockedAt !== undefined) refuse('gone', 'this credential offer is void: too many wrong transaction codes')

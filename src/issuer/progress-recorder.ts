@@ -7,7 +7,7 @@ import type { Retention } from '../config/retention.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Change, UpdateEffects } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
-import { endOf, type IssuanceSession } from './session.ts'
+import { endOfIssuance, type IssuanceSession } from './session.ts'
 import { joined, type SessionProgress } from './session-progress.ts'
 
 export interface ProgressRecorder {
@@ -147,5 +147,5 @@ function writeProgress(
 
 /** The session itself may stay longer where it is refreshed; every write looks anew. */
 function purgedAt(session: IssuanceSession, { sessionSeconds }: Retention): Date {
-  return new Date(endOf(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000)
+  return new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000)
 }

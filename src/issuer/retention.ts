@@ -8,7 +8,7 @@ import { sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
-import { endOf, type IssuanceSession, statusOf, withoutWords } from './session.ts'
+import { endOfIssuance, type IssuanceSession, issuanceStatus, withoutWords } from './session.ts'
 import { sessionEvent } from './session-status.ts'
 
 /** The next step of a session that is due. */
@@ -21,7 +21,7 @@ interface Step {
 }
 
 /** Everything that is due of the sessions, in turns. */
-export async function sweepSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
+export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
   const now = effects.now()
   await sweep(effects.store, 'issuance_session', now, (row) => changesOf(row, { retention, now, effects }))
   // Erased datasets are empty rows, and go with their sessions.
@@ -31,10 +31,10 @@ export async function sweepSessions({ retention }: IssuerConfig, effects: Issuer
 /** The session as it is after `now`; undefined when it is to be purged. Pure. */
 function stepOf(session: IssuanceSession, retention: Retention, now: Date): Step | undefined {
   // A token, or whatever else keeps a session alive, may have moved the end.
-  const { erases, purges, next } = planRetention(retention, endOf(session), session.erasedAt, now)
+  const { erases, purges, next } = planRetention(retention, endOfIssuance(session), session.erasedAt, now)
   if (purges) return undefined
   const at = now.getTime()
-  const expires = statusOf(session, now) === 'EXPIRED' && session.expiredAt === undefined
+  const expires = issuanceStatus(session, now) === 'EXPIRED' && session.expiredAt === undefined
   return {
     session: {
       ...(erases ? withoutWords(session) : session),

@@ -19,10 +19,10 @@ import { createConfiguration, getConfiguration, removeConfiguration } from './co
 import type { IssuerContext, Shape } from './context.ts'
 import { credentialRoutes } from './credential-endpoint/routes.ts'
 import { documentPaths, issuerMetadata } from './metadata.ts'
-import { openAnswer, startSession } from './new-session.ts'
+import { openAnswer, startIssuanceSession } from './new-session.ts'
 import { getOffer } from './offer.ts'
 import * as schemas from './schemas.ts'
-import { getStatus } from './session-status.ts'
+import { getIssuanceStatus } from './session-status.ts'
 import { statusRoutes } from './status-list/routes.ts'
 import { tokenRoutes } from './token-endpoint/routes.ts'
 
@@ -62,7 +62,7 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
 function configurationRoutes(app: App, context: IssuerContext): void {
   app.post(
     '/credential-configuration/create',
-    { ...admin, schema: schemas.createConfiguration },
+    { ...admin, schema: schemas.createConfigurationOperation },
     async ({ body, apiKeyLabel }, reply) => {
       const id = await createConfiguration(context, body, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
@@ -70,13 +70,13 @@ function configurationRoutes(app: App, context: IssuerContext): void {
   )
   app.get(
     '/credential-configuration/:credential_configuration_id',
-    { ...admin, schema: schemas.getConfiguration },
+    { ...admin, schema: schemas.getConfigurationOperation },
     ({ params }) => getConfiguration(context, params.credential_configuration_id),
   )
   bodylessRoutes(app, (scope) => {
     scope.post(
       '/credential-configuration/remove/:credential_configuration_id',
-      { ...admin, schema: schemas.removeConfiguration },
+      { ...admin, schema: schemas.removeConfigurationOperation },
       async ({ params, apiKeyLabel }) => {
         await removeConfiguration(context, params.credential_configuration_id, apiKeyLabel)
         return {}
@@ -86,12 +86,12 @@ function configurationRoutes(app: App, context: IssuerContext): void {
 }
 
 function sessionRoutes(app: App, context: IssuerContext): void {
-  app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
+  app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newSessionOperation }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const apiKey = apiKeyDigest(request.raw.headers.authorization)
     const repeatable = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
     const answer = await answerIdempotently(context, repeatable, (remember) =>
-      startSession(context, body, { caller: apiKeyLabel, remember }),
+      startIssuanceSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id
     return openAnswer(context, answer)
@@ -99,8 +99,8 @@ function sessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/complete/:session_id', { ...admin, schema: schemas.complete }, (request) =>
     completeSession(context, request.params.session_id, request.body, request.apiKeyLabel),
   )
-  app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.sessionStatus }, ({ params }) =>
-    getStatus(context, params.session_id),
+  app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.sessionStatusOperation }, ({ params }) =>
+    getIssuanceStatus(context, params.session_id),
   )
   const config = { endpoint: 'credential-offer' }
   app.get('/issuance/oid4vci/credential-offer/:session_id', { config, schema: schemas.offer }, ({ params }) =>

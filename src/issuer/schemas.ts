@@ -63,7 +63,7 @@ const Dataset = Type.Unsafe<JsonObject>(
   ),
 )
 
-export const NewSession = Type.Object(
+export const NewIssuanceSession = Type.Object(
   {
     credential_dataset: Type.Optional(Dataset),
     deferred: Type.Optional(
@@ -111,7 +111,7 @@ export const NewSession = Type.Object(
     ],
   },
 )
-export type NewSession = Static<typeof NewSession>
+export type NewIssuanceSession = Static<typeof NewIssuanceSession>
 
 /** The application's decision about a deferred session. */
 export const Completion = Type.Object(
@@ -143,7 +143,7 @@ export const TokenRequest = Type.Object(
 )
 export type TokenRequest = Static<typeof TokenRequest>
 
-export const createConfiguration = {
+export const createConfigurationOperation = {
   ...byApplication,
   operationId: 'createCredentialConfiguration',
   summary: 'Declare a credential configuration; the answer is its id',
@@ -151,7 +151,7 @@ export const createConfiguration = {
   response: answers(201, Type.String(), 'text/plain'),
 }
 
-export const getConfiguration = {
+export const getConfigurationOperation = {
   ...byApplication,
   ...refuses('not_found'),
   operationId: 'getCredentialConfiguration',
@@ -160,7 +160,7 @@ export const getConfiguration = {
   response: answers(200, CredentialConfiguration),
 }
 
-export const removeConfiguration = {
+export const removeConfigurationOperation = {
   ...byApplication,
   ...refuses('not_found'),
   operationId: 'removeCredentialConfiguration',
@@ -169,13 +169,13 @@ export const removeConfiguration = {
   response: answers(200, Type.Object({}, { additionalProperties: false })),
 }
 
-export const newSession = {
+export const newSessionOperation = {
   ...byApplication,
   ...refuses('idempotency_conflict', 'invalid_state'),
   operationId: 'createIssuanceSession',
   summary: 'Start an issuance session',
   headers: IdempotencyHeader,
-  body: NewSession,
+  body: NewIssuanceSession,
   response: answers(
     200,
     Type.Object(
@@ -199,7 +199,7 @@ export const complete = {
   response: answers(200, IssuanceSessionStatus),
 }
 
-export const sessionStatus = {
+export const sessionStatusOperation = {
   ...byApplication,
   ...refuses('not_found'),
   operationId: 'getIssuanceSession',

@@ -2,7 +2,7 @@
 import * as Type from 'typebox'
 import { Seconds } from '../http/answers.ts'
 import { NotificationEvent } from '../protocol/oid4vci.ts'
-import { CredentialState } from './status-list/schemas.ts'
+import { CredentialStateSchema } from './status-list/schemas.ts'
 
 export const IssuanceSessionStatus = Type.Object(
   {
@@ -33,7 +33,7 @@ export const IssuanceSessionStatus = Type.Object(
       Type.Object({
         credential_configuration_id: Type.String(),
         issued_at: Seconds,
-        credential_status: CredentialState,
+        credential_status: CredentialStateSchema,
       }),
     ),
     deferred: Type.Optional(

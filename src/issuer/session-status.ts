@@ -2,15 +2,15 @@
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 import { type Event, type EventType, eventOrder, recordEvent } from '../event/event.ts'
 import type { Change } from '../store/store.ts'
-import { findSession, type IssuerCollections } from './collections.ts'
+import { findIssuanceSession, type IssuerCollections } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { type IssuanceSession, statusOf, withoutWords } from './session.ts'
+import { type IssuanceSession, issuanceStatus, withoutWords } from './session.ts'
 import type { SessionProgress } from './session-progress.ts'
 import type { CredentialStatus } from './status-rows.ts'
 
 /** The status of a session for the integrating application. Refuses with `not_found`. */
-export async function getStatus(context: IssuerContext, sessionId: string): Promise<JsonObject> {
-  const session = await findSession(context.store, sessionId)
+export async function getIssuanceStatus(context: IssuerContext, sessionId: string): Promise<JsonObject> {
+  const session = await findIssuanceSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
   const body = statusBody(sessionId, session, context.now(), row?.value)
   return withProgress(body, await context.progress.read(sessionId))
@@ -49,7 +49,7 @@ export function statusBody(
   const withEntry = new Set(status?.entries.map(({ configurationId }) => configurationId))
   return {
     session_id: sessionId,
-    status: statusOf(session, now),
+    status: issuanceStatus(session, now),
     created_at: Math.floor(session.createdAt / 1000),
     expires_at: Math.floor(session.expiresAt / 1000),
     ...(session.refresh && { refresh_until: Math.floor(session.refresh.until / 1000) }),

@@ -55,10 +55,10 @@ export interface Deferral {
   /** The configuration of each request that waits or whose credentials have not been fetched. */
   readonly waiting: readonly string[]
   /** The application's decision; its data, where there is some, is the dataset of the session. */
-  readonly decided?: Decision
+  readonly decided?: DeferralDecision
 }
 
-export interface Decision {
+export interface DeferralDecision {
   readonly at: number
   readonly denied?: { readonly reason?: string }
 }
@@ -105,7 +105,7 @@ export interface RefreshPolicy {
   readonly spent: readonly string[]
 }
 
-export type SessionStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
+export type IssuanceStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
 /**
  * Copies of one credential that a session gives out: for a wallet that lost the answer, not for a collection. A batch
@@ -137,14 +137,14 @@ export function issuerIdentifier({ baseUrl }: { readonly baseUrl: string }, sess
   return sessionId === undefined ? baseUrl : `${baseUrl}/${sessionId}`
 }
 
-export function statusOf(session: IssuanceSession, now: Date): SessionStatus {
+export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'
   if (session.expiredAt !== undefined) return 'EXPIRED'
-  return now.getTime() < endOf(session) ? 'STARTED' : 'EXPIRED'
+  return now.getTime() < endOfIssuance(session) ? 'STARTED' : 'EXPIRED'
 }
 
 /** A redeemed code keeps the session alive for the life of its token, and for as long as that can be refreshed. */
-export function endOf({ expiresAt, lockedAt, token, refresh }: IssuanceSession): number {
+export function endOfIssuance({ expiresAt, lockedAt, token, refresh }: IssuanceSession): number {
   return lockedAt ?? Math.max(expiresAt, token?.expiresAt ?? 0, refresh?.until ?? 0)
 }
 
@@ -254,7 +254,7 @@ export function recordFetched(session: IssuanceSession, configurationId: string)
   return { ...session, deferral: { ...session.deferral, waiting } }
 }
 
-export function recordDecision(session: IssuanceSession, decided: Decision): IssuanceSession {
+export function recordDecision(session: IssuanceSession, decided: DeferralDecision): IssuanceSession {
   return { ...session, deferral: { waiting: session.deferral?.waiting ?? [], decided } }
 }
 

@@ -23,7 +23,7 @@ export interface CredentialStatus {
 }
 
 /** The version of its row counts the changes of its bits. */
-export interface StatusList {
+export interface StoredStatusList {
   readonly entries: number
   readonly bits: typeof STATUS_WIDTH
   /** The thumbprint of the key that the list was begun with; absent in rows of earlier releases. */
@@ -52,7 +52,7 @@ export interface StatusSpace {
 export type StatusCollections = {
   /** By session. */
   credential_status: CredentialStatus
-  status_list: StatusList
+  status_list: StoredStatusList
   /** By list and number, as `list.0`. */
   status_chunk: StatusChunk
   /**

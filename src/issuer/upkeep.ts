@@ -5,7 +5,7 @@ import { partOf } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
-import { sweepSessions } from './retention.ts'
+import { sweepIssuanceSessions } from './retention.ts'
 import { withProgress, withWords } from './session-status.ts'
 
 const PURGED = [
@@ -22,7 +22,7 @@ export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): read
     for (const collection of PURGED) await store.purge(collection, now())
   }
   return [
-    { name: 'sessions', everyMs: 1000, run: () => sweepSessions(config, effects) },
+    { name: 'sessions', everyMs: 1000, run: () => sweepIssuanceSessions(config, effects) },
     { name: 'purge', everyMs: 60_000, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
     ...createEventTasks({

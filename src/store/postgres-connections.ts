@@ -41,12 +41,12 @@ export interface Statement {
   readonly name?: string
 }
 
-export interface Answer {
+export interface QueryResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[]
   readonly rowCount: number | null
 }
 
-export type Run = (statement: Statement) => Promise<Answer>
+export type Run = (statement: Statement) => Promise<QueryResult>
 
 export interface Connections {
   readonly run: Run

@@ -5,11 +5,11 @@
  */
 import { groupRead } from './group-read.ts'
 import {
-  type Answer,
   type Connections,
   NOT_APPLIED,
   openConnections,
   type PostgresOptions,
+  type QueryResult,
   type Run,
   type Statement,
 } from './postgres-connections.ts'
@@ -82,7 +82,7 @@ function createStore<C>(connections: Connections): Store<C> {
   }
 }
 
-type Reader = (id: string) => Promise<Answer['rows'][number] | undefined>
+type Reader = (id: string) => Promise<QueryResult['rows'][number] | undefined>
 
 async function readRows(run: Run, collection: string, ids: readonly string[]) {
   const which = ids.length === 1 ? 'id = $1' : 'id = any($1::text[])'

@@ -2,7 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
-import { formatOf, queryMistakes, supportedFormats } from '../credential/formats.ts'
+import { findQueryMistakes, formatOf, supportedFormats } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { findUncheckable } from '../protocol/dcql-authorities.ts'
@@ -50,5 +50,5 @@ function* inFormat(credential: JsonObject, at: string): Mistakes {
   const format = formatOf(id)
   if (format === undefined) {
     yield `${at}.format: must be a known credential format; supported: ${supportedFormats.join(', ')}`
-  } else yield* queryMistakes(format, credential, at)
+  } else yield* findQueryMistakes(format, credential, at)
 }

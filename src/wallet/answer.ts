@@ -1,6 +1,6 @@
 /** Finds the stored credentials that answer a credential query, or why none does. OpenID4VP 1.0, DCQL. */
 import type { JsonObject } from '../codec/json.ts'
-import { formatOf, queryMistakes } from '../credential/formats.ts'
+import { findQueryMistakes, formatOf } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
 import { pathText } from '../protocol/claim-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
@@ -75,7 +75,7 @@ function queryProblem(query: CredentialQuery): string | undefined {
     const types = authorities.map(({ type }) => type).join(', ')
     return `it wants credentials of authorities that it names by ${types}, and this wallet knows authorities by aki only`
   }
-  const mistakes = [...queryMistakes(format, query as unknown as JsonObject, 'query')]
+  const mistakes = [...findQueryMistakes(format, query as unknown as JsonObject, 'query')]
   // A claim that no credential can have is missing from every credential; another claim set may do without it.
   return mistakes.find((mistake) => !query.claim_sets || !mistake.startsWith('query.claims'))
 }

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { hashSessionId } from '../../src/audit/record.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
-import { sweepSessions } from '../../src/issuer/retention.ts'
+import { sweepIssuanceSessions } from '../../src/issuer/retention.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { CheckResult } from '../../src/verifier/checks/check.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
@@ -430,7 +430,7 @@ describe('the sweep', () => {
       { insert: 'issuance_dataset', id, value: dataset } as const,
     ])
     expect(await issuerStore.commit(inserts)).toBe(undefined)
-    const run = (store: typeof other) => sweepSessions(config, { ...unused, store, now: () => new Date(5000) })
+    const run = (store: typeof other) => sweepIssuanceSessions(config, { ...unused, store, now: () => new Date(5000) })
     await Promise.all([run(issuerStore), run(other), run(issuerStore)])
     await run(other)
     const found = (await issuerStore.list('event')).map(({ value: event }) => event)
@@ -450,7 +450,7 @@ describe('the sweep', () => {
     await older.commit([{ insert: 'issuance_session', id: 'old', value }])
     await older.close()
     const issuerStore = await openSqlite<IssuerCollections>(file, issuerMigrations)
-    await sweepSessions(config, { ...unused, store: issuerStore, now: () => new Date(5000) })
+    await sweepIssuanceSessions(config, { ...unused, store: issuerStore, now: () => new Date(5000) })
     expect((await issuerStore.get('issuance_session', 'old'))?.value.expiredAt).toBe(5000)
     await issuerStore.close()
     const other = freshFile()
@@ -475,7 +475,7 @@ describe('the sweep', () => {
       { insert: 'issuance_session', id: 'good', value, dueAt: new Date(1000) },
     ])
     const effects = { ...unused, store: issuerStore, now: () => new Date(5000) }
-    await expect(sweepSessions(config, effects)).rejects.toThrow()
+    await expect(sweepIssuanceSessions(config, effects)).rejects.toThrow()
     expect((await issuerStore.get('issuance_session', 'good'))?.value.expiredAt).toBe(5000)
   })
 })

@@ -7,13 +7,13 @@ import { hashSessionId } from '../../src/audit/record.ts'
 import { statusAt } from '../../src/codec/status-list.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { readBits } from '../../src/issuer/status-list/chunks.ts'
-import type { CredentialStatus, StatusList } from '../../src/issuer/status-rows.ts'
+import type { CredentialStatus, StoredStatusList } from '../../src/issuer/status-rows.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY } from '../support/services.ts'
 
 const COUNT = 300
-const LIST: StatusList = { entries: 1024, bits: 2 }
+const LIST: StoredStatusList = { entries: 1024, bits: 2 }
 /** As POSIX counts `ulimit -f`. */
 const BLOCK = 512
 /** Below this SQLite does not move its log into the database, so that the log is what has no room. */

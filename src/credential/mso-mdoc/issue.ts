@@ -11,7 +11,7 @@ import type { Signer } from '../../keys/signer.ts'
 import type { Order } from '../format.ts'
 import { digestItem } from './elements.ts'
 import type { MdocMembers } from './schema.ts'
-import { dateTime, toCbor } from './values.ts'
+import { cborDateTime, toCbor } from './values.ts'
 
 type Random = (bytes: number) => Uint8Array
 
@@ -86,7 +86,7 @@ function statusOf({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
 
 /** MobileSecurityObject. ISO/IEC 18013-5 section 9.1.2.4. */
 function securityObject(order: Order<MdocMembers>, nameSpaces: readonly SignedNameSpace[]): Cbor {
-  const [issuedAt, expiresAt] = [dateTime(order.issuedAt), dateTime(order.expiresAt)]
+  const [issuedAt, expiresAt] = [cborDateTime(order.issuedAt), cborDateTime(order.expiresAt)]
   return new Map<CborKey, Cbor>([
     ['version', '1.0'],
     ['digestAlgorithm', 'SHA-256'],

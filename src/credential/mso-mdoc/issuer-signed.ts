@@ -17,7 +17,7 @@ import { readSign1, type Sign1 } from '../../codec/cose.ts'
 import { malformed, within } from '../../codec/malformed.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
 
-export const VERSION = '1.0'
+export const MDOC_VERSION = '1.0'
 
 /** Each element is hashed before anybody has verified anything. */
 export const MAX_ELEMENTS = 1000
@@ -91,7 +91,7 @@ function readMso(payload: Uint8Array): MobileSecurityObject {
   const mso = asMap(readEmbedded(embedded, name), name)
   const version = mso.get('version')
   // Another version may lack what is read below.
-  const what = version === VERSION ? name : `${name}, which is ${statedVersion(version)},`
+  const what = version === MDOC_VERSION ? name : `${name}, which is ${statedVersion(version)},`
   return {
     bytes: asBytes(payload, what),
     version: mso.get('version'),

@@ -18,7 +18,7 @@ import { MalformedError } from '../../codec/malformed.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { queryMistakes } from '../formats.ts'
+import { findQueryMistakes } from '../formats.ts'
 import { digestItem } from './elements.ts'
 import { msoMdoc } from './index.ts'
 import { readIssuerSigned } from './issuer-signed.ts'
@@ -253,7 +253,7 @@ describe('mobile documents', () => {
     ['q.claims[1].path', { claims: [{ path: ['a', 'b'] }, { path: ['a', 0] }] }],
     ['q.claims[0].intent_to_retain', { claims: [{ path: ['a', 'b'], intent_to_retain: 'yes' }] }],
   ])('a query is told what is wrong at %s', (path, query) => {
-    const [mistake, ...more] = queryMistakes(msoMdoc, { meta: {}, ...query }, 'q')
+    const [mistake, ...more] = findQueryMistakes(msoMdoc, { meta: {}, ...query }, 'q')
     expect([mistake?.split(':')[0], more]).toEqual([path, []])
   })
 })

@@ -16,7 +16,7 @@ import { firstEnd, hasOrderedStatus } from '../evidence.ts'
 import type { Binding, HeldCredential, Order } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { identifierOf } from './elements.ts'
-import { type IssuerSigned, readIssuerSigned, VERSION } from './issuer-signed.ts'
+import { type IssuerSigned, MDOC_VERSION, readIssuerSigned } from './issuer-signed.ts'
 import { evidenceOf } from './read.ts'
 import type { MdocMembers } from './schema.ts'
 import { toCbor, toJson } from './values.ts'
@@ -24,7 +24,7 @@ import { toCbor, toJson } from './values.ts'
 export function hold(credential: string): HeldCredential {
   const evidence = evidenceOf(parse(credential))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
-  if (evidence.formats.length === 0) malformed(`${evidence.statedFormat}, and ${VERSION} alone is read`)
+  if (evidence.formats.length === 0) malformed(`${evidence.statedFormat}, and ${MDOC_VERSION} alone is read`)
   return {
     ...evidence,
     holder: undefined,
@@ -84,7 +84,7 @@ export async function present(
   return toBase64url(
     encodeCbor(
       new Map<CborKey, Cbor>([
-        ['version', VERSION],
+        ['version', MDOC_VERSION],
         ['documents', [document]],
         ['status', 0],
       ]),

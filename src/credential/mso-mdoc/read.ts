@@ -21,17 +21,17 @@ import { readCoseKey, readSign1 } from '../../codec/cose.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from '../../keys/jwk.ts'
 import { sign1SignedBy } from '../../keys/signature.ts'
-import { boundKey, dateTime, statusOf } from '../evidence.ts'
+import { boundKey, dateTime, statusObject } from '../evidence.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { readElements } from './elements.ts'
 import {
   closedMap,
   type IssuerSigned,
+  MDOC_VERSION,
   type MobileSecurityObject,
   readIssuerSigned,
   statedVersion,
-  VERSION,
 } from './issuer-signed.ts'
 import { toJson } from './values.ts'
 
@@ -59,7 +59,7 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
   const { claims, problem } = readElements(issuerSigned)
   const signed = instant(mso.validityInfo, 'signed')
   return {
-    formats: mso.version === VERSION ? IDS : [],
+    formats: mso.version === MDOC_VERSION ? IDS : [],
     statedFormat: `its mobile security object is ${statedVersion(mso.version)}`,
     issuer: {
       identifiers: [],
@@ -76,15 +76,16 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
       notBefore: [signed, instant(mso.validityInfo, 'validFrom')],
       notAfter: [instant(mso.validityInfo, 'validUntil')],
     },
-    status: statusOf(mso.status === undefined ? undefined : toJson(mso.status)),
+    status: statusObject(mso.status === undefined ? undefined : toJson(mso.status)),
   }
 }
 
 /** The one Document of a DeviceResponse. Errors about other documents (`documentErrors`) are no matter of ours. */
 function readDocument(value: Cbor): CborMap {
-  const version = isMap(value) ? value.get('version') : VERSION
+  const version = isMap(value) ? value.get('version') : MDOC_VERSION
   // Before its members are looked at: another version may have others.
-  if (version !== VERSION) malformed(`the DeviceResponse is ${statedVersion(version)}, and ${VERSION} alone is read`)
+  if (version !== MDOC_VERSION)
+    malformed(`the DeviceResponse is ${statedVersion(version)}, and ${MDOC_VERSION} alone is read`)
   const response = closedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
   if (response.get('status') !== STATUS_OK) malformed('the status of the DeviceResponse is not 0 (OK)')
   const [document, ...more] = asArray(response.get('documents'), 'documents')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../../test/support/configuration.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { queryMistakes } from '../formats.ts'
+import { findQueryMistakes } from '../formats.ts'
 import { msoMdoc } from './index.ts'
 import { checkDataset, matchesMeta } from './schema.ts'
 
@@ -110,7 +110,7 @@ describe('a query', () => {
       ['q.claims[0].intent_to_retain: must be true or false'],
     ],
   ])('%s', (_, query, expected) => {
-    const found = [...queryMistakes(msoMdoc, query, 'q')]
+    const found = [...findQueryMistakes(msoMdoc, query, 'q')]
     expect(found).toEqual(expected.map((each) => expect.stringContaining(each) as string))
   })
 

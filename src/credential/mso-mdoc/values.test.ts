@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { CBOR_TAG, type Cbor, type CborKey, isBytes, isTagged, tagged } from '../../codec/cbor.ts'
 import type { Json } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { dateTime, toCbor, toJson, unicode } from './values.ts'
+import { cborDateTime, toCbor, toJson, unicode } from './values.ts'
 
 const MDL = 'org.iso.18013.5.1'
 const PID = 'eu.europa.ec.eudi.pid.1'
@@ -130,6 +130,6 @@ describe('a value that is read', () => {
 })
 
 it('a time is in UTC and whole seconds', () => {
-  const made = dateTime(new Date('2026-01-01T00:00:00.999Z'))
+  const made = cborDateTime(new Date('2026-01-01T00:00:00.999Z'))
   expect(isTagged(made) && made).toEqual(tagged(0, '2026-01-01T00:00:00Z'))
 })

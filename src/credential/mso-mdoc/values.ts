@@ -49,7 +49,7 @@ export function toJson(value: Cbor): Json {
 }
 
 /** A time in UTC and whole seconds, as ISO/IEC 18013-5 section 7.1 wants it: `0("2026-01-01T00:00:00Z")`. */
-export function dateTime(time: Date): Cbor {
+export function cborDateTime(time: Date): Cbor {
   return tagged(CBOR_TAG.dateTime, `${time.toISOString().slice(0, 19)}Z`)
 }
 

@@ -10,7 +10,7 @@ import {
   namesOf,
   numericDate,
   statedType,
-  statusOf,
+  statusObject,
   stringsOf,
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
@@ -45,7 +45,7 @@ function takeApart(sdJwt: SdJwt): TakenApart {
     envelope: ENVELOPE,
     types: [...stringsOf(vct), ...stringsOf(own(payload, 'aka_vcts'))],
     validity: { notBefore: numericDate(payload, 'nbf'), notAfter: numericDate(payload, 'exp') },
-    status: statusOf(own(payload, 'status')),
+    status: statusObject(own(payload, 'status')),
   }
   return { evidence, hidable }
 }

@@ -10,7 +10,7 @@ import { readSdJwt } from '../../codec/sd-jwt.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { queryMistakes } from '../formats.ts'
+import { findQueryMistakes } from '../formats.ts'
 import { sdJwtVc } from './index.ts'
 
 const VCT = 'urn:example:student-card'
@@ -277,12 +277,12 @@ describe('SD-JWT VC', () => {
       ['path: iss is a string, with nothing inside it'],
     ],
   ])('a query for %s', (_, claim, expected) => {
-    const mistakes = [...queryMistakes(sdJwtVc, { meta: {}, claims: [{ path: ['name'] }, claim] }, 'query')]
+    const mistakes = [...findQueryMistakes(sdJwtVc, { meta: {}, claims: [{ path: ['name'] }, claim] }, 'query')]
     expect(mistakes).toEqual(expected.map((each) => expect.stringContaining(`query.claims[1].${each}`) as string))
   })
 
   it('a query without meta is judged elsewhere', () => {
-    expect([...queryMistakes(sdJwtVc, { claims: [{ path: ['iss', 'x'] }] }, 'query')]).toEqual([])
+    expect([...findQueryMistakes(sdJwtVc, { claims: [{ path: ['iss', 'x'] }] }, 'query')]).toEqual([])
   })
 
   it.each<[string, JsonObject]>([
@@ -292,6 +292,6 @@ describe('SD-JWT VC', () => {
     ['query.meta.vct_values: ', { vct_values: 'urn:a' }],
     ['query.meta.vct_values[1]: ', { vct_values: ['urn:a', ''] }],
   ])('a query is refused for %s', (mistake, meta) => {
-    expect([...queryMistakes(sdJwtVc, { meta }, 'query')]).toEqual([expect.stringContaining(mistake)])
+    expect([...findQueryMistakes(sdJwtVc, { meta }, 'query')]).toEqual([expect.stringContaining(mistake)])
   })
 })

@@ -52,7 +52,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   const vc = own(payload, 'vc')
   const claims = isObject(vc) ? vc : {}
   within('the credential', () => refuseMany(claims, MAX_VALUES))
-  const { identifiers, ...said } = w3cEvidence(payload, claims)
+  const { identifiers, ...members } = w3cEvidence(payload, claims)
   return {
     formats: isJwt(header) && isObject(vc) ? IDS : [],
     statedFormat: `${statedType(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
@@ -62,7 +62,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
     disclosuresProblem: undefined,
     claims: decoded(payload, claims),
     envelope: [],
-    ...said,
+    ...members,
   }
 }
 

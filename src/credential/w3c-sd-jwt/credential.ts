@@ -39,7 +39,7 @@ export function issue(
   const content = {
     typ: 'vc+sd-jwt',
     claims: claimsOf(order),
-    shown: credentialStatusMember(order),
+    clearMembers: credentialStatusMember(order),
     // Every claim of the subject on its own.
     concealable: (position: ClaimPosition) => position.length > 1 && position[0] === 'credentialSubject',
   }
@@ -73,7 +73,7 @@ function takeApart(sdJwt: SdJwt): TakenApart {
     name === 'credentialSubject' && deeper.length === 0 && isObject(own(payload, 'vc'))
   const revealed = revealSdJwt(sdJwt, (position) => mustBeShown(position) || isSubjectBeside(position))
   const claims = credentialOf(revealed.payload)
-  const { identifiers, ...said } = w3cEvidence(payload, claims)
+  const { identifiers, ...members } = w3cEvidence(payload, claims)
   const evidence: Evidence = {
     formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
     statedFormat: `${statedType(header)}${own(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
@@ -83,7 +83,7 @@ function takeApart(sdJwt: SdJwt): TakenApart {
     disclosuresProblem: revealed.problem,
     claims,
     envelope: [],
-    ...said,
+    ...members,
   }
   return { evidence, hidable: revealed.hidable }
 }

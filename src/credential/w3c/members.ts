@@ -1,7 +1,15 @@
 /** The members that every W3C credential has, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
-import { hasOrderedStatus, isoDate, namesOf, numericDate, statusEntriesOf, statusOf, stringsOf } from '../evidence.ts'
+import {
+  hasOrderedStatus,
+  isoDate,
+  namesOf,
+  numericDate,
+  statusEntriesOf,
+  statusObject,
+  stringsOf,
+} from '../evidence.ts'
 import type { Evidence, Order, Validity } from '../format.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
@@ -16,7 +24,7 @@ export function w3cEvidence(
     identifiers: identifiersOf(payload, claims),
     types: stringsOf(own(claims, 'type')),
     validity: validityOf(payload, claims),
-    status: statusOf(own(payload, 'status')),
+    status: statusObject(own(payload, 'status')),
     ...(entries === undefined ? {} : { credentialStatus: entries }),
   }
 }

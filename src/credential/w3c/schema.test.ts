@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../../test/support/configuration.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { queryMistakes } from '../formats.ts'
+import { findQueryMistakes } from '../formats.ts'
 import { w3cJwt } from '../w3c-jwt/index.ts'
 import { checkW3cDataset, parseDefinition } from './schema.ts'
 
@@ -75,7 +75,7 @@ describe('a query', () => {
     ['for a type of another format', { meta: { vct_values: ['A'] } }, ['q.meta.vct_values: does not go with this']],
     ['for claims that there are not', { meta: {}, claims: [{ path: ['iss'] }] }, ['q.claims[0].path[0]: is no member']],
   ])('%s', (_, query, expected) => {
-    const found = [...queryMistakes(w3cJwt, query, 'q')]
+    const found = [...findQueryMistakes(w3cJwt, query, 'q')]
     expect(found).toEqual(expected.map((each) => expect.stringContaining(each) as string))
   })
 })

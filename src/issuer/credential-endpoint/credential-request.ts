@@ -10,9 +10,9 @@ import type { CredentialRequest, CredentialResponse } from '../../protocol/oid4v
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
 import { type Spending, spendNonce } from '../access/nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import type { ResponseForm } from '../collections.ts'
+import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { endOf, type IssuanceSession, isUndecided, recordWaiting, TOKEN_SECONDS } from '../session.ts'
+import { endOfIssuance, type IssuanceSession, isUndecided, recordWaiting, TOKEN_SECONDS } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
 import { type CredentialGrant, issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
 import { proveKeys } from './proofs.ts'
@@ -20,7 +20,7 @@ import { proveKeys } from './proofs.ts'
 /** A credential request in the form of the final specification, and the form that its response has to take. */
 export interface FinalRequest {
   readonly request: CredentialRequest
-  readonly form: ResponseForm
+  readonly form: CredentialResponseForm
 }
 
 export interface RequestedConfiguration {
@@ -110,7 +110,7 @@ export async function findConfiguration(
 async function deferCredentials(
   context: IssuerContext,
   open: OpenSession,
-  { configurationId, holderKeys, now, form }: CredentialGrant & { readonly form: ResponseForm },
+  { configurationId, holderKeys, now, form }: CredentialGrant & { readonly form: CredentialResponseForm },
   spending: Spending,
 ): Promise<CredentialResponse> {
   const { sessionId } = open
@@ -120,7 +120,7 @@ async function deferCredentials(
   const defer = (session: IssuanceSession) => {
     const next = recordWaiting(session, configurationId)
     // A token of the last refresh lives on for a while.
-    const dueAt = new Date(endOf(next) + TOKEN_SECONDS * 1000)
+    const dueAt = new Date(endOfIssuance(next) + TOKEN_SECONDS * 1000)
     const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
     // The application may want to know that a wallet waits.

@@ -5,7 +5,7 @@
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import type { DeferredTransaction, ResponseForm } from '../collections.ts'
+import type { CredentialResponseForm, DeferredTransaction } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { type IssuanceSession, isUndecided, recordFetched } from '../session.ts'
 import { issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
@@ -13,7 +13,7 @@ import { issueCredentials, refuseDenied, waitingResponse } from './issuing.ts'
 /** The answer to a deferred request, and the form that it has to take, as the first request asked for it. */
 export interface DeferredAnswer {
   readonly response: CredentialResponse
-  readonly form: ResponseForm
+  readonly form: CredentialResponseForm
 }
 
 /**
@@ -52,7 +52,7 @@ export async function fetchDeferred(
 }
 
 /** Releases up to 0.9 wrote the members of the form into the transaction itself. */
-function formOf({ responseForm, wantsSingle, encryption }: DeferredTransaction): ResponseForm {
+function formOf({ responseForm, wantsSingle, encryption }: DeferredTransaction): CredentialResponseForm {
   return responseForm ?? { ...(wantsSingle && { hasSingleCredential: true }), ...(encryption && { encryption }) }
 }
 

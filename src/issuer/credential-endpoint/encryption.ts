@@ -31,7 +31,7 @@ export const MAX_REQUEST_BYTES = 256 * 1024
 const WANTED = 'credential_response_encryption'
 
 /** The members of the issuer metadata about encryption. */
-export function encryptionMetadata({
+export function issuerEncryptionMetadata({
   config,
   decryptionKeys,
 }: IssuerContext): Pick<IssuerMetadata, 'credential_request_encryption' | 'credential_response_encryption'> {

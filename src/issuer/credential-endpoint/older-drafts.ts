@@ -16,7 +16,7 @@ import type {
 } from '../../protocol/oid4vci.ts'
 import { nonceMembers } from '../access/nonce.ts'
 import type { OpenSession } from '../access/open-session.ts'
-import type { ResponseForm } from '../collections.ts'
+import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import type { IssuanceSession } from '../session.ts'
 import { type FinalRequest, findConfiguration } from './credential-request.ts'
@@ -25,7 +25,7 @@ import { type DeferredAnswer, fetchDeferred } from './deferred.ts'
 /** A request as it came, decrypted, and the encryption of its response, where the request asks for one. */
 export interface ReceivedRequest<T> {
   readonly request: T
-  readonly form: ResponseForm
+  readonly form: CredentialResponseForm
 }
 
 /**
@@ -55,7 +55,7 @@ export async function answerAnyDraft(
 /** The response as its form has it: up to draft 14, the first credential stands beside the list. */
 export function inResponseForm(
   response: CredentialResponse,
-  { hasSingleCredential }: ResponseForm,
+  { hasSingleCredential }: CredentialResponseForm,
 ): CredentialResponse {
   const [first] = response.credentials ?? []
   return hasSingleCredential === undefined || first === undefined

@@ -9,7 +9,7 @@ import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest }
 import { offerDpopNonce, provedRequest } from '../access/dpop.ts'
 import { makeNonce } from '../access/nonce.ts'
 import { sessionNamedBy, sessionOfToken } from '../access/open-session.ts'
-import { findSession, type ResponseForm } from '../collections.ts'
+import { type CredentialResponseForm, findIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { requestCredential } from './credential-request.ts'
 import { fetchDeferred } from './deferred.ts'
@@ -39,7 +39,7 @@ function nonceRoutes(app: App, context: IssuerContext): void {
   })
   const schema = { ...schemas.nonce, ...refuses('not_found'), operationId: 'createSessionNonce', params: SessionParams }
   const { onRequest } = lookUpFirst(({ params }) =>
-    findSession(context.store, (params as Static<typeof SessionParams>).session_id),
+    findIssuanceSession(context.store, (params as Static<typeof SessionParams>).session_id),
   )
   app.post('/issuance/oid4vci/nonce/:session_id', { onRequest, schema }, ({ params }, reply) => {
     reply.header('dpop-nonce', dpopNonces.current(now()))
@@ -128,7 +128,11 @@ function deferredBody({ body }: FastifyRequest) {
  * Sends the response, encrypted where the wallet asked for that; with 202 where it is to ask again. OpenID4VCI 1.0,
  * Credential Response.
  */
-async function answerCredential(reply: FastifyReply, response: CredentialResponse, { encryption }: ResponseForm) {
+async function answerCredential(
+  reply: FastifyReply,
+  response: CredentialResponse,
+  { encryption }: CredentialResponseForm,
+) {
   reply.code(response.transaction_id === undefined ? 200 : 202)
   if (encryption === undefined) return response
   return reply.type(JWT_TYPE).send(await encryptResponse(response, encryption))

@@ -4,7 +4,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import { type IssuerCollections, refuseUnknownSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { endOf, endRefreshing } from '../session.ts'
+import { endOfIssuance, endRefreshing } from '../session.ts'
 import { sessionEvent } from '../session-status.ts'
 import { type CredentialState, type CredentialStatus, STATUS_VALUES } from '../status-rows.ts'
 import { bitChanges } from './chunks.ts'
@@ -68,7 +68,7 @@ async function batchOf(
   }
   const session = value.state === 'REVOKED' ? endRefreshing(row.value, now) : row.value
   const counted = sessionEvent(context, changed.type, { sessionId, session, now, caller, status: value })
-  const dueAt = session === row.value ? {} : { dueAt: new Date(endOf(session)) }
+  const dueAt = session === row.value ? {} : { dueAt: new Date(endOfIssuance(session)) }
   return [
     {
       update: 'credential_status',

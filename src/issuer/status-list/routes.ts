@@ -16,8 +16,10 @@ export function statusRoutes(app: App, context: IssuerContext): void {
   bodylessRoutes(app, (scope) => {
     for (const act of ['revoke', 'suspend', 'reinstate'] as const) {
       const url = `/credential-status/${act}/:session_id`
-      scope.post(url, { config: { admin: true }, schema: schemas.changeStatus[act] }, ({ params, apiKeyLabel }) =>
-        changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
+      scope.post(
+        url,
+        { config: { admin: true }, schema: schemas.changeStatusOperation[act] },
+        ({ params, apiKeyLabel }) => changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
       )
     }
   })

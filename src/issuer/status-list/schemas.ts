@@ -4,10 +4,14 @@ import * as Type from 'typebox'
 import { answers, answersByType, byApplication, byWallet, refuses, SessionParams } from '../../http/answers.ts'
 import { LIST_TYPES } from './documents.ts'
 
-export const CredentialState = Type.Union([Type.Literal('VALID'), Type.Literal('SUSPENDED'), Type.Literal('REVOKED')])
+export const CredentialStateSchema = Type.Union([
+  Type.Literal('VALID'),
+  Type.Literal('SUSPENDED'),
+  Type.Literal('REVOKED'),
+])
 
 export const ChangedStatus = Type.Object(
-  { session_id: Type.String(), credential_status: CredentialState },
+  { session_id: Type.String(), credential_status: CredentialStateSchema },
   { title: 'ChangedCredentialStatus' },
 )
 export type ChangedStatus = Static<typeof ChangedStatus>
@@ -22,7 +26,7 @@ const change = (operationId: string, summary: string) => ({
   response: answers(200, ChangedStatus),
 })
 
-export const changeStatus = {
+export const changeStatusOperation = {
   revoke: change('revokeCredentials', 'Revoke the credentials of a session, for good'),
   suspend: change('suspendCredentials', 'Suspend the credentials of a session'),
   reinstate: change('reinstateCredentials', 'End the suspension of the credentials of a session'),

@@ -5,7 +5,7 @@ import { createLru } from '../../async/lru.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
-import type { StatusList } from '../status-rows.ts'
+import type { StoredStatusList } from '../status-rows.ts'
 import { readBits } from './chunks.ts'
 import { contentEncoded, type ListKind, listDocument } from './documents.ts'
 import { listUri, purposeUri } from './issued.ts'
@@ -63,7 +63,7 @@ export function listServer(context: IssuerContext): ListServer {
 interface ListRequest {
   readonly listId: string
   readonly kind: ListKind
-  readonly list: StatusList
+  readonly list: StoredStatusList
   readonly signer: Signer
 }
 

@@ -24,7 +24,7 @@ export interface SessionForToken {
   readonly now: Date
 }
 
-export interface Decision {
+export interface GrantDecision {
   /** The session as it is to be, but for a new access token. */
   readonly session: IssuanceSession
   /** Why there is none: `invalid_grant`, once the session is as it is to be. */
@@ -38,7 +38,7 @@ export interface Grant {
   /** The description of the refusal when there is no such session. */
   readonly unknown: string
   /** Decides about the session as it was read; again when it has changed since. Refuses without effect by throwing. */
-  readonly decide: (asked: SessionForToken) => Decision | Promise<Decision>
+  readonly decide: (asked: SessionForToken) => GrantDecision | Promise<GrantDecision>
 }
 
 /** The grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */

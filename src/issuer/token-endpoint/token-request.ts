@@ -14,8 +14,8 @@ import { type DpopProof, type ProvedRequest, verifyDpopProof } from '../access/d
 import { commitSpending, nonceMembers } from '../access/nonce.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
-import { endOf, type IssuanceSession, issuerIdentifier, TOKEN_SECONDS } from '../session.ts'
-import type { Decision, Grant } from './grants.ts'
+import { endOfIssuance, type IssuanceSession, issuerIdentifier, TOKEN_SECONDS } from '../session.ts'
+import type { Grant, GrantDecision } from './grants.ts'
 
 /** A request to the token endpoint. */
 export interface TokenCall extends ProvedRequest {
@@ -71,7 +71,7 @@ async function attemptAnswer(
   const decision = await decide({ id, session: fetched, jkt: proof?.jkt, now })
   if (decision.refusal !== undefined) {
     // The end of the session may have come nearer.
-    const ended = { value: decision.session, dueAt: new Date(endOf(decision.session)) }
+    const ended = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
     const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...ended }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
@@ -114,7 +114,8 @@ async function makeAccessToken(
 function responseOf(
   context: IssuerContext,
   id: string,
-  tokens: Pick<Decision, 'refreshToken'> & Pick<Required<IssuanceSession>, 'token'> & { readonly accessToken: string },
+  tokens: Pick<GrantDecision, 'refreshToken'> &
+    Pick<Required<IssuanceSession>, 'token'> & { readonly accessToken: string },
 ): TokenResponse {
   const { accessToken, token, refreshToken } = tokens
   return {

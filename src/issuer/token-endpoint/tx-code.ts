@@ -9,7 +9,7 @@ import { isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
 import { openCode, sealCode } from '../access/pre-authorized-code.ts'
 import type { IssuerContext } from '../context.ts'
-import type { NewSession } from '../schemas.ts'
+import type { NewIssuanceSession } from '../schemas.ts'
 import type { TxCode } from '../session.ts'
 
 export interface MadeTxCode {
@@ -33,7 +33,7 @@ const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spac
 export function makeTxCode(
   context: IssuerContext,
   sessionId: string,
-  request: NonNullable<NewSession['tx_code']>,
+  request: NonNullable<NewIssuanceSession['tx_code']>,
 ): MadeTxCode {
   const { input_mode: mode = 'numeric', description } = request
   if (context.authorizationServer !== undefined) return codeElsewhere(request)
@@ -75,7 +75,7 @@ function codeElsewhere({
   value,
   input_mode: mode = 'numeric',
   ...rest
-}: NonNullable<NewSession['tx_code']>): MadeTxCode {
+}: NonNullable<NewIssuanceSession['tx_code']>): MadeTxCode {
   if (value !== undefined) {
     refuse('invalid_request', 'tx_code.value: tell the authorization server, which compares it, and leave it out here')
   }
