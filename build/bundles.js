@@ -22,10 +22,11 @@ const shared = {
   define: { 'import.meta.dirname': '__dirname' },
   // The OpenAPI plug-in could write YAML as well, and trace what it does; nobody asks it to.
   alias: { yaml: './build/no-yaml.js', debug: './build/no-debug.cjs' },
-  // Native code of optional dependencies: SQLite, where Node has none of its own.
+  // Native code of optional dependencies: keys in tokens, SQLite, where Node has none of its own.
   // Two that the PostgreSQL driver would take where they are installed, which they are not. And two that Fastify would take
   // if `http/app.ts` did not tell it how to check and to write.
   external: [
+    'pkcs11js',
     ...['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'],
     ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
   ],

@@ -135,6 +135,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   'prom-client': ['engine'],
   cborg: ['codec'],
   jose: ['keys'],
+  pkcs11js: ['keys'],
   '@photostructure/sqlite': ['store'],
   // All that a component has of this one, by the name that authors use: sdk/component.
   vouchsafe: ['components/hello', 'components/key-management', 'components/secret-sharing'],

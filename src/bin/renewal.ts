@@ -5,6 +5,7 @@
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
 import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
+import { listKeys } from '../keys/key-ring.ts'
 
 export interface Hangup {
   /** Calls `renewal` at each signal from now on, and at once when a signal came before. */
@@ -73,16 +74,13 @@ export function signingKeyMistakes(before: CommonConfig, after: CommonConfig): s
 }
 
 /** The thumbprint of each key, by the path of its setting. */
-function kidsOf({ keys: { signing, statusLists, accessTokens, audit } }: CommonConfig): [string, string][] {
-  return Object.entries({
-    signing: [signing, ...signing.previous],
-    'keys.statusLists': statusLists ? [statusLists, ...statusLists.previous] : [],
-    'keys.accessTokens': accessTokens ? [accessTokens, ...accessTokens.previous] : [],
-    'keys.audit': audit ? [audit] : [],
-  }).flatMap(([path, keys]) =>
-    keys.map(({ key }, index): [string, string] => [
-      index === 0 ? path : `${path}.previous[${index - 1}]`,
-      thumbprint(publicJwkOf(key)),
-    ]),
+function kidsOf({ keys }: CommonConfig): [path: string, kid: string][] {
+  return listKeys(keys).map(
+    ([
+      path,
+      {
+        chain: [leaf],
+      },
+    ]) => [path, thumbprint(publicJwkOf(leaf.publicKey))],
   )
 }

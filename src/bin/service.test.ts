@@ -1,3 +1,5 @@
+import { generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
 import { Ajv } from 'ajv'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
@@ -55,7 +57,9 @@ describe('a service that cannot be built', () => {
   it('closes its store, and says what it is itself', async () => {
     const store = await openDatabase<VerifierCollections>(memory, services.verifier.migrations)
     const config = await configOf('verifier')
-    const unsound = { ...config, keys: { ...config.keys, signing: { ...config.keys.signing, chain: [] } } }
+    const { privateKey: key } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
+    const signing = { key, chain: config.keys.signing.chain, previous: [] }
+    const unsound = { ...config, keys: { ...config.keys, signing } }
     await expect(buildService(credentialServiceKind('verifier'), unsound, store, log)).rejects.toThrow(TypeError)
     await expect(store.list('verification_query')).rejects.toThrow(/not open/)
   })

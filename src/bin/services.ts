@@ -6,6 +6,7 @@ import type { Effects } from '../http/effects.ts'
 import { type IssuerCollections, issuerMigrations, issuerSecrets } from '../issuer/collections.ts'
 import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
 import { issuerUpkeep } from '../issuer/upkeep.ts'
+import type { Tokens } from '../keys/token-signer.ts'
 import type { Migration, Store } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
 import { type VerifierCollections, verifierMigrations, verifierSecrets } from '../verifier/collections.ts'
@@ -42,9 +43,12 @@ interface Kind<Config extends CommonConfig, C> {
   /** The collections that are encrypted where there is a key. */
   readonly secrets: readonly (keyof C & string)[]
   /** What it does by itself while it runs. */
-  readonly upkeep: (config: Config, effects: Effects<C>) => readonly Task[]
+  readonly upkeep: (config: Config, effects: Effects<C> & { readonly tokens: Tokens }) => readonly Task[]
   /** A server that does not listen yet. Its code is loaded with the first. */
-  readonly create: (config: Config, effects: Effects<C> & { readonly current: () => Config }) => Promise<App>
+  readonly create: (
+    config: Config,
+    effects: Effects<C> & { readonly tokens: Tokens; readonly current: () => Config },
+  ) => Promise<App>
 }
 
 export const services: { readonly [Name in ServiceName]: Kind<Configs[Name], Collections[Name]> } = {

@@ -27,7 +27,7 @@ import {
   type SessionCallback,
   SessionCallbackSetting,
 } from './session-callback.ts'
-import { KeyAndCertificates, KeysAndCertificates, type ReadKey, readKeyAndCertificates } from './signing.ts'
+import { KeyAndCertificates, type ReadKey, readKeyAndCertificates, SigningSettings } from './signing.ts'
 import { resolveStopping, type Stopping, StoppingSetting } from './stopping.ts'
 
 /** Settings of every service. `baseUrl` has no path, query or trailing slash. */
@@ -42,7 +42,7 @@ export const commonSettings = {
   host: Type.Optional(Type.String({ description: 'Address to listen on; all interfaces when absent' })),
   baseUrl: Type.String({ description: 'Address that wallets are told; it must be reachable from them' }),
   database: Type.Optional(Database),
-  signing: KeysAndCertificates,
+  signing: SigningSettings,
   keys: Type.Optional(VerifierKeys),
   tls: Type.Optional(KeyAndCertificates),
   integrations: Type.Object(

@@ -6,6 +6,7 @@
 import { type SecretSource, SIGNING_KEY } from '../keys/secrets.ts'
 import type { Files } from './files.ts'
 import { type KeyLine, readKeyLines } from './key-lines.ts'
+import type { SigningSettings } from './signing.ts'
 
 export const SECRETS_SETTING = 'secretsFile'
 
@@ -13,12 +14,28 @@ export type ReadSecrets =
   | { readonly secrets: readonly [SecretSource, ...SecretSource[]] }
   | { readonly mistakes: readonly string[] }
 
+/** The settings that say what secrets are derived from. */
+export interface SecretsSettings {
+  readonly secretsFile?: string
+  readonly signing?: SigningSettings
+}
+
+const NEEDED = `${SECRETS_SETTING}: required, as nothing can be derived from a key in a token; make one with: openssl rand -base64 32`
+
 /** Reads the generations of the file, or the signing key's where no file is named, or the mistakes in the file. */
-export function readSecretsFile(path: string | undefined, files: Files): ReadSecrets {
-  if (path === undefined) return { secrets: [SIGNING_KEY] }
+export function readSecretsFile({ secretsFile: path, signing }: SecretsSettings, files: Files): ReadSecrets {
+  if (path === undefined) return signing?.pkcs11 === undefined ? { secrets: [SIGNING_KEY] } : { mistakes: [NEEDED] }
   const read = readKeyLines({ setting: SECRETS_SETTING, path, words: [SIGNING_KEY] }, files)
   if ('mistakes' in read) return read
   const [first, ...older] = read.lines
+  const isDerivable = signing === undefined || [signing, ...(signing.previous ?? [])].some(({ keyFile }) => keyFile)
+  if (!isDerivable && read.lines.includes(SIGNING_KEY)) {
+    return {
+      mistakes: [
+        `${SECRETS_SETTING}: ${path}: nothing can be derived from a key in a token; take the line ${SIGNING_KEY} out`,
+      ],
+    }
+  }
   return { secrets: [sourceOf(first), ...older.map(sourceOf)] }
 }
 

@@ -2,27 +2,27 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
-import type { ServiceKeys, SigningKey, SigningKeys } from '../keys/key-ring.ts'
+import type { ServiceKeys, SigningKeys } from '../keys/key-ring.ts'
 import { endedWarnings, findCertificateWarnings } from './certificate-warnings.ts'
 import type { Files } from './files.ts'
-import { KeyAndCertificates, KeysAndCertificates, readKeyAndCertificates } from './signing.ts'
+import { readSigningKey, SigningSetting, SigningSettings } from './signing.ts'
 
 /** `keys` of a verifier. */
-export const VerifierKeys = Type.Object({ audit: Type.Optional(KeyAndCertificates) }, { additionalProperties: false })
+export const VerifierKeys = Type.Object({ audit: Type.Optional(SigningSetting) }, { additionalProperties: false })
 
 /** `keys` of an issuer. */
 export const IssuerKeys = Type.Object(
   {
-    statusLists: Type.Optional(KeysAndCertificates),
-    accessTokens: Type.Optional(KeysAndCertificates),
-    audit: Type.Optional(KeyAndCertificates),
+    statusLists: Type.Optional(SigningSettings),
+    accessTokens: Type.Optional(SigningSettings),
+    audit: Type.Optional(SigningSetting),
   },
   { additionalProperties: false },
 )
 
 /** The settings that name keys. */
 export interface KeySettings {
-  readonly signing: KeysAndCertificates
+  readonly signing: SigningSettings
   readonly keys?: Static<typeof IssuerKeys>
 }
 
@@ -32,7 +32,7 @@ export interface NamedKey {
   readonly where: string
   readonly purpose: CertificatePurpose
   readonly isPrevious: boolean
-  readonly setting: KeyAndCertificates
+  readonly setting: SigningSetting
 }
 
 /** The keys of a configuration without its secrets, and warnings that begin with the paths of their settings. */
@@ -61,14 +61,14 @@ export function readServiceKeys(
 ): ReadServiceKeys {
   const read = namedKeys(settings, signs).map(({ setting, ...use }) => ({
     ...use,
-    result: readKeyAndCertificates({ ...use, now }, setting, files),
+    result: readSigningKey({ ...use, now }, setting, files),
   }))
   const mistakes = read.flatMap(({ result }) => ('mistakes' in result ? result.mistakes : []))
   const good = read.flatMap(({ result, ...use }) => ('mistakes' in result ? [] : [{ ...use, key: result }]))
   const keysAt = (path: string): SigningKeys | undefined => {
     const current = good.find(({ where }) => where === path)?.key
-    const previous = good.filter(({ where }) => where.startsWith(`${path}.previous[`)).map(({ key }) => signingKey(key))
-    return current && { ...signingKey(current), previous }
+    const previous = good.filter(({ where }) => where.startsWith(`${path}.previous[`)).map(({ key }) => key)
+    return current && { ...current, previous }
   }
   const signing = keysAt('signing')
   if (signing === undefined || mistakes.length > 0) return { mistakes }
@@ -87,20 +87,16 @@ export function readServiceKeys(
   }
 }
 
-function ownKeys(where: string, purpose: CertificatePurpose, setting: KeysAndCertificates | undefined): NamedKey[] {
+function ownKeys(where: string, purpose: CertificatePurpose, setting: SigningSettings | undefined): NamedKey[] {
   if (setting === undefined) return []
   return [{ where, purpose, isPrevious: false, setting }, ...previousKeys(where, purpose, setting)]
 }
 
-function previousKeys(where: string, purpose: CertificatePurpose, { previous = [] }: KeysAndCertificates): NamedKey[] {
+function previousKeys(where: string, purpose: CertificatePurpose, { previous = [] }: SigningSettings): NamedKey[] {
   return previous.map((setting, index) => ({
     where: `${where}.previous[${index}]`,
     purpose,
     isPrevious: true,
     setting,
   }))
-}
-
-function signingKey({ key, chain }: SigningKey): SigningKey {
-  return { key, chain }
 }

@@ -1,42 +1,63 @@
-/** Reads a private key and its certificates from files, and checks that they belong together. */
+/** Reads private keys and their certificates from files, and checks that they belong together; or names the token that has the key. */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { algorithmOf } from '../keys/algorithm.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
+import type { SigningKey } from '../keys/key-ring.ts'
 import { attempt, type KeyUse, readCertificateFiles } from './certificate-files.ts'
 import type { Files } from './files.ts'
+import { readTokenSetting, TokenSetting } from './token-setting.ts'
 
-const members = {
-  keyFile: Type.String({ description: 'PEM file with the private key' }),
-  certificateFiles: Type.Array(Type.String(), {
-    minItems: 1,
-    description:
-      'PEM files; the certificate of the key first, then those of its issuers; a self-signed CA is never sent',
-  }),
-}
-export const KeyAndCertificates = Type.Object(members, { additionalProperties: false })
+const certificateFiles = Type.Array(Type.String(), {
+  minItems: 1,
+  description: 'PEM files; the certificate of the key first, then those of its issuers; a self-signed CA is never sent',
+})
+
+/** A key in a file. */
+export const KeyAndCertificates = Type.Object(
+  { keyFile: Type.String({ description: 'PEM file with the private key' }), certificateFiles },
+  { additionalProperties: false },
+)
 export type KeyAndCertificates = Static<typeof KeyAndCertificates>
 
+const signingMembers = {
+  keyFile: Type.Optional(Type.String({ description: 'PEM file with the private key; required without pkcs11' })),
+  pkcs11: Type.Optional(TokenSetting),
+  certificateFiles,
+}
+/** JSON Schema 2020-12, `if`: a key that is in no token is in a file. */
+const signingOptions = {
+  additionalProperties: false,
+  if: { required: ['pkcs11'] },
+  else: { required: ['keyFile'] },
+}
+
+/** A key that signs, in a file or in a token. */
+export const SigningSetting = Type.Object(signingMembers, signingOptions)
+export type SigningSetting = Static<typeof SigningSetting>
+
 /** A key that signs, and those before it. */
-export const KeysAndCertificates = Type.Object(
+export const SigningSettings = Type.Object(
   {
-    ...members,
+    ...signingMembers,
     previous: Type.Optional(
-      Type.Array(KeyAndCertificates, {
+      Type.Array(SigningSetting, {
         maxItems: 10,
         description:
           'Keys that were in the place of this one, the newest first; what was begun with one goes on with it',
       }),
     ),
   },
-  { additionalProperties: false },
+  signingOptions,
 )
-export type KeysAndCertificates = Static<typeof KeysAndCertificates>
+export type SigningSettings = Static<typeof SigningSettings>
 
+/** A key in a file, and its certificates, the key's own first. */
 export interface ReadKey {
   readonly key: KeyObject
-  readonly chain: readonly Certificate[]
+  readonly chain: readonly [Certificate, ...Certificate[]]
   readonly keyPem: string
   readonly certificatePem: string
 }
@@ -55,13 +76,43 @@ export function readKeyAndCertificates(
           use.purpose === 'tls' ? createPrivateKey(keyPem.value) : readPrivateKey(keyPem.value),
         )
   const { chain, pem, mistakes, leafMistakes } = readCertificateFiles(use, certificateFiles, files)
-  const [leaf] = chain
+  const [leaf, ...issuers] = chain
   const isOther = 'value' in key && leaf !== undefined && !isKeyOf(key.value, leaf)
   const other = `${use.where}.keyFile: the key is not the one of the first certificate (${leaf?.subjectText})`
   const keyMistakes = 'mistake' in key ? [key.mistake] : [...(isOther ? [other] : []), ...leafMistakes]
   const all = [...keyMistakes, ...mistakes]
-  if ('mistake' in key || 'mistake' in keyPem || all.length > 0) return { mistakes: all }
-  return { key: key.value, chain, keyPem: keyPem.value, certificatePem: pem }
+  if ('mistake' in key || 'mistake' in keyPem || leaf === undefined || all.length > 0) return { mistakes: all }
+  return { key: key.value, chain: [leaf, ...issuers], keyPem: keyPem.value, certificatePem: pem }
+}
+
+/** Reads a key that signs, wherever it is, and its chain, or everything that is wrong with them. */
+export function readSigningKey(
+  use: KeyUse,
+  { keyFile, pkcs11, certificateFiles: paths }: SigningSetting,
+  files: Files,
+): SigningKey | { readonly mistakes: readonly string[] } {
+  if (keyFile !== undefined && pkcs11 !== undefined) {
+    return { mistakes: [`${use.where}: the key is either in keyFile or in a token (pkcs11); take one out`] }
+  }
+  if (keyFile !== undefined) {
+    const read = readKeyAndCertificates(use, { keyFile, certificateFiles: paths }, files)
+    return 'mistakes' in read ? read : { key: read.key, chain: read.chain }
+  }
+  // The schema has refused a setting with neither.
+  if (pkcs11 === undefined) return { mistakes: [`${use.where}.keyFile: required`] }
+  const token = readTokenSetting(`${use.where}.pkcs11`, pkcs11, files)
+  const { chain, mistakes, leafMistakes } = readCertificateFiles(use, paths, files)
+  const [leaf, ...issuers] = chain
+  const curve = leaf && algorithmOf(leaf.publicKey)
+  const isOther = leaf !== undefined && (curve === undefined || curve === 'EdDSA')
+  const all = [
+    ...('mistakes' in token ? token.mistakes : []),
+    ...(isOther ? [`${use.where}.certificateFiles[0]: a key in a token is EC on P-256, P-384 or P-521`] : []),
+    ...leafMistakes,
+    ...mistakes,
+  ]
+  if ('mistakes' in token || leaf === undefined || all.length > 0) return { mistakes: all }
+  return { tokenKey: token.tokenKey, chain: [leaf, ...issuers] }
 }
 
 function isKeyOf(key: KeyObject, { publicKey }: Certificate): boolean {

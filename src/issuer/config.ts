@@ -140,7 +140,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
     now,
   )
   const anchors = readAnchorDirectory(ATTESTERS, shape.settings.keyAttestationTrustAnchors, files, now)
-  const secrets = readSecretsFile(shape.settings.secretsFile, files)
+  const secrets = readSecretsFile(shape.settings, files)
   const serverMistakes = findAuthorizationServerMistakes(shape.settings.authorizationServer)
   if ('mistakes' in common || 'mistakes' in anchors || 'mistakes' in secrets || serverMistakes.length > 0) {
     const mistakes = [common, anchors, secrets].flatMap((part) => ('mistakes' in part ? part.mistakes : []))

@@ -6,6 +6,7 @@ import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { readiness } from '../http/readiness.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
+import type { Tokens } from '../keys/token-signer.ts'
 import { authorizationServer } from './access/authorization-server.ts'
 import { dpopNonces } from './access/dpop-nonce.ts'
 import type { IssuerCollections } from './collections.ts'
@@ -23,6 +24,8 @@ export interface IssuerEffects extends Effects<IssuerCollections> {
    * The configuration, once its certificates and trust anchors have been read again; the first for ever when absent.
    */
   readonly current?: () => IssuerConfig
+  /** The tokens with private keys, for a configuration that names one. */
+  readonly tokens?: Tokens
 }
 
 /** Another process may have declared a configuration so long ago that this one does not show yet. */
@@ -48,7 +51,10 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
 
 function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
   const { store, current = () => config } = effects
-  const keys = cacheDerived(() => current().keys, createKeyRing)
+  const keys = cacheDerived(
+    () => current().keys,
+    (named) => createKeyRing(named, effects.tokens),
+  )
   const loadConfiguration = configurationLoader(effects)
   const showing = createShowing({ store, signer: () => keys().credentials, loadConfiguration, config })
   return {

@@ -29,7 +29,7 @@ export function issuerUpkeep(config: IssuerConfig, effects: IssuerEffects): read
       ...effects,
       store: partOf(store),
       sessionCallback: config.sessionCallback,
-      signer: createKeyRing(config.keys).audit,
+      signer: createKeyRing(config.keys, effects.tokens).audit,
       // Each event has its own: a status changes more than once.
       dataOf: async (sessionId, own) => {
         const session = await store.get('issuance_session', sessionId)

@@ -6,17 +6,16 @@ import { createSigner, deriveSecret } from './file-signer.ts'
 import { type SecretSource, type Secrets, SIGNING_KEY, secretFrom } from './secrets.ts'
 import type { Signer } from './signer.ts'
 import { type StatusListSigners, statusListSigners } from './status-list-signers.ts'
+import type { TokenKey, Tokens } from './token-signer.ts'
 
-/** A private key and its certificates, the key's own first. */
-export interface SigningKey {
-  readonly key: KeyObject
-  readonly chain: readonly Certificate[]
-}
+/** A private key, in this process or in a token, and its certificates, the key's own first. */
+export type SigningKey = { readonly chain: readonly [Certificate, ...Certificate[]] } & (
+  | { readonly key: KeyObject }
+  | { readonly tokenKey: TokenKey }
+)
 
 /** The key of a purpose, and those that it had before, the newest first. */
-export interface SigningKeys extends SigningKey {
-  readonly previous: readonly SigningKey[]
-}
+export type SigningKeys = SigningKey & { readonly previous: readonly SigningKey[] }
 
 /** The keys that a configuration names. A purpose without keys of its own has those of `signing`. */
 export interface ServiceKeys {
@@ -45,8 +44,15 @@ export interface KeyRing {
   readonly decryptionKeys: () => readonly [DecryptionKey, ...DecryptionKey[]]
 }
 
-/** Makes the key ring of a configuration. */
-export function createKeyRing(keys: ServiceKeys): KeyRing {
+/** Makes the key ring of a configuration. `tokens` is needed where a key is in a token. */
+export function createKeyRing(keys: ServiceKeys, tokens?: Tokens): KeyRing {
+  const signerOf = (key: SigningKey): Signer => createSignerOf(key, tokens)
+  const signersOf = (each: SigningKeys): readonly [Signer, ...Signer[]] => [
+    signerOf(each),
+    ...each.previous.map(signerOf),
+  ]
+  const certifiedSigners = (each: SigningKeys) =>
+    [each, ...each.previous].map((key) => ({ signer: signerOf(key), notAfter: key.chain[0].notAfter }))
   const signing = signersOf(keys.signing)
   const accessTokens = keys.accessTokens === undefined ? signing : signersOf(keys.accessTokens)
   const statusLists = keys.statusLists === undefined ? [] : certifiedSigners(keys.statusLists)
@@ -63,30 +69,46 @@ export function createKeyRing(keys: ServiceKeys): KeyRing {
   }
 }
 
-function signerOf({ key, chain }: SigningKey): Signer {
-  return createSigner(key, chain)
+/** Lists the keys by the paths of their settings. */
+export function listKeys({
+  signing,
+  statusLists,
+  accessTokens,
+  audit,
+}: ServiceKeys): [path: string, key: SigningKey][] {
+  const keysAt = (path: string, keys: SigningKeys | undefined): [string, SigningKey][] =>
+    keys === undefined
+      ? []
+      : [[path, keys], ...keys.previous.map((key, index): [string, SigningKey] => [`${path}.previous[${index}]`, key])]
+  return [
+    ...keysAt('signing', signing),
+    ...keysAt('keys.statusLists', statusLists),
+    ...keysAt('keys.accessTokens', accessTokens),
+    ...keysAt('keys.audit', audit && { ...audit, previous: [] }),
+  ]
 }
 
-function signersOf(keys: SigningKeys): readonly [Signer, ...Signer[]] {
-  return [signerOf(keys), ...keys.previous.map(signerOf)]
-}
-
-function certifiedSigners(keys: SigningKeys) {
-  return [keys, ...keys.previous].map((key) => ({ signer: signerOf(key), notAfter: key.chain[0]?.notAfter }))
+/** Makes the signer of a key, in this process or in a token. */
+export function createSignerOf(key: SigningKey, tokens: Tokens | undefined): Signer {
+  if ('key' in key) return createSigner(key.key, key.chain)
+  if (tokens === undefined) throw new TypeError('a key is in a token, and tokens cannot be reached from here')
+  return tokens.signer(key.tokenKey, key.chain)
 }
 
 type Derive = (purpose: string) => KeyObject
 
 /** Without a file of secrets they are derived from the signing key, and from those before it, so that none is voided by a new key. */
 function derivations({ signing, secrets }: ServiceKeys): readonly [Derive, ...Derive[]] {
-  const bySigningKeys = [signing, ...signing.previous].map(
-    ({ key }): Derive =>
-      (purpose) =>
-        deriveSecret(key, purpose),
+  const bySigningKeys = [signing, ...signing.previous].flatMap((each): Derive[] =>
+    'key' in each ? [(purpose) => deriveSecret(each.key, purpose)] : [],
   )
   const [first, ...older] = secrets.flatMap((source): Derive[] =>
     source === SIGNING_KEY ? bySigningKeys : [(purpose) => secretFrom(source, purpose)],
   )
-  if (first === undefined) throw new TypeError('a service without secrets')
-  return [first, ...older]
+  // Reading the configuration has refused an issuer whose secrets have no source; a verifier has none.
+  return [first ?? refuseSecrets, ...older]
+}
+
+function refuseSecrets(): never {
+  throw new TypeError('secrets cannot be derived from a key in a token; they need a file')
 }

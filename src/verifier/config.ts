@@ -141,7 +141,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
     },
     warnings: [
       ...common.warnings,
-      ...algorithmWarnings(common.config.keys.signing.key),
+      ...algorithmWarnings(common.config.keys.signing.chain[0].publicKey),
       ...trustWarnings(trustAnchors, now),
     ],
   }

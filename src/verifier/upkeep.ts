@@ -36,7 +36,7 @@ export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects)
       ...effects,
       store: partOf(store),
       sessionCallback,
-      signer: createKeyRing(config.keys).audit,
+      signer: createKeyRing(config.keys, effects.tokens).audit,
       dataOf: (sessionId) => statusData(effects, sessionId),
     }),
   ]

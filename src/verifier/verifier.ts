@@ -10,6 +10,7 @@ import { readiness } from '../http/readiness.ts'
 import { cacheCertificates } from '../keys/certificate.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import type { Signer } from '../keys/signer.ts'
+import type { Tokens } from '../keys/token-signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
@@ -20,6 +21,8 @@ import { statusLists } from './status/lists.ts'
 export interface VerifierEffects extends Effects<VerifierCollections> {
   /** The configuration, once its certificates and trust anchors have been read again; the first for ever when absent. */
   readonly current?: () => VerifierConfig
+  /** The tokens with private keys, for a configuration that names one. */
+  readonly tokens?: Tokens
 }
 
 const REMEMBERED_CERTIFICATES = 1000
@@ -27,8 +30,8 @@ const REMEMBERED_QUERIES = 1000
 const REMEMBERED_IDENTITIES = 8
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
-  const { store, current = () => config } = effects
-  const { clientId, signerOf } = identities(current)
+  const { store, tokens, current = () => config } = effects
+  const { clientId, signerOf } = identities(current, tokens)
   const context: VerifierContext = {
     ...effects,
     get config() {
@@ -63,7 +66,10 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
 }
 
 /** Gives the client identifier of our certificate now, and the signers of sessions that began when the certificate was another. */
-function identities(current: () => VerifierConfig): {
+function identities(
+  current: () => VerifierConfig,
+  tokens: Tokens | undefined,
+): {
   readonly clientId: () => string
   readonly signerOf: (clientId: string) => Signer | undefined
 } {
@@ -71,7 +77,7 @@ function identities(current: () => VerifierConfig): {
   const clientId = cacheDerived(
     () => current().keys,
     (keys) => {
-      const { requestObjects } = createKeyRing(keys)
+      const { requestObjects } = createKeyRing(keys, tokens)
       // The one to use comes last, as what was used last is remembered longest.
       for (const signer of requestObjects.toReversed()) signers.set(clientIdOf(signer), signer)
       return clientIdOf(requestObjects[0])

@@ -14,6 +14,7 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { issuerUpkeep } from '../../src/issuer/upkeep.ts'
 import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import type { Tokens } from '../../src/keys/token-signer.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
@@ -66,6 +67,8 @@ export interface ServiceOptions {
   readonly verifierAlgorithm?: Algorithm
   /** How the services ask other servers; they reach each other when absent. */
   readonly outbound?: Outbound
+  /** The tokens of an issuer whose key is in one. */
+  readonly tokens?: Tokens
   /** More files that the services can read, by path. */
   readonly files?: Readonly<Record<string, string>>
   /** Stores that the test has opened; new ones when absent. */
@@ -104,7 +107,8 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const issuerConfig = configOf(
     readIssuerConfig(settings('issuer', ISSUER_URL, options.issuer), filesOf(files), clock.now),
   )
-  const issuerEffects = { ...effects, store: issuerStore }
+  const { tokens } = options
+  const issuerEffects = { ...effects, store: issuerStore, ...(tokens && { tokens }) }
   const issuer = await createIssuer(issuerConfig, issuerEffects)
   apps.set(ISSUER_URL, issuer)
   const verifierStore = options.verifierStore ?? (await openTestStore<VerifierCollections>(verifierMigrations))

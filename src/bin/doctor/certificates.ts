@@ -8,7 +8,7 @@ import type { Finding } from './finding.ts'
 type Say = (outcome: Finding['outcome'], text: string) => Finding
 
 /** A key that fits its certificate, and a chain that holds: reading them has found that out. */
-export function signingFindings(subject: string, { chain }: ReadKey, at: Date): Finding[] {
+export function signingFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   const [leaf, ...others] = chain
   if (leaf === undefined) return []
@@ -40,8 +40,7 @@ function certificateFindings(subject: string, chain: readonly Certificate[], at:
   ]
 }
 
-export function identifierFinding({ chain }: ReadKey, issuerId: string): Finding {
-  const [leaf] = chain
+export function identifierFinding([leaf]: readonly Certificate[], issuerId: string): Finding {
   const say: Say = (outcome, text) => ({ subject: 'issuer.id', outcome, text })
   if (!leaf?.hasSubjectAltName) {
     return say('note', 'the certificate has no alternative names, so nothing ties it to issuer.id')

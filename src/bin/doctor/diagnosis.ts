@@ -4,45 +4,22 @@
  */
 import { isObject } from '../../codec/json.ts'
 import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
-import { checkSettings, type ReadResult, type ServiceDefaults } from '../../config/common.ts'
+import { checkSettings, type ReadResult } from '../../config/common.ts'
 import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
-import { type KeySettings, type NamedKey, namedKeys } from '../../config/service-keys.ts'
-import { type KeyAndCertificates, type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
+import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
 import { type ServiceName, services } from '../services.ts'
 import { addressFindings } from './address.ts'
-import { anchorFindings, identifierFinding, signingFindings, tlsFindings } from './certificates.ts'
+import { anchorFindings, identifierFinding, tlsFindings } from './certificates.ts'
 import { databaseFindings } from './database.ts'
 import { encryptionFindings } from './encryption.ts'
 import type { Finding } from './finding.ts'
+import type { Patient, Settings } from './patient.ts'
 import { privateFileFindings } from './private-file.ts'
 import { secretsFindings } from './secrets.ts'
+import { signingKeyFindings } from './signing-keys.ts'
 
 const ANCHOR_SETTINGS: readonly AnchorSetting[] = ['issuerTrustAnchors', 'keyAttestationTrustAnchors']
-
-/** The settings of any service without those whose form is wrong. */
-interface Settings {
-  readonly port?: number
-  readonly host?: string
-  readonly baseUrl?: string
-  readonly database?: Parameters<typeof readDatabase>[0]
-  readonly signing?: KeySettings['signing']
-  readonly keys?: KeySettings['keys']
-  readonly tls?: KeyAndCertificates
-  readonly issuer?: { readonly id: string }
-  readonly secretsFile?: string
-  readonly issuerTrustAnchors?: string
-  readonly keyAttestationTrustAnchors?: string
-  readonly retention?: Parameters<typeof encryptionFindings>[0]['retention']
-}
-
-/** A configuration, and the access to its files. */
-interface Patient {
-  readonly settings: Settings
-  readonly files: Files
-  readonly at: Date
-  readonly signs: ServiceDefaults['signs']
-}
 
 export async function diagnose(service: ServiceName, value: unknown, files: Files, at: Date): Promise<Finding[]> {
   const { defaults, migrations, read, settings: schema, title } = services[service]
@@ -52,7 +29,7 @@ export async function diagnose(service: ServiceName, value: unknown, files: File
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return withoutRepetitions([
     ...settingsFindings(read(value, files, at)),
-    ...certificateFindings({ settings, files, at, signs: defaults.signs }),
+    ...(await certificateFindings({ settings, files, at, signs: defaults.signs })),
     ...(service === 'issuer' ? secretsFindings(settings.secretsFile, files) : []),
     ...(await addressFindings({ baseUrl, port, host, title })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, migrations)),
@@ -78,14 +55,14 @@ function settingsFindings(result: ReadResult<unknown>): Finding[] {
   return [fine, ...result.warnings.map((warning) => finding('warning', warning))]
 }
 
-function certificateFindings(patient: Patient): Finding[] {
+async function certificateFindings(patient: Patient): Promise<Finding[]> {
   const { tls, issuer, baseUrl } = patient.settings
   const { at } = patient
-  const { findings, signingKey } = namedKeyFindings(patient)
-  const tlsKey = tls && readKey({ where: 'tls', purpose: 'tls', isPrevious: false, setting: tls }, patient)
+  const { findings, signingKey } = await signingKeyFindings(patient)
+  const tlsKey = readTlsKey(patient)
   return [
     ...findings,
-    ...(signingKey && issuer ? [identifierFinding(signingKey, issuer.id)] : []),
+    ...(signingKey && issuer ? [identifierFinding(signingKey.chain, issuer.id)] : []),
     ...(tlsKey ? tlsFindings(tlsKey, baseUrl, at) : []),
     ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
     ...ANCHOR_SETTINGS.flatMap((setting) => anchorsOf(setting, patient)),
@@ -97,26 +74,9 @@ function anchorsOf(setting: AnchorSetting, { settings, files, at }: Patient): Fi
   return 'certificates' in anchors ? anchorFindings(setting, anchors.certificates, at) : []
 }
 
-/** Findings on each key of `signing` and `keys`, and the key of `signing` itself. */
-function namedKeyFindings(patient: Patient) {
-  const { settings, at, signs } = patient
-  const { signing, keys } = settings
-  const read = (signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)).map((use) => ({
-    ...use,
-    key: readKey(use, patient),
-  }))
-  return {
-    findings: read.flatMap(({ where, isPrevious, setting, key }) => [
-      ...(key === undefined || isPrevious ? [] : signingFindings(where, key, at)),
-      ...privateFileFindings(where, setting.keyFile),
-    ]),
-    signingKey: read[0]?.key,
-  }
-}
-
-function readKey({ setting, ...use }: NamedKey, { files, at }: Patient): ReadKey | undefined {
-  const read = readKeyAndCertificates({ ...use, now: at }, setting, files)
-  return 'key' in read ? read : undefined
+function readTlsKey({ settings: { tls }, files, at }: Patient): ReadKey | undefined {
+  const read = tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now: at }, tls, files)
+  return read && 'key' in read ? read : undefined
 }
 
 /** Converts a mistake, which begins with its path, to a finding. */

@@ -1,0 +1,38 @@
+/** The keys that sign, each with its certificates: in files, which nobody else may read, or in tokens, which are tried. */
+import { type NamedKey, namedKeys } from '../../config/service-keys.ts'
+import { readSigningKey } from '../../config/signing.ts'
+import type { SigningKey } from '../../keys/key-ring.ts'
+import { findSigningProblem } from '../../keys/token-check.ts'
+import { tokens } from '../effects.ts'
+import { signingFindings } from './certificates.ts'
+import type { Finding } from './finding.ts'
+import type { Patient } from './patient.ts'
+import { privateFileFindings } from './private-file.ts'
+
+/** Findings on each key of `signing` and `keys`, and the key of `signing` itself where it can be read. */
+export async function signingKeyFindings(
+  patient: Patient,
+): Promise<{ readonly findings: readonly Finding[]; readonly signingKey: SigningKey | undefined }> {
+  const { settings, at, signs, files } = patient
+  const { signing, keys } = settings
+  const named = signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)
+  const read = named.map(({ setting, ...use }) => readSigningKey({ ...use, now: at }, setting, files))
+  const good = read.map((each) => ('mistakes' in each ? undefined : each))
+  const findings = await Promise.all(named.map((key, index) => keyFindings(key, good[index], at)))
+  return { findings: findings.flat(), signingKey: good[0] }
+}
+
+async function keyFindings(
+  { where, isPrevious, setting }: NamedKey,
+  key: SigningKey | undefined,
+  at: Date,
+): Promise<Finding[]> {
+  const { keyFile, pkcs11 } = setting
+  const secretFile = pkcs11?.pinFile ?? keyFile
+  const problem = key && 'tokenKey' in key ? await findSigningProblem(key, tokens) : undefined
+  return [
+    ...(problem === undefined ? [] : [{ subject: `${where}.pkcs11`, outcome: 'problem', text: problem } as const]),
+    ...(key === undefined || problem !== undefined || isPrevious ? [] : signingFindings(where, key.chain, at)),
+    ...(secretFile === undefined ? [] : privateFileFindings(where, secretFile)),
+  ]
+}
