@@ -189,7 +189,7 @@ function identifierWarnings([leaf]: readonly Certificate[], issuerId: string): s
  */
 function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
   const [[own], [leaf]] = [signing.chain, statusLists?.chain ?? []]
-  if (own === undefined || leaf === undefined) return []
+  if (leaf === undefined) return []
   const isSameSubject = leaf.subject.equals(own.subject) && leaf.issuer.equals(own.issuer)
   const isProvider = leaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) === true
   if (isSameSubject || isProvider || identifierProblem(leaf, issuerId) === undefined) return []

@@ -116,7 +116,7 @@ function moduleOf(token: Token): new () => PKCS11 {
       signature.set(bytes)
       return signature.subarray(0, bytes.length)
     }
-  } as unknown as new () => PKCS11
+  }
 }
 
 const KEY: TokenKey = { module: '/token.so', place: { tokenLabel: 'issuer' }, keyLabel: 'signing', pin: '1234' }
