@@ -7,10 +7,10 @@ import { concat, fromHex, toHex } from './bytes.ts'
 
 const WORD = 32
 
-/** Of an argument: a word that stands where it is, or something longer, to which a word points. */
+/** An argument: a word that stands where it is, or something longer, to which a word points. */
 export type Value = Uint8Array | { readonly tail: Uint8Array }
 
-/** What is sent to a contract: `selector` in hexadecimal, and the arguments. */
+/** Encodes a call of a contract: `selector` in hexadecimal, and the arguments. */
 export function callData(selector: string, ...values: readonly Value[]): Uint8Array {
   return concat([fromHex(selector), tuple(values)])
 }
@@ -54,7 +54,9 @@ function tuple(values: readonly Value[]): Uint8Array {
   return concat([...heads, ...tails])
 }
 
-/** What a contract answered, or a part of it: values by their place. All of it throws where there is not enough. */
+/**
+ * An answer of a contract, or a part of one: values by their place. Each function throws where the answer is too short.
+ */
 export interface Answer {
   readonly uint: (at: number) => bigint
   readonly number: (at: number) => number
@@ -64,7 +66,7 @@ export interface Answer {
   readonly word: (at: number) => Uint8Array
   readonly bytes: (at: number) => Uint8Array
   readonly text: (at: number) => string
-  /** Of a tuple with something of no fixed length in it. */
+  /** Reads a tuple that has a member without a fixed length. */
   readonly tuple: (at: number) => Answer
   readonly list: <T>(at: number, read: (items: Answer, at: number) => T) => T[]
 }

@@ -19,7 +19,7 @@ component({
   },
 })
 
-/** One more than the last time, on this engine. */
+/** Counts one more than the last time, on this engine. */
 function count(context: Context): number {
   const counter = context.storage('counter')
   const stored = counter.get('count')

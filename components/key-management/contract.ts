@@ -1,4 +1,4 @@
-/** What the component asks of its contract, KeyManagement.sol, and tells it. */
+/** The questions and transactions of the component to its contract, KeyManagement.sol. */
 
 import type { Context } from 'vouchsafe/component'
 import { type Answer, account, answer, byteString, callData, list, uint } from '../abi.ts'
@@ -28,7 +28,7 @@ export interface Key {
   readonly owner: string
   readonly threshold: number
   readonly status: Status
-  /** Of Ed25519; all zero before the key is active. */
+  /** The public key of Ed25519; all zero before the key is active. */
   readonly publicKey: Uint8Array
   readonly accuser: string
   readonly accused: string
@@ -45,52 +45,52 @@ export interface Policy {
   readonly prefix: Uint8Array
 }
 
-/** What is needed of a context to read. */
+/** The part of a context that reads. */
 export type Reading = Pick<Context, 'read'>
 
 export function keyOf(id: bigint, context: Reading): Key {
-  const found = answer(context.read(callData(selectors['key(uint128)'], uint(id))))
+  const values = answer(context.read(callData(selectors['key(uint128)'], uint(id))))
   return {
-    owner: found.address(0),
-    threshold: found.number(1),
-    status: STATUSES[found.number(2)] ?? 'unknown',
-    publicKey: found.word(3),
-    accuser: found.address(4),
-    accused: found.address(5),
-    reason: found.text(6),
-    registration: found.word(7),
+    owner: values.address(0),
+    threshold: values.number(1),
+    status: STATUSES[values.number(2)] ?? 'unknown',
+    publicKey: values.word(3),
+    accuser: values.address(4),
+    accused: values.address(5),
+    reason: values.text(6),
+    registration: values.word(7),
   }
 }
 
 export function policyOf(id: bigint, context: Reading): Policy {
-  const found = answer(context.read(callData(selectors['policy(uint128)'], uint(id))))
+  const values = answer(context.read(callData(selectors['policy(uint128)'], uint(id))))
   return {
-    signers: found.list(0, (items, at) => items.address(at)),
-    notAfter: found.number(1) * 1000,
-    sharesPerDay: found.number(2),
-    prefix: found.bytes(3),
+    signers: values.list(0, (items, at) => items.address(at)),
+    notAfter: values.number(1) * 1000,
+    sharesPerDay: values.number(2),
+    prefix: values.bytes(3),
   }
 }
 
 /** The addresses of all engines, in the order in which everything else here is. */
 export function engines(context: Reading): readonly string[] {
-  const found = answer(context.read(callData(selectors['engines()'])))
-  return found.list(0, (items, at) => items.tuple(at).address(0))
+  const values = answer(context.read(callData(selectors['engines()'])))
+  return values.list(0, (items, at) => items.tuple(at).address(0))
 }
 
-/** What each engine published in round 1; empty for those that have not. */
+/** The packages that the engines published in round 1; empty for those that have not. */
 export function commitments(id: bigint, context: Reading): readonly Uint8Array[] {
   return byteStrings(context.read(callData(selectors['commitments(uint128)'], uint(id))))
 }
 
-/** What each engine encrypted to this one in round 2; empty for those that have not. */
+/** The shares that the engines encrypted to this one in round 2; empty for those that have not. */
 export function sharesFor(id: bigint, index: number, context: Reading): readonly Uint8Array[] {
   return byteStrings(context.read(callData(selectors['sharesFor(uint128,uint256)'], uint(id), uint(index))))
 }
 
 export function confirmations(id: bigint, context: Reading): readonly boolean[] {
-  const found = answer(context.read(callData(selectors['confirmations(uint128)'], uint(id))))
-  return found.list(0, (items, at) => items.flag(at))
+  const values = answer(context.read(callData(selectors['confirmations(uint128)'], uint(id))))
+  return values.list(0, (items, at) => items.flag(at))
 }
 
 /** How far an engine has read the changes of the contract. */
@@ -102,8 +102,8 @@ export interface Reached {
 
 /** Reads the two words of a number of changes and the last of them. */
 export function readReached(words: Uint8Array): Reached {
-  const found = answer(words)
-  return { count: found.uint(0), entry: found.word(1) }
+  const values = answer(words)
+  return { count: values.uint(0), entry: values.word(1) }
 }
 
 /** A key that came to a status, and is there still. */
@@ -121,12 +121,12 @@ export function changesAfter(
   most: number,
   context: Reading,
 ): { readonly changes: readonly Change[]; readonly reached: Reached; readonly more: boolean } {
-  const asked = callData(selectors['changesAfter(uint256,uint256,uint256)'], uint(count), entry, uint(most))
-  const found = answer(context.read(asked))
+  const data = callData(selectors['changesAfter(uint256,uint256,uint256)'], uint(count), entry, uint(most))
+  const values = answer(context.read(data))
   return {
-    changes: found.list(0, changeAt),
-    reached: { count: found.uint(1), entry: found.word(2) },
-    more: found.flag(3),
+    changes: values.list(0, changeAt),
+    reached: { count: values.uint(1), entry: values.word(2) },
+    more: values.flag(3),
   }
 }
 
@@ -150,10 +150,10 @@ export function awaited<T extends Step>(steps: readonly T[], context: Pick<Conte
     registration,
     uint(STATUSES.indexOf(status)),
   ])
-  const asked = callData(selectors['awaited(address,(uint128,bytes32,uint8)[])'], account(context.engine), {
+  const data = callData(selectors['awaited(address,(uint128,bytes32,uint8)[])'], account(context.engine), {
     tail: concat([uint(steps.length), ...words]),
   })
-  const places = answer(context.read(asked)).list(0, (items, at) => items.number(at))
+  const places = answer(context.read(data)).list(0, (items, at) => items.number(at))
   return places.flatMap((place) => steps[place] ?? [])
 }
 
@@ -186,6 +186,6 @@ export const complain = ({ id, registration }: Registered, accused: string, reas
     byteString(new TextEncoder().encode(reason)),
   )
 
-function byteStrings(answered: Uint8Array): Uint8Array[] {
-  return answer(answered).list(0, (items, at) => items.bytes(at))
+function byteStrings(values: Uint8Array): Uint8Array[] {
+  return answer(values).list(0, (items, at) => items.bytes(at))
 }

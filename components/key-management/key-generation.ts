@@ -24,7 +24,7 @@ import {
   storeGeneration,
 } from './stored.ts'
 
-/** What one engine needs to go on with one key. */
+/** The state of one key for one engine. */
 interface Place {
   readonly id: bigint
   readonly key: Pick<contract.Change, 'registration' | 'status' | 'threshold'>
@@ -109,9 +109,9 @@ function finish(place: Place): Uint8Array | undefined {
   const { id, index, context } = place
   const { registration } = place.key
   const digest = sha256(concat(contract.commitments(id, context)))
-  const made = loadKeyShares(registration, context).find((one) => equal(one.round1, digest))
-  if (contract.confirmations(id, context)[index] === true) return made ? undefined : lost(place)
-  if (made) return contract.confirm({ id, registration }, groupKey(made))
+  const keyShares = loadKeyShares(registration, context).find((one) => equal(one.round1, digest))
+  if (contract.confirmations(id, context)[index] === true) return keyShares ? undefined : lost(place)
+  if (keyShares) return contract.confirm({ id, registration }, groupKey(keyShares))
   const generation = loadGeneration(registration, context)
   if (!generation) return lost(place)
   const round1 = readAll(place)
@@ -227,7 +227,7 @@ function rngOf(context: Context): (length?: number) => Uint8Array<ArrayBuffer> {
   return (length = 32) => new Uint8Array(context.random(length))
 }
 
-/** Of FROST: the place in the contract's list, counted from 1. */
+/** The identifier of FROST: the place in the contract's list, counted from 1. */
 export function identifierOf(index: number): string {
   return frost.Identifier.fromNumber(index + 1)
 }

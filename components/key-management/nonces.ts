@@ -24,12 +24,12 @@ interface Waiting extends GenNonce {
 }
 
 /** Keeps them, and says until when. */
-export function addNonces(registration: Uint8Array, caller: string, made: GenNonce, context: Context): number {
+export function addNonces(registration: Uint8Array, caller: string, nonces: GenNonce, context: Context): number {
   const expires = context.now().getTime() + NONCE_LIFE_MS
   store(
     registration,
     caller,
-    [...load(registration, caller, context), { ...made, expires, generation: context.generation() }].slice(
+    [...load(registration, caller, context), { ...nonces, expires, generation: context.generation() }].slice(
       -NONCES_WAITING,
     ),
     context,
@@ -45,17 +45,17 @@ export function takeNonces(
   context: Context,
 ): Nonces | undefined {
   const waiting = load(registration, caller, context)
-  const found = waiting.find(
+  const entry = waiting.find(
     ({ commitments }) => equal(commitments.hiding, hiding) && equal(commitments.binding, binding),
   )
-  if (!found) return undefined
+  if (!entry) return undefined
   store(
     registration,
     caller,
-    waiting.filter((one) => one !== found),
+    waiting.filter((one) => one !== entry),
     context,
   )
-  return found.nonces
+  return entry.nonces
 }
 
 /** Whether one more may be given out in this day of UTC, and counts it. 0: there is no limit. */

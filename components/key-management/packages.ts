@@ -1,7 +1,4 @@
-/**
- * What engines say to each other through the contract while they make a key, in bytes. Everything is of a length that
- * is known.
- */
+/** The messages between engines through the contract while they make a key, in bytes. All lengths are known. */
 import { concat } from '../bytes.ts'
 
 const WORD = 32

@@ -29,12 +29,12 @@ export function http(request: Request, context: Context): Response {
   if (what === undefined) return refuse(404, 'Invalid URL')
   if (request.method !== 'POST') return refuse(405, 'Invalid method')
   if (!/^(0|[1-9][0-9]{0,38})$/.test(text) || BigInt(text) >= 1n << 128n) return refuse(400, 'Malformed request')
-  const asked = admitted(BigInt(text), request, context)
-  if ('status' in asked) return asked
-  return what === 'commitments' ? commitments(asked, context) : signatureShare(asked, request, context)
+  const admission = admitted(BigInt(text), request, context)
+  if ('status' in admission) return admission
+  return what === 'commitments' ? commitments(admission, context) : signatureShare(admission, request, context)
 }
 
-/** Whoever the policy of the contract lets ask at this block; or what to answer the others. */
+/** Admits a caller whom the policy of the contract allows at this block, or returns the refusal. */
 function admitted(id: bigint, request: Request, context: Context): Asked | Response {
   const { status, registration, publicKey } = contract.keyOf(id, context)
   if (status === 'unknown') return refuse(404, 'Unknown key')
@@ -56,9 +56,9 @@ function admitted(id: bigint, request: Request, context: Context): Asked | Respo
 
 function commitments({ registration, caller, share }: Asked, context: Context): Response {
   const rng = (length = 32): Uint8Array<ArrayBuffer> => new Uint8Array(context.random(length))
-  const made = frost.commit(share.secret, rng)
-  const expires = addNonces(registration, caller, made, context)
-  const { identifier, hiding, binding } = made.commitments
+  const nonces = frost.commit(share.secret, rng)
+  const expires = addNonces(registration, caller, nonces, context)
+  const { identifier, hiding, binding } = nonces.commitments
   return json(200, {
     identifier,
     hiding: toHex(hiding),
@@ -68,20 +68,20 @@ function commitments({ registration, caller, share }: Asked, context: Context): 
 }
 
 function signatureShare({ registration, caller, policy, share }: Asked, request: Request, context: Context): Response {
-  const asked = parse(request, share)
-  if (asked === undefined) return refuse(400, 'Malformed request')
-  if (!equal(asked.message.subarray(0, policy.prefix.length), policy.prefix)) {
+  const parsed = parse(request, share)
+  if (parsed === undefined) return refuse(400, 'Malformed request')
+  if (!equal(parsed.message.subarray(0, policy.prefix.length), policy.prefix)) {
     return refuse(403, 'The policy of the key does not allow this message')
   }
-  const nonces = takeNonces(registration, caller, asked.own, context)
+  const nonces = takeNonces(registration, caller, parsed.own, context)
   if (nonces === undefined) return refuse(409, 'Unknown, used or expired commitments')
   if (!countShare(registration, policy.sharesPerDay, context))
     return refuse(429, 'The key has signed as often as it may today')
   try {
-    const signed = frost.signShare(share.secret, share.public, nonces, [...asked.commitments], asked.message)
+    const signed = frost.signShare(share.secret, share.public, nonces, [...parsed.commitments], parsed.message)
     return json(200, { identifier: share.secret.identifier, share: toHex(signed) })
   } catch {
-    // What others are said to have committed to is no point of the curve. The nonces are gone all the same.
+    // The commitments of others are no points of the curve. The nonces are gone all the same.
     return refuse(400, 'Malformed request')
   }
 }

@@ -64,7 +64,7 @@ export function groupKey({ public: { commitments } }: Pick<KeyShare, 'public'>):
   return first
 }
 
-/** As the library has it before its second round. It is changed by what it is given to. */
+/** The secret as the library has it before its second round. The function that gets the secret changes it. */
 export function dkgSecret({ identifier, coefficients, commitment, threshold, engines }: Generation): DKG_Secret {
   return {
     identifier,

@@ -1,4 +1,4 @@
-/** What the component asks of its contract, SecretSharing.sol, and tells it. */
+/** The questions and transactions of the component to its contract, SecretSharing.sol. */
 
 import type { Context } from 'vouchsafe/component'
 import { account, answer, callData, uint, type Value } from '../abi.ts'
@@ -20,7 +20,7 @@ export const TICKET = 32
 /** Bytes of an id, with which a ticket ends. */
 export const ID = 16
 
-/** As far as this engine is concerned. */
+/** The part of a sharing that concerns this engine. */
 export interface Sharing {
   readonly owner: string
   /** SHA-256 of its share. */
@@ -37,22 +37,22 @@ const NOBODY = '00'.repeat(21)
 
 /** Undefined when there is no such sharing at this block. */
 export function sharingOf(id: bigint, context: Context): Sharing | undefined {
-  const asked = callData(selectors['share(uint128,address)'], uint(id), account(context.engine))
-  const found = answer(context.read(asked))
-  if (found.address(0) === NOBODY) return undefined
+  const data = callData(selectors['share(uint128,address)'], uint(id), account(context.engine))
+  const values = answer(context.read(data))
+  if (values.address(0) === NOBODY) return undefined
   return {
-    owner: found.address(0),
-    commitment: found.word(1),
-    uploaded: found.flag(2),
-    downloadDeadline: found.number(3) * 1000,
-    deleting: found.flag(4),
-    ticket: found.word(5),
+    owner: values.address(0),
+    commitment: values.word(1),
+    uploaded: values.flag(2),
+    downloadDeadline: values.number(3) * 1000,
+    deleting: values.flag(4),
+    ticket: values.word(5),
   }
 }
 
 /**
- * That this engine holds these shares, in one transaction, in which none keeps the others waiting; of no shares
- * nothing.
+ * Tells the contract that this engine holds these shares, in one transaction, in which none delays the others; of no
+ * shares nothing.
  */
 export function registerShared(tickets: Uint8Array, context: Context): void {
   if (tickets.length > 0) context.transact(callData(selectors['registerAllShared(uint256[])'], list(tickets)))
@@ -69,12 +69,12 @@ export function toDelete(
   most: number,
   context: Context,
 ): { readonly tickets: Uint8Array; readonly next: bigint } {
-  const asked = [account(context.engine), uint(from), uint(most)]
-  const found = answer(context.read(callData(selectors['toDelete(address,uint256,uint256)'], ...asked)))
-  return { tickets: concat(found.list(0, (items, at) => items.word(at))), next: found.uint(1) }
+  const parameters = [account(context.engine), uint(from), uint(most)]
+  const values = answer(context.read(callData(selectors['toDelete(address,uint256,uint256)'], ...parameters)))
+  return { tickets: concat(values.list(0, (items, at) => items.word(at))), next: values.uint(1) }
 }
 
-/** That this engine has deleted these shares: as {@link registerShared}. */
+/** Tells the contract that this engine has deleted these shares, as {@link registerShared} does. */
 export function registerDeleted(tickets: Uint8Array, context: Context): void {
   if (tickets.length > 0) context.transact(callData(selectors['registerAllDeleted(uint256[])'], list(tickets)))
 }
@@ -83,6 +83,6 @@ function list(tickets: Uint8Array): Value {
   return { tail: concat([uint(tickets.length / TICKET), tickets]) }
 }
 
-function ticketsOf(asked: Uint8Array, context: Context): Uint8Array {
-  return concat(answer(context.read(asked)).list(0, (items, at) => items.word(at)))
+function ticketsOf(data: Uint8Array, context: Context): Uint8Array {
+  return concat(answer(context.read(data)).list(0, (items, at) => items.word(at)))
 }

@@ -28,15 +28,15 @@ export function deleteShares(context: Context): void {
   const stored = reached(context)
   // A clock that was set back must not make the engine wait until it is there again.
   const isKnown = stored !== undefined && stored.since <= now && stored.since > now - RESEND_MS
-  const known = isKnown ? stored : undefined
-  const { tickets, next } = toDelete(known?.place ?? 0n, DELETED_AT_ONCE, context)
+  const current = isKnown ? stored : undefined
+  const { tickets, next } = toDelete(current?.place ?? 0n, DELETED_AT_ONCE, context)
   if (tickets.length === 0) {
-    if (stored !== undefined && known === undefined) context.storage(BUCKET).delete(REACHED)
+    if (stored !== undefined && current === undefined) context.storage(BUCKET).delete(REACHED)
     return
   }
   for (let end = TICKET; end <= tickets.length; end += TICKET) forgetShare(tickets.slice(end - TICKET, end), context)
   registerDeleted(tickets, context)
-  const since = known?.since ?? now
+  const since = current?.since ?? now
   context.storage(BUCKET).set(REACHED, concat([toBytes(next, 8), toBytes(BigInt(since), 8)]))
   const isLast = tickets.length < DELETED_AT_ONCE * TICKET
   context.timers.schedule(DELETION_TIMER, isLast ? Math.max(0, since + RESEND_MS - now) : 0)

@@ -22,7 +22,7 @@ const MOST_TOGETHER = 64
 export const RESEND_MS = 60_000
 /** The timer that looks. */
 export const RESEND_TIMER = 1
-/** Of one run: for how many transactions it is looked. */
+/** The number of transactions that one run looks up. */
 const LOOKED_AT = 7
 /** For how many transactions a repeated upload looks back. */
 const LOOKED_BACK = 64n
@@ -45,7 +45,7 @@ export function announce(ticket: Uint8Array, wasStored: boolean, context: Contex
   if (wasStored && wasToldLately(ticket, context)) return
   const now = context.now().getTime()
   const { tickets: before, at } = batchAt(COLLECTED, context) ?? { tickets: new Uint8Array(), at: now }
-  // What was not stored before cannot be there yet.
+  // A ticket that was not stored before cannot be there yet.
   const isCollected = wasStored && has(before, ticket)
   const tickets = isCollected ? before : concat([before, ticket])
   if (!isCollected) setBatch(COLLECTED, { tickets, at }, context)

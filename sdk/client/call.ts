@@ -1,5 +1,5 @@
 /**
- * One request to one engine: signed for it, bounded in time and size, never redirected; and its answer, with who
+ * Sends one request to one engine: signed for it, bounded in time and size, never redirected; and its answer, with who
  * signed it.
  */
 import type { ListedEngine } from '../../src/chain/chain.ts'
@@ -13,7 +13,7 @@ import type { Moment, RequestSigner } from './signers.ts'
 
 export interface EngineRequest {
   readonly method: string
-  /** What stands after the contract's address: from its slash on, with its query. */
+  /** The part of the target after the contract's address: from its slash on, with its query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
@@ -54,30 +54,33 @@ export interface CallContext {
 export async function callEngine(
   context: CallContext,
   engine: ListedEngine,
-  asked: EngineRequest,
+  request: EngineRequest,
   signal?: AbortSignal,
 ): Promise<EngineAnswer> {
   if (engine.endpoint === '') throw new EngineError(engine, 'no-endpoint')
-  const { url, uri } = target(context, engine, asked.path)
+  const { url, uri } = target(context, engine, request.path)
   const recipient = { engine: engine.address, contract: context.contract, chain: context.chain }
-  const headers = new Headers({ ...asked.headers })
-  const request = requestOf(asked, uri, headers)
-  const { signer } = asked
+  const headers = new Headers({ ...request.headers })
+  const data = requestOf(request, uri, headers)
+  const { signer } = request
   const moment = { now: context.now(), random: context.random }
-  if (signer !== undefined) headers.set('authorization', await signer.authorize(request, recipient, moment))
+  if (signer !== undefined) headers.set('authorization', await signer.authorize(data, recipient, moment))
   const deadline = AbortSignal.timeout(context.limits.deadlineMs)
   const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
   const signedBy = { ...recipient, authorization: headers.get('authorization') ?? '' }
   const run = async (): Promise<EngineAnswer> => {
-    const answer = await exchange(context, engine, new Request(url, initOf(asked, headers, until)), until)
-    return { ...answer, signed: await whoSigned(context, { engine, request, recipient: signedBy, answer, until }) }
+    const answer = await exchange(context, engine, new Request(url, initOf(request, headers, until)), until)
+    return {
+      ...answer,
+      signed: await whoSigned(context, { engine, request: data, recipient: signedBy, answer, until }),
+    }
   }
   const answer = await run().catch((error: unknown) => {
     if (error instanceof EngineError) throw error
     signal?.throwIfAborted()
     throw deadline.aborted ? new EngineError(engine, 'deadline') : unreachable(engine, error)
   })
-  // What an engine says for itself is an error in any case, and not signed.
+  // An answer of the engine itself is an error
   const isProblem = answer.headers.has('x-engine-error')
   if (!answer.signed && !isProblem && context.limits.requireSignature) throw new EngineError(engine, 'no-signature')
   return answer

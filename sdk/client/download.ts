@@ -19,7 +19,7 @@ import { sharingMethods } from './sharing-contract.ts'
 
 export interface Download {
   readonly id: bigint
-  /** As it was shared; `shamir` unless given. */
+  /** The scheme that the secret was shared by; `shamir` unless given. */
   readonly scheme?: Scheme
   /**
    * Asks every engine, so that each that gives a wrong share is found; otherwise no longer than until there are
@@ -30,7 +30,7 @@ export interface Download {
 
 export interface Downloaded {
   readonly secret: Uint8Array
-  /** What engines did wrong that were not needed; `wrong-share` names one that gave another share than it took. */
+  /** The errors of engines that were not needed; `wrong-share` names one that gave another share than it took. */
   readonly errors: readonly EngineError[]
 }
 
@@ -38,8 +38,8 @@ export interface Downloaded {
  * Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`, `incomplete-upload`; or
  * `too-few-shares`, whose `engines` say what each did.
  */
-export async function downloadSecret(context: SecretSharing, wanted: Download): Promise<Downloaded> {
-  const { id, scheme = 'shamir', askAll = false } = wanted
+export async function downloadSecret(context: SecretSharing, download: Download): Promise<Downloaded> {
+  const { id, scheme = 'shamir', askAll = false } = download
   const { client, transactor } = context
   refuseUnlessUploaded(await ownSharing(context, id))
   await transactor.send(client.contract, sharingMethods.requestDownload(id))
@@ -50,8 +50,8 @@ export async function downloadSecret(context: SecretSharing, wanted: Download): 
     fetchShare(context, { id, sharing, engine, index }, signal),
   )
   if (answers.length < threshold) {
-    const said = errors.map(({ message }) => message).join('; ')
-    const message = `${threshold} shares are needed, and ${answers.length} came: ${said}`
+    const reasons = errors.map(({ message }) => message).join('; ')
+    const message = `${threshold} shares are needed, and ${answers.length} came: ${reasons}`
     throw new SharingError('too-few-shares', message, errors)
   }
   return { secret: await combineShares(answers, threshold, scheme), errors }
@@ -64,9 +64,9 @@ interface Wanted {
   readonly index: number
 }
 
-async function fetchShare(context: SecretSharing, wanted: Wanted, signal: AbortSignal): Promise<Share> {
+async function fetchShare(context: SecretSharing, expected: Wanted, signal: AbortSignal): Promise<Share> {
   const { client, signer, patienceMs = PATIENCE_MS } = context
-  const { id, sharing, engine, index } = wanted
+  const { id, sharing, engine, index } = expected
   const request = { method: 'GET', path: `/shares/${id}`, signer }
   const { body } = await askUntil(client, engine, request, { block: sharing.block.number, patienceMs, signal })
   const commitment = sharing.commitments[index]

@@ -39,7 +39,7 @@ export interface EngineClient {
   readonly wait: (ms: number) => Promise<void>
   engines(): Promise<EngineList>
   /**
-   * One request to one engine. Rejects with an {@link EngineError} when there is no answer, or the engine itself
+   * Sends one request to one engine. Rejects with an {@link EngineError} when there is no answer, or the engine itself
    * refuses; what the component says is an answer.
    */
   call(engine: ListedEngine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
@@ -96,10 +96,10 @@ const PROBLEMS = new Set([
 ])
 
 function unlessRefused(answer: EngineAnswer): EngineAnswer {
-  const said = answer.headers.get('x-engine-error')
-  if (said === null) return answer
+  const code = answer.headers.get('x-engine-error')
+  if (code === null) return answer
   const { engine, status } = answer
-  const problem = PROBLEMS.has(said) ? said : 'unknown'
+  const problem = PROBLEMS.has(code) ? code : 'unknown'
   throw new EngineError(engine, 'engine-refused', { status, problem, message: `it refused: ${problem} (${status})` })
 }
 

@@ -6,7 +6,7 @@ import type { Block, Chain, ListedEngine, OffChainContract } from '../../src/cha
 import type { Address } from '../../src/offchain/address.ts'
 import { SharingError } from './errors.ts'
 
-/** As much of a chain as a client reads. */
+/** The part of a chain that a client reads. */
 export type ChainReader = Pick<Chain, 'id' | 'addresses' | 'head' | 'contract' | 'read'>
 
 export interface EngineListOptions {
@@ -40,9 +40,9 @@ export function engineList({ chain, contract, now, ttlMs, extract }: EngineListO
   let kept: { readonly until: number; readonly list: Promise<EngineList> } | undefined
   const read = async (): Promise<EngineList> => {
     const block = await chain.head()
-    const found = await chain.contract(contract, block)
-    if (found === undefined) refuse('there is no contract with an off-chain component at this address')
-    const engines = extract === undefined ? found.engines : await extract(found, chain, block)
+    const listed = await chain.contract(contract, block)
+    if (listed === undefined) refuse('there is no contract with an off-chain component at this address')
+    const engines = extract === undefined ? listed.engines : await extract(listed, chain, block)
     if (engines === undefined)
       refuse('its state does not say in a documented way what its engines are: give an extractor')
     return { engines, block }
@@ -53,7 +53,7 @@ export function engineList({ chain, contract, now, ttlMs, extract }: EngineListO
       const list = read()
       const mine = { until: now().getTime() + ttlMs, list }
       kept = mine
-      // What failed is not kept.
+      // A failure is not cached.
       list.catch(() => {
         if (kept === mine) kept = undefined
       })

@@ -1,6 +1,6 @@
 /**
- * What goes wrong between a client and its engines. Messages name the engine and never have anything of a body in
- * them: an engine that fails may answer with the share that it was given.
+ * The errors between a client and its engines. Messages name the engine and never have anything of a body in them: an
+ * engine that fails may answer with the share that it was given.
  */
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
@@ -13,7 +13,7 @@ export type EngineErrorCode =
   | 'answer-too-large'
   /** `x-engine-signature` is wrong, or its key is not this engine's. */
   | 'bad-signature'
-  /** It had to be signed. */
+  /** A signature was required, and the answer has none. */
   | 'no-signature'
   /** The engine itself refused: {@link EngineError.problem} says why. */
   | 'engine-refused'
@@ -31,12 +31,12 @@ export class EngineError extends Error {
   /** The code of `x-engine-error`. */
   readonly problem: string | undefined
 
-  constructor(engine: ListedEngine, code: EngineErrorCode, said: EngineErrorDetails = {}) {
-    super(`engine ${nameOf(engine)}: ${said.message ?? MESSAGES[code]}`)
+  constructor(engine: ListedEngine, code: EngineErrorCode, details: EngineErrorDetails = {}) {
+    super(`engine ${nameOf(engine)}: ${details.message ?? MESSAGES[code]}`)
     this.engine = engine
     this.code = code
-    this.status = said.status
-    this.problem = said.problem
+    this.status = details.status
+    this.problem = details.problem
   }
 }
 
@@ -64,7 +64,7 @@ function nameOf({ address, endpoint }: ListedEngine): string {
   return endpoint === '' ? name : `${name} at ${endpoint}`
 }
 
-/** Of what `fetch` rejects with, in brackets: its text may have more in it than we want to repeat. */
+/** The code of an error that `fetch` rejects with, in brackets: its text may contain more than should be repeated. */
 export function systemCode(error: unknown): string {
   const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
   return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : ''

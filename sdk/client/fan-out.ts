@@ -3,7 +3,7 @@ import type { ListedEngine } from '../../src/chain/chain.ts'
 import { EngineError } from './errors.ts'
 
 export interface FanOut<T> {
-  /** Of the engines that did, in the order in which they came. */
+  /** The answers of the engines that succeeded, in the order of arrival. */
   readonly answers: readonly T[]
   readonly errors: readonly EngineError[]
 }
@@ -37,7 +37,7 @@ export async function fanOut<T>(
   }
   const ended = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
   const all = Promise.all(engines.map(one))
-  // Who does not listen to the signal is not waited for.
+  // Work that ignores the signal is not waited for.
   await Promise.race([all, ended])
   if (answers.length < enough) await all
   return { answers: [...answers], errors: [...errors] }

@@ -13,10 +13,7 @@ import { orUndefined } from '../../src/codec/malformed.ts'
 /** Characters of what a component says of a refusal. */
 const MAX_SAID = 200
 
-/**
- * One engine: its place in the contract's list, and how to send it a request that its component takes for the
- * caller's.
- */
+/** An engine: its place in the contract's list, and how to send a request that its component takes for the caller's. */
 export interface SigningEngine {
   readonly index: number
   /** For people. */
@@ -41,9 +38,9 @@ export class SigningError extends Error {
 }
 
 /**
- * What signatures and shares are checked against, computed from what the engines published in round 1:
- * `commitments(id)` of the contract. Throws when that does not give the public key that the contract says all engines
- * confirmed.
+ * The public package that signatures and shares are checked against, computed from what the engines published in round
+ * 1: `commitments(id)` of the contract. Throws when that does not give the public key that the contract says all
+ * engines confirmed.
  */
 export function keyPackage(round1: readonly Uint8Array[], threshold: number, publicKey: Uint8Array): FrostPublic {
   const { Point } = ed25519
@@ -94,22 +91,22 @@ interface Committed {
   readonly commitments: NonceCommitments
 }
 
-/** Of enough engines their commitments; others are asked when one has none to give. */
+/** Collects the commitments of enough engines; asks others when an engine gives none. */
 async function committed(
   id: bigint,
   engines: readonly SigningEngine[],
   needed: number,
   faults: Map<SigningEngine, string>,
 ): Promise<Committed[]> {
-  const found: Committed[] = []
+  const answered: Committed[] = []
   let next = 0
-  while (found.length < needed && next < engines.length) {
-    const asked = engines.slice(next, next + needed - found.length)
-    next += asked.length
-    const answers = await Promise.all(asked.map((engine) => commitmentsOf(id, engine, faults)))
-    found.push(...answers.filter((one) => one !== undefined))
+  while (answered.length < needed && next < engines.length) {
+    const group = engines.slice(next, next + needed - answered.length)
+    next += group.length
+    const answers = await Promise.all(group.map((engine) => commitmentsOf(id, engine, faults)))
+    answered.push(...answers.filter((one) => one !== undefined))
   }
-  return found
+  return answered
 }
 
 async function commitmentsOf(
@@ -149,7 +146,7 @@ async function attempt(
     signers.map(async ({ engine, commitments: { identifier } }) => {
       const answer = await ask(engine, `/keys/${id}/signature-shares`, body, faults)
       if (answer === undefined) return
-      const share = whenRight(answer.share, (given) => frost.verifyShare(key, list, signed, identifier, given))
+      const share = whenRight(answer.share, (bytes) => frost.verifyShare(key, list, signed, identifier, bytes))
       if (share) shares[identifier] = share
       else faults.set(engine, 'its signature share is wrong')
     }),
@@ -171,7 +168,10 @@ function whenRight(
   }
 }
 
-/** What it answered with 200, as an object. Otherwise it is among the faults, with what it said. */
+/**
+ * Returns the engine's answer with 200 as an object. For another answer the engine is among the faults, with its
+ * reason.
+ */
 async function ask(
   engine: SigningEngine,
   path: string,
@@ -181,19 +181,19 @@ async function ask(
   try {
     const answer = await engine.post(path, body)
     if (answer.status === 200) return objectOf(parseJson(answer.body))
-    const said = refusalOf(answer.body).slice(0, MAX_SAID)
-    faults.set(engine, `its component refused (${answer.status})${said === '' ? '' : `: ${said}`}`)
+    const sentence = refusalOf(answer.body).slice(0, MAX_SAID)
+    faults.set(engine, `its component refused (${answer.status})${sentence === '' ? '' : `: ${sentence}`}`)
   } catch (error) {
     faults.set(engine, `it could not be asked: ${error instanceof Error ? error.message : 'no answer'}`)
   }
   return undefined
 }
 
-/** What a component says of its refusal: in `error`, in the `detail` of a problem document, or without either. */
+/** The reason of a component's refusal: in `error`, in the `detail` of a problem document, or without either. */
 function refusalOf(body: string): string {
   const answer = orUndefined(() => parseJson(body))
-  const said = [memberOf(answer, 'error'), memberOf(answer, 'detail')].find((member) => typeof member === 'string')
-  return said ?? body
+  const reason = [memberOf(answer, 'error'), memberOf(answer, 'detail')].find((member) => typeof member === 'string')
+  return reason ?? body
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
@@ -201,7 +201,7 @@ function objectOf(value: unknown): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-/** What an engine said may come to a terminal: in printable characters, and not much of it. */
+/** Lists the faults. A reason may come to a terminal, so that it has printable characters only, and not many. */
 function listOf(faults: ReadonlyMap<SigningEngine, string>): Fault[] {
   return [...faults].map(([{ name }, why]) => ({ engine: name, why: why.replace(/[^ -~]/g, '?').slice(0, 300) }))
 }
@@ -217,7 +217,7 @@ function bytesOf(value: unknown): Uint8Array<ArrayBuffer> {
   return new Uint8Array(hexToBytes(value))
 }
 
-/** Of FROST: the place in the contract's list, counted from 1. */
+/** The identifier of FROST: the place in the contract's list, counted from 1. */
 function identifierOf(index: number): string {
   return frost.Identifier.fromNumber(index + 1)
 }

@@ -10,7 +10,7 @@ export interface NodeChainOptions {
   readonly fetch: typeof fetch
   /** How many blocks must stand on one before it counts; 0, the latest, unless given. */
   readonly confirmations?: number
-  /** Of each question; ten seconds unless given. */
+  /** The time for each question; ten seconds unless given. */
   readonly deadlineMs?: number
 }
 

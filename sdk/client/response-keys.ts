@@ -77,11 +77,11 @@ export async function whoSigned(context: KeyContext, signed: Signed): Promise<bo
 async function endorsedKey({ fetch, chain }: KeyContext, { engine, until }: Signed): Promise<string | undefined> {
   const response = await fetch(`${engine.endpoint}/engine`, { redirect: 'manual', signal: until, credentials: 'omit' })
   const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)
-  const shown = memberOf(
+  const member = memberOf(
     orUndefined(() => parseJson(document ?? '')),
     'endorsement',
   )
-  const [key, at, by] = ['public_key', 'issued_at', 'signature'].map((name) => memberOf(shown, name))
+  const [key, at, by] = ['public_key', 'issued_at', 'signature'].map((name) => memberOf(member, name))
   if (typeof key !== 'string' || typeof at !== 'number' || typeof by !== 'string') {
     const message = 'it signs its answers, and does not show whose the key is'
     throw new EngineError(engine, 'unreachable', { message, status: response.status })

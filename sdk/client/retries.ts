@@ -3,7 +3,7 @@ import type { ListedEngine } from '../../src/chain/chain.ts'
 import { componentRefused, type EngineAnswer, type EngineRequest } from './call.ts'
 import { EngineError } from './errors.ts'
 
-/** As much of a client as asks an engine, and waits. */
+/** The part of a client that asks an engine, and waits. */
 interface Asking {
   call(engine: ListedEngine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
   readonly now: () => Date
@@ -16,7 +16,7 @@ interface Patience {
 }
 
 export interface Persistence extends Patience {
-  /** What was done on the chain is in this block: an engine that answers by an older one does not know of it yet. */
+  /** The block that has the client's transaction: an engine that answers by an older one does not know of it yet. */
   readonly block: number
 }
 
@@ -91,7 +91,7 @@ async function orError(answer: Promise<EngineAnswer>): Promise<EngineAnswer | En
   }
 }
 
-/** What may be another answer the next time. */
+/** Whether another try may have another answer. */
 function isPassing({ code, status = 0, problem }: EngineError): boolean {
   if (code === 'unreachable' || code === 'deadline') return true
   // A contract of a moment ago may not have been noticed.

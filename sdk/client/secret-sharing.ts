@@ -48,7 +48,10 @@ export async function sharingStatus(client: EngineClient, id: bigint): Promise<S
   return { ...sharing, engines, block }
 }
 
-/** As {@link sharingStatus}, of one's own. Rejects with `unknown-sharing`, `not-owner` or `being-deleted`. */
+/**
+ * Reads the sharing as {@link sharingStatus} does, if it is the caller's own. Rejects with `unknown-sharing`,
+ * `not-owner` or `being-deleted`.
+ */
 export async function ownSharing({ client, transactor }: SecretSharing, id: bigint): Promise<SharingState> {
   const sharing = await sharingStatus(client, id)
   if (sharing === undefined) throw new SharingError('unknown-sharing', `there is no sharing ${id} in this contract`)
@@ -67,8 +70,8 @@ export async function ownSharing({ client, transactor }: SecretSharing, id: bigi
 export function refuseUnlessUploaded(sharing: SharingState): void {
   const missing = sharing.engines.filter((_, at) => sharing.uploaded[at] !== true)
   if (missing.length === 0) return
-  const named = missing.map(({ address, endpoint }) => endpoint || address).join(', ')
-  throw new SharingError('incomplete-upload', `not every engine holds its share yet; still missing: ${named}`)
+  const names = missing.map(({ address, endpoint }) => endpoint || address).join(', ')
+  throw new SharingError('incomplete-upload', `not every engine holds its share yet; still missing: ${names}`)
 }
 
 /**

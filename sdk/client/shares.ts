@@ -31,7 +31,7 @@ export interface Share {
 
 const PREFIX_BYTES = 32
 const MAX_SHARES = 255
-/** What engines take as a body unless they are told otherwise. */
+/** The largest secret whose shares engines take as a body by default. */
 export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
 
 /**
@@ -69,7 +69,7 @@ export async function combineShares(shares: readonly Share[], threshold: number,
   return hidden.slice(PREFIX_BYTES)
 }
 
-/** What the contract keeps of a share. */
+/** The commitment that the contract keeps of a share. */
 export function commitmentOf(share: Uint8Array): Uint8Array {
   return sha256(share)
 }
@@ -86,9 +86,9 @@ function pointOf({ index, bytes }: Share): Point {
 /** So many random shares as say nothing of the secret; they and the secret say what the others are. */
 async function splitShamir(hidden: Uint8Array, { shares, threshold, random }: Split): Promise<Uint8Array[]> {
   const drawn = Array.from({ length: threshold - 1 }, () => Uint8Array.from(random(hidden.length)))
-  const known = [{ x: 0, y: hidden }, ...drawn.map((bytes, index) => pointOf({ index, bytes }))]
+  const points = [{ x: 0, y: hidden }, ...drawn.map((bytes, index) => pointOf({ index, bytes }))]
   const rest: Uint8Array[] = []
-  for (let x = threshold; x <= shares; x++) rest.push(await valueAt(x, known))
+  for (let x = threshold; x <= shares; x++) rest.push(await valueAt(x, points))
   return [...drawn, ...rest]
 }
 

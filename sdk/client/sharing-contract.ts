@@ -11,7 +11,7 @@ import type { Address } from '../../src/offchain/address.ts'
 import type { ChainReader } from './engines.ts'
 import { SharingError } from './errors.ts'
 
-/** As the contract has it. Arrays are in the order of its engines. */
+/** A sharing as the contract has it. Arrays are in the order of its engines. */
 export interface Sharing {
   readonly owner: Address
   readonly threshold: number

@@ -1,4 +1,4 @@
-/** Who signs requests to engines: a key that the application holds, or a wallet that asks its owner. */
+/** Signers of requests to engines: a key that the application holds, or a wallet that asks its owner. */
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { typedData } from '../../src/offchain/authentication/eip712.ts'
@@ -8,7 +8,7 @@ import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
 import type { Recipient } from '../../src/offchain/authentication/signed-request.ts'
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
 
-/** What a signature may depend on beside the request. */
+/** The inputs of a signature beside the request. */
 export interface Moment {
   readonly now: Date
   readonly random: (bytes: number) => Uint8Array
@@ -20,7 +20,7 @@ export interface RequestSigner {
   authorize(request: HttpRequestData, recipient: Recipient, moment: Moment): Promise<string>
 }
 
-/** As far as EIP-1193 is needed. */
+/** The part of EIP-1193 that is needed. */
 export interface Eip1193Provider {
   request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
 }

@@ -8,7 +8,7 @@ import type { RequestSigner } from './signers.ts'
 
 export interface Signing {
   readonly client: EngineClient
-  /** One of those that the key's policy allows. */
+  /** A signer that the key's policy allows. */
   readonly signer: RequestSigner
   /** For how long engines may be behind the chain, or busy, before they are given up; half a minute unless given. */
   readonly patienceMs?: number

@@ -1,4 +1,4 @@
-/** Who sends transactions to the contract: an account whose key the application holds, or a wallet. */
+/** Senders of transactions to the contract: an account whose key the application holds, or a wallet. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Account, type Chain, ChainError } from '../../src/chain/chain.ts'
 import { isObject, own } from '../../src/codec/json.ts'

@@ -67,7 +67,7 @@ export async function prepareUpload(
   { secret, threshold, id, scheme = 'shamir' }: NewSecret,
 ): Promise<Upload> {
   const { engines } = await client.engines()
-  // It would get two shares: fewer engines than the threshold says would have the secret.
+  // An engine that is listed twice would get two shares: fewer engines than the threshold says would have the secret.
   if (new Set(engines.map(({ address }) => address)).size < engines.length)
     bad('the contract lists an engine twice: share the secret through another')
   const shares = await splitSecret(secret, { scheme, threshold, shares: engines.length, random: client.random })

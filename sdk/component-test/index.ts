@@ -1,8 +1,8 @@
 /**
- * What tests of a component import as `vouchsafe/component-test`: the component in the real sandbox, under an engine
- * of which the test decides everything: storage in memory, a clock that stands until it is moved, what the contract
- * answers, who answers requests. `vouchsafe component test FILE` runs such a test; so does anything else that runs
- * node:test or assertions.
+ * The module that tests of a component import as `vouchsafe/component-test`: the component in the real sandbox, under
+ * an engine of which the test decides everything: storage in memory, a clock that stands until it is moved, what the
+ * contract answers, who answers requests. `vouchsafe component test FILE` runs such a test; so does anything else that
+ * runs node:test or assertions.
  */
 
 import { DEFAULT_LIMITS } from '../../src/component/limits.ts'
@@ -11,10 +11,10 @@ import { type Address, parseAddress } from '../../src/offchain/address.ts'
 import { type HttpRequestData, type HttpResponseData, headerValue } from '../../src/offchain/http-data.ts'
 import { readComponent } from '../../src/toolchain/bundle.ts'
 import { startRuntime } from '../../src/toolchain/places.ts'
-import type { Options, Storage } from './options.ts'
+import type { Options, TestStorage } from './options.ts'
 import { type HarnessState, newState, type Transaction, testOutcomeOf } from './state.ts'
 
-export type { Options, Storage } from './options.ts'
+export type { Options, TestStorage as Storage } from './options.ts'
 export type { Transaction } from './state.ts'
 
 export interface TestRequest {
@@ -39,9 +39,9 @@ export interface Harness {
   readonly contract: Address
   readonly engine: Address
   readonly hooks: readonly string[]
-  /** Those that the component has sent, in their order. */
+  /** The transactions that the component has sent, in their order. */
   readonly transactions: readonly Transaction[]
-  readonly storage: Storage
+  readonly storage: TestStorage
   readonly log: readonly string[]
   readonly block: { number: number; time: Date }
   /** The engine's clock. */

@@ -1,9 +1,9 @@
-/** What a test decides of the engine that it imagines. */
+/** The options of the engine that a test simulates. */
 import type { RuntimeLimits } from '../../src/component/runtime.ts'
 import type { HttpRequestData, HttpResponseData } from '../../src/offchain/http-data.ts'
 
 /** Texts stand for their UTF-8. */
-export interface Storage {
+export interface TestStorage {
   get(bucket: string | Uint8Array, key: string | Uint8Array): Uint8Array | undefined
   set(bucket: string | Uint8Array, key: string | Uint8Array, value: string | Uint8Array): void
   delete(bucket: string | Uint8Array, key: string | Uint8Array): void
@@ -20,13 +20,13 @@ export interface Options {
   readonly limits?: Partial<RuntimeLimits>
   /** Milliseconds for each call; 5,000 unless given. */
   readonly deadlineMs?: number
-  /** What the contract answers. Throw to have it refuse. */
+  /** Answers for the contract. A function that throws stands for a refusal. */
   readonly read?: (input: Uint8Array) => Uint8Array
-  /** Who is out there. Nobody unless given: status 600. */
+  /** Answers requests to other servers. Without the function there are none: status 600. */
   readonly fetch?: (request: HttpRequestData) => HttpResponseData
   /** Change it to test what becomes of a component whose engine was restored from a backup. */
   readonly generation?: string
   readonly config?: Readonly<Record<string, string>>
-  /** What is in storage when the test begins. */
-  readonly storage?: Storage
+  /** The storage when the test begins. */
+  readonly storage?: TestStorage
 }

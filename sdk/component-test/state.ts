@@ -1,7 +1,7 @@
 /** The engine that a test imagines: what it keeps, and how the outcome of a call changes it. */
 import type { Host, RunOutcome, TimerState } from '../../src/component/runtime.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
-import type { Options, Storage } from './options.ts'
+import type { Options, TestStorage } from './options.ts'
 
 export interface Transaction {
   readonly payload: Uint8Array
@@ -16,7 +16,7 @@ export interface DueTimer {
 }
 
 export interface HarnessState {
-  readonly storage: Storage
+  readonly storage: TestStorage
   readonly transactions: Transaction[]
   readonly log: string[]
   readonly block: { number: number; time: Date }
@@ -35,7 +35,7 @@ interface Timer {
 }
 
 /** An empty storage, in memory. */
-export function memoryStorage(): Storage {
+export function memoryStorage(): TestStorage {
   const values = new Map<string, Uint8Array>()
   const name = (...parts: (string | Uint8Array)[]): string =>
     parts.map((part) => Buffer.from(part as string).toString('hex')).join('/')
@@ -126,8 +126,8 @@ export function testOutcomeOf(state: HarnessState, outcome: RunOutcome): HttpRes
 type TimerEffect = Extract<RunOutcome, { kind: 'done' }>['effects']['timers'][number]
 
 function applyTimer({ timers, now }: HarnessState, timer: TimerEffect): void {
-  const known = timers.get(timer.id)
+  const scheduled = timers.get(timer.id)
   if (!('cancel' in timer)) {
     timers.set(timer.id, { status: 'scheduled', at: now.getTime() + timer.delayMs, payload: timer.payload })
-  } else if (known?.status === 'scheduled') known.status = 'cancelled'
+  } else if (scheduled?.status === 'scheduled') scheduled.status = 'cancelled'
 }

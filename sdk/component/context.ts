@@ -1,5 +1,6 @@
 /**
- * What a component may ask of its engine during a call, as functions over the operations of `src/offchain/hosted.ts`.
+ * The context of a call: what a component may ask of its engine, as functions over the operations of
+ * `src/offchain/hosted.ts`.
  */
 import { type Address, addressBytes, addressOf, parseAddress } from '../../src/offchain/address.ts'
 import { operation } from '../../src/offchain/hosted.ts'
@@ -16,7 +17,7 @@ export interface Context {
   readonly chainId: string
   /** The block at which the contract is read. */
   readonly block: { readonly number: number; readonly time: Date }
-  /** What this engine keeps for this contract, by bucket. */
+  /** The values that this engine keeps for this contract, by bucket. */
   storage(bucket: Key): Storage
   /**
    * Sends a transaction to the contract in the engine's name, when the hook has returned. `gas` 0 or none: as much as
@@ -24,7 +25,7 @@ export interface Context {
    */
   transact(payload: Uint8Array, options?: { readonly gas?: bigint }): void
   /**
-   * What the contract answers at {@link Context.block}. EVM: call data in, and what the function returns. Throws
+   * Reads an answer of the contract at {@link Context.block}. EVM: call data in, and what the function returns. Throws
    * nothing: a refusal ends the call.
    */
   read(input: Uint8Array): Uint8Array
@@ -42,7 +43,7 @@ export interface Context {
    * as a nonce that is stored, is to be bound to it.
    */
   generation(): string
-  /** What the operator has configured under that name. */
+  /** The value that the operator has configured under that name. */
   config(key: string): string | undefined
   readonly timers: Timers
   /**
@@ -72,7 +73,7 @@ export interface Timers {
   schedule(id: number, delayMs: number, payload?: Uint8Array): void
   cancel(id: number): void
   status(id: number): TimerStatus
-  /** Those that are scheduled, or run. */
+  /** The timers that are scheduled, or run. */
   list(): number[]
 }
 
@@ -152,17 +153,17 @@ function readBlock(): CurrentBlock {
 }
 
 function storageOf(bucket: Uint8Array): Storage {
-  const named = (key: Key): ReturnType<typeof writer> => writer().bytes(bucket).bytes(bytesOf(key))
+  const operandOf = (key: Key): ReturnType<typeof writer> => writer().bytes(bucket).bytes(bytesOf(key))
   const store = (key: Key, value: Uint8Array | undefined): void => {
     hosted(
       operation.storageStore,
-      named(key)
+      operandOf(key)
         .option(value, (bytes, to) => to.bytes(bytes))
         .done(),
     )
   }
   return {
-    get: (key) => hosted(operation.storageLoad, named(key).done()),
+    get: (key) => hosted(operation.storageLoad, operandOf(key).done()),
     set: (key, value) => {
       store(key, bytesOf(value))
     },

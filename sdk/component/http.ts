@@ -3,7 +3,7 @@ import { type HttpRequestData, type HttpResponseData, headerValue } from '../../
 
 export interface Request {
   readonly method: string
-  /** What stands after the contract's address: from its first slash, query included, never decoded. */
+  /** The part of the target after the contract's address: from its first slash, query included, never decoded. */
   readonly uri: string
   /** `uri` before its question mark, never decoded. */
   readonly path: string

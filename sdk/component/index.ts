@@ -1,7 +1,8 @@
 /**
- * What authors of off-chain components in TypeScript import as `vouchsafe/component`. It runs inside the sandbox:
- * every function is synchronous, whatever is not asked for through here does not exist, and what a call changes takes
- * effect when the hook returns. A hook that throws changes nothing, and the caller gets an error of the engine.
+ * The module that authors of off-chain components in TypeScript import as `vouchsafe/component`. The module runs inside
+ * the sandbox: every function is synchronous, whatever is not asked for through here does not exist, and what a call
+ * changes takes effect when the hook returns. A hook that throws changes nothing, and the caller gets an error of the
+ * engine.
  */
 import { type Address, addressBytes, addressOf, parseAddress } from '../../src/offchain/address.ts'
 import { hook, section } from '../../src/offchain/hosted.ts'
@@ -22,7 +23,7 @@ export interface Engine {
   readonly endpoint: string
 }
 
-/** What a component does, and when. All are optional; a component has at least one. */
+/** The hooks of a component. All are optional; a component has at least one. */
 export interface Component {
   /** An HTTP request to `/offchain/<contract>/…`. */
   readonly http?: (request: Request, context: Context) => Response
