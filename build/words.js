@@ -15,7 +15,7 @@ const allowances = join(root, 'test', 'words.json')
 const COLUMNS = 120
 const BEGINNING = /^(It|Its|Those|That|What|Who|Whoever|Whatever|Of|One|As|Nobody|Somebody|They|These)(?![\w-])/
 const LOCALS = new Set(['found', 'known', 'asked', 'said', 'given', 'made', 'shown', 'named', 'told', 'wanted'])
-/** The members that each folder of src/credential exports for its format. */
+/** The members of a format, which each folder of src/credential exports under the same names. */
 const OF_A_FORMAT = new Set([
   'IDS',
   'read',

@@ -1,4 +1,6 @@
 /** Tests the rules for words that `build/words.js` holds in `npm run check`. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { countsOf, excessOf, faultsOf, homonymsOf } from '../build/words.js'
 
@@ -97,4 +99,13 @@ it('counts by folder, and finds what goes beyond the allowance', () => {
     { folder: 'src/bin/demo', rule: 'width', count: 1, allowed: 0 },
     { folder: 'src/codec', rule: 'locals', count: 2, allowed: 1 },
   ])
+})
+
+it('stands in a glossary of at most 40 words, each with a file where it is used', () => {
+  const root = join(import.meta.dirname, '..')
+  const rows = readFileSync(join(root, 'docs', 'glossary.md'), 'utf8').match(/^\| \*\*.*$/gm) ?? []
+  expect(rows.length).toBeGreaterThan(20)
+  expect(rows.length).toBeLessThanOrEqual(40)
+  const files = rows.map((row) => /`((?:src|sdk)\/\S+\.ts)` \|$/.exec(row)?.[1] ?? row)
+  expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
- * A cache of what another server publishes: concurrent callers cost one request, and while the server cannot be reached the
- * last value stays in use, as in the `stale-if-error` extension of HTTP caching (RFC 5861 section 4).
+ * A cache of what another server publishes: concurrent callers cost one request, and while the server cannot be reached
+ * the last value stays in use, as in the `stale-if-error` extension of HTTP caching (RFC 5861 section 4).
  */
 import { singleFlight } from './single-flight.ts'
 

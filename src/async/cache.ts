@@ -8,7 +8,9 @@ export interface Expiry {
 }
 
 export interface PromiseCache<T> {
-  /** Returns the cached promise for `key`, or the one that `load` returns. Concurrent callers share one run of `load`. */
+  /**
+   * Returns the cached promise for `key`, or the one that `load` returns. Concurrent callers share one run of `load`.
+   */
   get(key: string, load: () => Promise<T>): Promise<T>
   /** Drops the value, also while it is still being loaded. */
   delete(key: string): void
@@ -49,7 +51,8 @@ export function cacheValue<T>(load: () => Promise<T>, expiry?: Expiry): CachedVa
 
 /**
  * Caches the `size` most recently used values, which must never change once `load` finds them. An absent value is not
- * cached, and concurrent callers do not share a run of `load`: a caller sees every value that was stored before its call.
+ * cached, and concurrent callers do not share a run of `load`: a caller sees every value that was stored before its
+ * call.
  */
 export function cacheById<T>(
   size: number,

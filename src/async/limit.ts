@@ -1,6 +1,7 @@
 /**
- * Returns a function that starts tasks in the order of the calls, at most `most` at a time. A task that runs for longer than
- * `longMs` frees its slot, so that slow tasks, however many, delay no others; without `longMs` every task keeps its slot.
+ * Returns a function that starts tasks in the order of the calls, at most `most` at a time. A task that runs for longer
+ * than `longMs` frees its slot, so that slow tasks, however many, delay no others; without `longMs` every task keeps
+ * its slot.
  */
 export function limitConcurrency(most: number, longMs?: number): <T>(task: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []

@@ -1,4 +1,6 @@
-/** Returns a function that runs tasks one after another in the order of the calls. A task that fails delays no other. */
+/**
+ * Returns a function that runs tasks one after another in the order of the calls. A task that fails delays no other.
+ */
 export function serialQueue(): <T>(task: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (task) => {

@@ -1,6 +1,9 @@
 /** Single flight: work that many callers ask for at the same time runs once, and all of them get its result. */
 
-/** Returns a function that starts `work`, or joins the run in progress. A call after the end of a run starts the next one. */
+/**
+ * Returns a function that starts `work`, or joins the run in progress. A call after the end of a run starts the next
+ * one.
+ */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   const run = singleFlightByKey(() => '', work)
   return () => run(undefined)

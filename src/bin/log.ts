@@ -1,7 +1,7 @@
 /**
- * The log: one JSON line per event, on stdout or in a file. Callers pass nothing that must not be logged; redaction comes
- * second. Where stdout is a pipe or a socket its reader may stand still, and must not stop the service: lines wait in a
- * buffer, and those that do not fit are counted and dropped.
+ * The log: one JSON line per event, on stdout or in a file. Callers pass nothing that must not be logged; redaction
+ * comes second. Where stdout is a pipe or a socket its reader may stand still, and must not stop the service: lines
+ * wait in a buffer, and those that do not fit are counted and dropped.
  */
 import { fstatSync, openSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'

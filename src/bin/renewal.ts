@@ -1,6 +1,6 @@
 /**
- * SIGHUP: the certificates and the trust anchors are read again, while requests go on. The configuration file itself, and
- * keys, change with a restart alone.
+ * SIGHUP: the certificates and the trust anchors are read again, while requests go on. The configuration file itself,
+ * and keys, change with a restart alone.
  */
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'

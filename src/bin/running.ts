@@ -54,7 +54,8 @@ export async function listenMistake(
 
 /**
  * Finishes what runs when a signal comes, and ends; a second signal ends at once. SIGTERM has a grace period, in which
- * requests are answered and `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who waits.
+ * requests are answered and `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who
+ * waits.
  */
 export function stopOnSignal(service: Running, { graceSeconds }: Stopping, log: Logger): void {
   let stopping = false

@@ -13,8 +13,8 @@ import { watchedDatabase } from './watched-database.ts'
 const CHECK_MS = 5000
 
 /**
- * Opens a database like `openDatabase`. Throws in words also where the file is damaged, or the setting `database.generation` is
- * lower than it was.
+ * Opens a database like `openDatabase`. Throws in words also where the file is damaged, or the setting
+ * `database.generation` is lower than it was.
  */
 export async function openServiceDatabase<C>(
   database: DatabaseConfig,

@@ -37,12 +37,12 @@ interface Kind<Config extends CommonConfig, C> {
   readonly settings: Parameters<typeof checkSettings>[0]
   readonly read: (value: unknown, files: Files, at: Date) => ReadResult<Config>
   readonly defaults: ServiceDefaults
-  /** Of its OpenAPI document. */
+  /** The title of the OpenAPI document. */
   readonly title: string
   readonly migrations: readonly Migration[]
   /** The collections that are encrypted where there is a key. */
   readonly secrets: readonly (keyof C & string)[]
-  /** What it does by itself while it runs. */
+  /** The background tasks of the service. */
   readonly upkeep: (config: Config, effects: Effects<C> & { readonly tokens: Tokens }) => readonly Task[]
   /** A server that does not listen yet. Its code is loaded with the first. */
   readonly create: (

@@ -11,7 +11,7 @@ async function configuration(name: KindName): Promise<object> {
   const baseUrl = 'http://127.0.0.1:8080'
   const { files } =
     name === 'engine'
-      ? (await makeEngineFiles(baseUrl, 'chain')).made
+      ? (await makeEngineFiles(baseUrl, 'chain')).newFiles
       : await makeFiles({ service: name, baseUrl, port: 8080, displayName: 'Example' })
   const text = files.find(({ path }) => path === CONFIG_FILE)?.text ?? ''
   return JSON.parse(text) as object

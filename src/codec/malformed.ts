@@ -1,12 +1,15 @@
 /**
- * The error that every codec throws for malformed input. Callers turn it into a refusal or a failed check; its `cause`, the error
- * of a library, is for the log alone.
+ * The error that every codec throws for malformed input. Callers turn it into a refusal or a failed check; its `cause`,
+ * the error of a library, is for the log.
  */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError'
 }
 
-/** Throws a {@link MalformedError}; `why` is a sentence part such as `the payload is not JSON`, `cause` the error of a library. */
+/**
+ * Throws a {@link MalformedError}; `why` is a sentence part such as `the payload is not JSON`, and `cause` the error of
+ * a library.
+ */
 export function malformed(why: string, cause?: unknown): never {
   throw new MalformedError(why, cause === undefined ? undefined : { cause })
 }

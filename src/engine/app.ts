@@ -14,7 +14,7 @@ import type { EngineContext } from './context.ts'
 import { preflightHeaders } from './cors.ts'
 import { answerRequest } from './exchange.ts'
 import { openApi } from './openapi.ts'
-import { type Problem, ProblemError, problem } from './problem.ts'
+import { type ProblemResponse, ProblemError, problem } from './problem.ts'
 import { sendProblem } from './send.ts'
 import { engineStatus } from './status.ts'
 import { readTarget, type Target } from './target.ts'
@@ -92,7 +92,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
       done()
     }
   })
-  const paceProblem = (request: FastifyRequest): Problem | undefined => {
+  const paceProblem = (request: FastifyRequest): ProblemResponse | undefined => {
     const retryAfter = request.url.startsWith('/health/') ? 0 : visits.take(request.ip)
     if (retryAfter === 0) return undefined
     metrics.refused.inc({ limit: 'requestsPerSecond' })
@@ -107,7 +107,7 @@ function answerThrown(context: EngineContext, err: unknown, request: FastifyRequ
   ownProblem(context, request, reply, isRefusal ? err.problem : problem('server-error'))
 }
 
-function hostProblem(request: IncomingMessage): Problem | undefined {
+function hostProblem(request: IncomingMessage): ProblemResponse | undefined {
   return hasSeveralHosts(request) ? problem('bad-request', { detail: 'send one Host header, not several' }) : undefined
 }
 
@@ -115,14 +115,14 @@ function sizeProblem(
   request: IncomingMessage,
   target: Target | undefined,
   { targetBytes, headerBytes }: { readonly targetBytes: number; readonly headerBytes: number },
-): Problem | undefined {
+): ProblemResponse | undefined {
   const length = target === undefined ? (request.url ?? '').length : target.uri.length
   if (length > targetBytes) return problem('target-too-long')
   const size = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0)
   return size > headerBytes ? problem('headers-too-large') : undefined
 }
 
-function ownProblem(context: EngineContext, request: FastifyRequest, reply: FastifyReply, what: Problem): void {
+function ownProblem(context: EngineContext, request: FastifyRequest, reply: FastifyReply, what: ProblemResponse): void {
   reply.hijack()
   sendProblem(context, { request: request.raw, response: reply.raw, id: request.id }, what)
 }
@@ -165,7 +165,7 @@ function refuseBlind({ watcher }: EngineContext): void {
   if (watcher.isStale()) throw new ProblemError(problem('stale-chain'))
 }
 
-function brokenProblem(error: ConnectionError, targetBytes: number): Problem {
+function brokenProblem(error: ConnectionError, targetBytes: number): ProblemResponse {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return problem('request-timeout')
   if (error.code !== 'HPE_HEADER_OVERFLOW') return problem('bad-request')
   const { rawPacket } = error as unknown as { readonly rawPacket?: Buffer }

@@ -6,7 +6,7 @@ import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
 import { type CallResult, perform, problemCode } from './perform.ts'
-import { type Problem, type ProblemCode, problem } from './problem.ts'
+import { type ProblemResponse, type ProblemCode, problem } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, send, sendProblem } from './send.ts'
 import { routeOf, type Target } from './target.ts'
@@ -33,7 +33,7 @@ export async function answerRequest(context: EngineContext, exchange: Exchange):
 }
 
 /** The answer of the component, or the engine's own. */
-async function answerOf(context: EngineContext, exchange: Exchange): Promise<WireResponse | Problem> {
+async function answerOf(context: EngineContext, exchange: Exchange): Promise<WireResponse | ProblemResponse> {
   const entry = entryOf(context, exchange.target)
   if (typeof entry === 'string') return problem(entry)
   const { request } = exchange
@@ -75,7 +75,7 @@ function componentAnswer(
   entry: ContractEntry,
   request: HttpRequestData & { readonly isHead: boolean },
   performed: CallResult,
-): WireResponse | Problem {
+): WireResponse | ProblemResponse {
   if (performed.kind === 'quota') return quotaProblem(context, performed)
   if (performed.kind === 'reconciling') return reconcilingProblem(context, entry)
   if (performed.kind !== 'done') return problem(problemCode(performed))
@@ -104,7 +104,7 @@ function componentAnswer(
 }
 
 /** Says when the hook runs next, and that it fails, where the contract waits for a hook that failed. */
-function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntry): Problem {
+function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntry): ProblemResponse {
   if (fork.standing !== 'reconciling' || hook.problem === undefined) return problem('reconciling')
   return problem('reconciling', {
     retryAfter: Math.max(1, Math.ceil((hook.notBefore - now().getTime()) / 1000)),
@@ -114,7 +114,7 @@ function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntr
   })
 }
 
-function quotaProblem({ now }: EngineContext, performed: Extract<CallResult, { kind: 'quota' }>): Problem {
+function quotaProblem({ now }: EngineContext, performed: Extract<CallResult, { kind: 'quota' }>): ProblemResponse {
   const { limit, until } = performed
   return problem(problemCode(performed), {
     retryAfter: until && Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)),

@@ -82,7 +82,7 @@ const TITLES = {
 
 export type ProblemCode = keyof typeof problems
 
-export interface Problem {
+export interface ProblemResponse {
   readonly code: ProblemCode
   readonly status: number
   /** The reason phrase of the status. */
@@ -93,9 +93,9 @@ export interface Problem {
 
 /** An answer of the engine in the place of a result, where it is thrown. */
 export class ProblemError extends Error {
-  readonly problem: Problem
+  readonly problem: ProblemResponse
 
-  constructor(thrown: Problem) {
+  constructor(thrown: ProblemResponse) {
     super(thrown.code)
     this.problem = thrown
   }
@@ -110,7 +110,7 @@ const RETRY: Partial<Record<ProblemCode, number>> = {
   'component-unavailable': 10,
 }
 
-export function problem(code: ProblemCode, { retryAfter = RETRY[code], detail }: Said = {}): Problem {
+export function problem(code: ProblemCode, { retryAfter = RETRY[code], detail }: Said = {}): ProblemResponse {
   const { status, detail: standard } = problems[code]
   const title = TITLES[status]
   const document = { type: 'about:blank', title, status, detail: detail ?? standard, code }

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { EngineContext } from './context.ts'
 import { corsHeaders } from './cors.ts'
-import type { Problem } from './problem.ts'
+import type { ProblemResponse } from './problem.ts'
 
 /** A request, and where its answer goes. */
 export interface PendingResponse {
@@ -17,7 +17,7 @@ export type HeaderPair = readonly [name: string, value: string]
 export function sendProblem(
   context: Pick<EngineContext, 'watcher' | 'config'>,
   pending: PendingResponse,
-  { status, headers, body }: Problem,
+  { status, headers, body }: ProblemResponse,
 ): void {
   const block = context.watcher.block()
   const all: HeaderPair[] = [

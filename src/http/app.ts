@@ -1,6 +1,5 @@
 /**
- * The server of an issuer or a verifier: API keys, limits, errors as of OAuth, and an OpenAPI document made from the routes.
- * Each service adds its routes; this file knows none of them.
+ * The server of an issuer or a verifier: API keys, limits, OAuth errors, and an OpenAPI document made from the routes.
  */
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
 import type { ValidateFunction } from 'ajv'
@@ -81,7 +80,10 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   return app
 }
 
-/** Routes that take form bodies up to a limit and no others; a repeated parameter arrives as an array and fails its schema. */
+/**
+ * Adds routes that take form bodies up to a limit and no others; a repeated parameter becomes an array and fails its
+ * schema.
+ */
 export function formRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()
@@ -153,13 +155,16 @@ function answerError(thrown: unknown, log: Logger, request: FastifyRequest, repl
   sendError(error, request, reply)
 }
 
-/** The members of a log line about a request. A session is named by the digest of its id, as in the audit log: the id itself opens an offer. */
+/**
+ * Returns the members of a log line about a request. A session is named by the digest of its id, as in the audit log,
+ * because the id opens an offer.
+ */
 function lineOf({ id, apiKeyLabel, sessionId, routeOptions }: FastifyRequest) {
   const session = sessionId ? digestOf(sessionId) : undefined
   return { request: id, session, caller: apiKeyLabel || undefined, route: routeOptions.url }
 }
 
-/** What may be called as often as anybody likes tells how the service is. */
+/** Tests whether the route counts for rate limits: the health and description of a service do not. */
 function isForWallets({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.schema?.tags?.includes(OPERATION) !== true
 }

@@ -1,6 +1,6 @@
 /**
- * The frame of a server: time limits, request ids, the requests of a connection in turn, headers of every answer, and the
- * answer to bytes that are no HTTP request. Routes and refusals are each service's own.
+ * The frame of a server: time limits, request ids, the requests of a connection in turn, headers of every answer, and
+ * the answer to bytes that are no HTTP request. Routes and refusals are each service's own.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'

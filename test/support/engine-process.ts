@@ -29,8 +29,8 @@ export interface EngineProcess {
 /** In a directory of its own, not started; `settings` are over those of `vouchsafe init engine`. */
 export async function makeEngine(settings: Record<string, unknown>): Promise<EngineProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-engine-'))
-  const { made, address } = await makeEngineFiles('http://127.0.0.1:8400', 'data/chain')
-  writeFiles(directory, made)
+  const { newFiles, address } = await makeEngineFiles('http://127.0.0.1:8400', 'data/chain')
+  writeFiles(directory, newFiles)
   const file = join(directory, 'conf', 'server.json')
   const limits = { requestsPerSecond: 100_000, requestBurst: 100_000, ...(settings.limits as object | undefined) }
   const merged = {

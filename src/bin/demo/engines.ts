@@ -32,8 +32,8 @@ export async function makeEngine(
   const directory = join(home, `engine-${name.toLowerCase()}`)
   const url = `http://127.0.0.1:${await freePort(preferredPort)}`
   makeDirectory(directory, 0o700)
-  const { made: files, address } = await makeEngineFiles(url, chain)
-  writeFiles(directory, files)
+  const { newFiles, address } = await makeEngineFiles(url, chain)
+  writeFiles(directory, newFiles)
   let running: ChildProcess | undefined
   const kill = async (): Promise<void> => {
     const child = running

@@ -19,7 +19,7 @@ export async function runDoctor(args: string[]): Promise<void> {
   const file = readConfigFile(values.config, positionals[0])
   const value = 'value' in file ? file.value : undefined
   const service = namedService(positionals) ?? (await serviceOf(value))
-  if (service === 'engine') return (await import('../engine/commands.ts')).doctorEngine(values.config, values.json)
+  if (service === 'engine') return (await import('../engine/commands.ts')).runDoctorEngine(values.config, values.json)
   const findings =
     'mistakes' in file
       ? file.mistakes.map((text): Finding => ({ subject: 'configuration', outcome: 'problem', text }))

@@ -13,28 +13,31 @@ import { httpJsonRpc } from '../chain/json-rpc-http.ts'
 import { openLocalChain } from '../chain/local-chain.ts'
 import { outbound } from '../effects.ts'
 
-type Named = Pick<EngineConfig, 'chain' | 'contractFilter' | 'components'>
+type ChainSettings = Pick<EngineConfig, 'chain' | 'contractFilter' | 'components'>
 
-/** On Partisia, of a transaction whose component does not say how much it may use: a reader node has no question for it. */
+/** The gas of a transaction on Partisia whose component names none: a reader node cannot estimate it. */
 const PARTISIA_GAS = 100_000n
 
 const MOST_TOLD = 1000
 
-/** Tells each text once, and not each time that a contract is read: until there were very many. */
+/** Calls `tell` once for each text; forgets all texts when there are very many. */
 export function onceEach(tell: (text: string) => void): (text: string) => void {
-  const told = new Set<string>()
+  const texts = new Set<string>()
   return (text) => {
-    if (told.has(text)) return
-    if (told.size >= MOST_TOLD) told.clear()
-    told.add(text)
+    if (texts.has(text)) return
+    if (texts.size >= MOST_TOLD) texts.clear()
+    texts.add(text)
     tell(text)
   }
 }
 
-/** Ready to be asked. Rejects, in words for an operator that begin with the setting, when it cannot be found out which it is. */
-export async function openChain(named: Named, note: (problem: string) => void): Promise<Chain> {
-  const { chain, contractFilter } = named
-  if (chain.type === 'partisia') return openPartisia(chain, named)
+/**
+ * Opens the chain of the configuration. Rejects with a message for the operator that begins with the setting when the
+ * chain cannot be identified.
+ */
+export async function openChain(config: ChainSettings, note: (problem: string) => void): Promise<Chain> {
+  const { chain, contractFilter } = config
+  if (chain.type === 'partisia') return openPartisia(chain, config)
   const registry = contractFilter !== 'all' && 'registry' in contractFilter ? contractFilter.registry : undefined
   const rpc = await jsonRpc(chain).catch((error: unknown) => {
     throw new Error(`chain: ${(error as Error).message}`)
@@ -48,15 +51,18 @@ export async function openChain(named: Named, note: (problem: string) => void): 
 
 type PartisiaConfig = Extract<EngineConfig['chain'], { type: 'partisia' }>
 
-/** A reader node cannot list contracts: all of them are those that the operator names a component of. */
+/**
+ * Opens Partisia Blockchain. A reader node cannot list contracts: they are those for which the operator names a
+ * component.
+ */
 async function openPartisia(
   { readerUrl, chainId }: PartisiaConfig,
   { components }: Pick<EngineConfig, 'components'>,
 ): Promise<Chain> {
   const http = jsonHttp(readerUrl, outbound)
-  const asked = chainId === undefined ? partisiaReader(http).chain() : undefined
-  const said = await asked?.catch((error: unknown) => cannotSay('chain.readerUrl', error))
-  const id = chainId ?? said?.id ?? cannotSay('chain.readerUrl', new Error('this is no reader node: it has no /chain'))
+  const answer = chainId === undefined ? partisiaReader(http).chain() : undefined
+  const node = await answer?.catch((error: unknown) => cannotSay('chain.readerUrl', error))
+  const id = chainId ?? node?.id ?? cannotSay('chain.readerUrl', new Error('this is no reader node: it has no /chain'))
   const opened = partisiaChain(http, { id, defaultGas: PARTISIA_GAS })
   return { ...opened, contracts: () => Promise.resolve([...components.keys()]) }
 }

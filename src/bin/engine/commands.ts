@@ -1,6 +1,6 @@
 /**
- * The words that belong to the execution engine, in a file of their own: `dist/engine.cjs`, which is loaded for these words
- * alone, since issuers and verifiers have no use for chains and sandboxes.
+ * The commands of the execution engine, in a file of their own: `dist/engine.cjs`, which is loaded for these commands
+ * only.
  */
 import type { EngineWord } from '../command-line.ts'
 import type { Narrator } from '../demo/narrator.ts'
@@ -19,12 +19,12 @@ export async function loadEngineKind(): Promise<ServiceKind> {
 }
 
 /** `vouchsafe init engine` */
-export async function initEngine(directory: string, baseUrl: string | undefined): Promise<void> {
+export async function runInitEngine(directory: string, baseUrl: string | undefined): Promise<void> {
   return (await import('./init.ts')).initEngine(directory, baseUrl)
 }
 
 /** `vouchsafe doctor engine` */
-export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
+export async function runDoctorEngine(configFile: string, json: boolean): Promise<void> {
   return (await import('./doctor.ts')).doctorEngine(configFile, json)
 }
 

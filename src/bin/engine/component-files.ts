@@ -10,8 +10,8 @@ export function componentFiles(directories: readonly [string, ...string[]]): Com
   return {
     read: async (sha256, maxBytes) => {
       for (const directory of directories) {
-        const found = await readBounded(join(directory, sha256), maxBytes)
-        if (found !== undefined) return found
+        const bytes = await readBounded(join(directory, sha256), maxBytes)
+        if (bytes !== undefined) return bytes
       }
       return undefined
     },

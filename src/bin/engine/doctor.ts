@@ -41,7 +41,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
   const tlsKey = tls && readKeyAndCertificates({ where: 'tls', purpose: 'tls', now: now() }, tls, files)
   const installation = installationFindings()
-  const said = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
+  const isReported = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
   return [
     ...installation,
     ...('mistakes' in read
@@ -53,7 +53,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...(await addressFindings({ baseUrl, port, host, title: TITLE })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
     // A local chain is looked at by a program of this installation.
-    ...('mistakes' in read ? [] : (await chainFindings(read.config)).filter((finding) => !said(finding))),
+    ...('mistakes' in read ? [] : (await chainFindings(read.config)).filter((finding) => !isReported(finding))),
   ]
 }
 
@@ -83,19 +83,19 @@ async function chainFindings(config: EngineConfig): Promise<Finding[]> {
     const chain = await openChain(config, (text) => notes.push({ subject: 'chain', outcome: 'warning', text }))
     const head = await chain.head()
     const engine = chain.account(config.identity.privateKey).address
-    const said = ok(
+    const answer = ok(
       'chain',
-      `chain ${chain.id} answers, at block ${head.number}; this engine is ${shown(engine, config)}`,
+      `chain ${chain.id} answers, at block ${head.number}; this engine is ${formatAddress(engine, config)}`,
     )
-    return [said, ...notes, ...(await contractFindings(config, chain, engine))]
+    return [answer, ...notes, ...(await contractFindings(config, chain, engine))]
   } catch (error) {
     const text = (error as Error).message
     return [/^chain(\.\w+)?: /.test(text) ? finding(text) : problem('chain', text)]
   }
 }
 
-/** As people of that chain write it. */
-function shown(address: Address, { chain }: EngineConfig): string {
+/** Formats an address as usual on its chain. */
+function formatAddress(address: Address, { chain }: EngineConfig): string {
   return chain.type === 'partisia' ? address : evmAddress(address)
 }
 
@@ -104,20 +104,20 @@ async function contractFindings(config: EngineConfig, chain: Chain, engine: Addr
   const head = await chain.head()
   const isList = filter !== 'all' && 'addresses' in filter
   const addresses = isList ? filter.addresses : ((await chain.contracts?.(head)) ?? [])
-  const found: Finding[] = []
+  const findings: Finding[] = []
   for (const address of addresses.slice(0, MOST_CONTRACTS)) {
     const contract = await chain.contract(address, head)
-    const name = shown(address, config)
+    const name = formatAddress(address, config)
     const component = contract?.component?.sha256 ?? config.components.get(address)
     const lists = contract?.engines?.find((each) => each.address === engine)
-    if (contract === undefined) found.push(warning(`contractFilter: ${name} has no off-chain component`))
+    if (contract === undefined) findings.push(warning(`contractFilter: ${name} has no off-chain component`))
     else if (contract.engines !== undefined && lists === undefined) {
-      found.push(warning(`contractFilter: ${name} does not list this engine, which will answer 421`))
+      findings.push(warning(`contractFilter: ${name} does not list this engine, which will answer 421`))
     } else if (component === undefined) {
-      found.push(warning(`components: ${name} says of no component which is its own; name one here`))
-    } else found.push(...(await componentFindings(config, name, { sha256: component, endpoint: lists?.endpoint })))
+      findings.push(warning(`components: ${name} says of no component which is its own; name one here`))
+    } else findings.push(...(await componentFindings(config, name, { sha256: component, endpoint: lists?.endpoint })))
   }
-  return found
+  return findings
 }
 
 async function componentFindings(
@@ -127,14 +127,14 @@ async function componentFindings(
 ): Promise<Finding[]> {
   const kept = componentFiles([config.componentDirectory, ...chainComponents(config)])
   const isHere = (await kept.read(sha256, config.limits.moduleBytes)) !== undefined
-  const found = isHere
+  const presence = isHere
     ? ok('contracts', `${name} is served`)
     : warning(
         `componentDirectory: the component ${sha256} of ${name} is not there; it is fetched if outbound.allow has its host`,
       )
   const isElsewhere = endpoint !== '' && config.baseUrl !== undefined && endpoint !== config.baseUrl
   return [
-    found,
+    presence,
     ...(isElsewhere
       ? [warning(`baseUrl: ${name} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
       : []),

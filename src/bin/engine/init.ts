@@ -18,8 +18,8 @@ export async function initEngine(directoryWord: string, baseUrlWord: string | un
   const mistakes = findAddressMistakes(baseUrl)
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(directoryWord)
-  const { made, publicKey } = await makeEngineFiles(baseUrl, CHAIN_DIRECTORY)
-  const existing = existingFiles(directory, made)
+  const { newFiles, publicKey } = await makeEngineFiles(baseUrl, CHAIN_DIRECTORY)
+  const existing = existingFiles(directory, newFiles)
   if (existing.length > 0) {
     throw new Error(
       `There is already ${existing.join(', ')} in ${directory}.\n` +
@@ -27,29 +27,29 @@ export async function initEngine(directoryWord: string, baseUrlWord: string | un
         `  ${commandName()} init engine --dir engine`,
     )
   }
-  writeFiles(directory, made)
+  writeFiles(directory, newFiles)
   process.stdout.write(explain(directory, baseUrl, publicKey))
 }
 
-/** Of a new engine, with a key of its own. */
+/** Makes the files of a new engine with a new key. */
 export async function makeEngineFiles(
   baseUrl: string,
   chainDirectory: string,
 ): Promise<{
-  readonly made: Pick<NewFiles, 'files' | 'directories'>
+  readonly newFiles: Pick<NewFiles, 'files' | 'directories'>
   readonly publicKey: KeyObject
   readonly address: Address
 }> {
   const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
   const settings = settingsOf(baseUrl, chainDirectory)
-  const made = {
+  const newFiles = {
     files: [
       { path: CONFIG_FILE, text: `${JSON.stringify(settings, null, 2)}\n`, mode: PRIVATE },
       { path: KEY_FILE, text: privateKeyPem(privateKey), mode: PRIVATE },
     ],
     directories: [engineDefaults.componentDirectory],
   }
-  return { made, publicKey, address: accountOf(pointOf(publicKey), 'evm') }
+  return { newFiles, publicKey, address: accountOf(pointOf(publicKey), 'evm') }
 }
 
 /** An https address is a proxy's, which finds the engine at its usual port; an http address is its own. */

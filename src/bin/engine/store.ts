@@ -40,7 +40,10 @@ export async function openStore(
   }
 }
 
-/** Runs `work` on the embedded database of the engine in `directory`, which must not run meanwhile. Throws in words when it cannot be opened. */
+/**
+ * Runs `work` on the embedded database of the engine in `directory`, which must not run meanwhile. Throws a message for
+ * the operator when the database cannot be opened.
+ */
 export async function withEngineStore(directory: string, work: (store: EngineStore) => Promise<void>): Promise<void> {
   const inDirectory = { ...files, read: (path: string) => files.read(resolve(directory, path)) }
   const file = readConfigFile(join(directory, CONFIG_FILE), 'engine')

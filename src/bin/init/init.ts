@@ -51,7 +51,7 @@ export async function runInit(args: string[]): Promise<void> {
     options: { dir: { type: 'string', default: '.' }, 'base-url': { type: 'string' } },
   })
   if (positionals.join() === 'engine') {
-    return (await import('../engine/commands.ts')).initEngine(values.dir, values['base-url'])
+    return (await import('../engine/commands.ts')).runInitEngine(values.dir, values['base-url'])
   }
   const service = serviceOf(positionals)
   const baseUrl = values['base-url'] ?? `http://localhost:${services[service].defaults.port}`
