@@ -41,10 +41,17 @@ export function compilePkcs11js(): { readonly directory: string } | { readonly m
   const { status, stdout, stderr } = spawnSync('npm', ['rebuild', '--foreground-scripts'], {
     cwd: directory,
     encoding: 'utf8',
-    env: { ...process.env, npm_config_ignore_scripts: 'false' },
+    env: { ...process.env, ...nodeHeaders(), npm_config_ignore_scripts: 'false' },
   })
   const isBuilt = status === 0 && existsSync(join(directory, 'build/Release/pkcs11.node'))
   return isBuilt ? { directory } : { missing: `pkcs11js could not be compiled:\n${stdout}${stderr}` }
+}
+
+/** Tells node-gyp where the headers of Node are on this machine, so that it downloads none. */
+function nodeHeaders(): Readonly<Record<string, string>> {
+  const places = [join(dirname(process.execPath), '..'), '/usr', '/usr/local']
+  const place = places.find((each) => existsSync(join(each, 'include/node/node_api.h')))
+  return place === undefined ? {} : { npm_config_nodedir: place }
 }
 
 export function loadCompiled(directory: string): Pkcs11Package {
