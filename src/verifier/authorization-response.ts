@@ -12,7 +12,6 @@ import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { makeResponseCode } from './redirect.ts'
-import { responseUriOf } from './request-object.ts'
 import { thumbprintOf } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
 import type { EncryptedResponseForm, ResponseForm } from './schemas.ts'
@@ -26,6 +25,7 @@ import {
   refuseFinished,
   refuseUnlessOpen,
   registeredError,
+  responseUriOf,
   statusOf,
   type VerificationSession,
 } from './session.ts'
@@ -171,7 +171,7 @@ async function verifiedOutcome(
     binding: {
       nonce: session.nonce,
       audience: session.clientId,
-      responseUri: responseUriOf(context.config, sessionId, modeOf(session)),
+      responseUri: responseUriOf(context.config, sessionId, session),
       encryptionKeyThumbprint: encryptionKey && thumbprintOf(encryptionKey),
       transactionData: session.transactionData ?? [],
     },

@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { refuse } from '../protocol/error.ts'
-import { type ResponseMode, STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
+import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
 import { findSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { encryptionMetadata } from './response-encryption.ts'
-import { modeOf, refuseUnlessOpen, type VerificationSession } from './session.ts'
+import { modeOf, refuseUnlessOpen, responseUriOf, type VerificationSession } from './session.ts'
 import { encryptFor, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
@@ -46,12 +46,6 @@ export async function getRequestObject(
   return encryptFor(wallet, signed)
 }
 
-/** Where the wallet of a session sends its response. */
-export function responseUriOf({ baseUrl }: VerifierContext['config'], sessionId: string, mode: ResponseMode): string {
-  const endpoint = mode === 'direct_post' ? 'authorization-response' : 'encrypted-authorization-response'
-  return `${baseUrl}/presentation/oid4vp/${endpoint}/${sessionId}`
-}
-
 function payloadOf(
   { config }: VerifierContext,
   sessionId: string,
@@ -63,7 +57,7 @@ function payloadOf(
   return {
     response_type: 'vp_token',
     response_mode: modeOf(session),
-    response_uri: responseUriOf(config, sessionId, modeOf(session)),
+    response_uri: responseUriOf(config, sessionId, session),
     client_id: session.clientId,
     nonce: session.nonce,
     state: session.state,

@@ -65,6 +65,16 @@ export function modeOf({ responseMode }: VerificationSession): ResponseMode {
   return responseMode ?? 'direct_post'
 }
 
+/** The address to which the wallet of a session sends its response. */
+export function responseUriOf(
+  { baseUrl }: { readonly baseUrl: string },
+  sessionId: string,
+  session: VerificationSession,
+): string {
+  const endpoint = modeOf(session) === 'direct_post' ? 'authorization-response' : 'encrypted-authorization-response'
+  return `${baseUrl}/presentation/oid4vp/${endpoint}/${sessionId}`
+}
+
 /** When it came, or will come, to its final state. */
 export function endOf({ outcome, finishedAt, expiresAt }: VerificationSession): number {
   return outcome === undefined ? expiresAt : (finishedAt ?? expiresAt)
