@@ -1,4 +1,7 @@
-/** Reads private keys and their certificates from files, and checks that they belong together; or names the token that has the key. */
+/**
+ * Reads private keys and their certificates from files, and checks that they belong together; or names the token that
+ * has the key.
+ */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'

@@ -19,7 +19,9 @@ export const TokenSetting = Type.Object(
 )
 export type TokenSetting = Static<typeof TokenSetting>
 
-/** Reads the PIN, or everything that is wrong with the setting `where`. Whether the token has the key is asked later. */
+/**
+ * Reads the PIN, or everything that is wrong with the setting `where`. Whether the token has the key is asked later.
+ */
 export function readTokenSetting(
   where: string,
   { module, tokenLabel, slot, keyLabel, pinFile }: TokenSetting,

@@ -53,7 +53,7 @@ function contextOf(config: IssuerConfig, effects: IssuerEffects): IssuerContext 
   const { store, current = () => config } = effects
   const keys = cacheDerived(
     () => current().keys,
-    (named) => createKeyRing(named, effects.tokens),
+    (serviceKeys) => createKeyRing(serviceKeys, effects.tokens),
   )
   const loadConfiguration = configurationLoader(effects)
   const showing = createShowing({ store, signer: () => keys().credentials, loadConfiguration, config })

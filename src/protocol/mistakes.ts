@@ -5,8 +5,8 @@ import { nearestName } from '../codec/misspelling.ts'
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
   // The keyword `if` only leads to the error that stands beside it.
-  const told = errors.filter(({ keyword, instancePath }) => keyword !== 'if' && !choices.has(instancePath))
-  const single = told.map(describe)
+  const specific = errors.filter(({ keyword, instancePath }) => keyword !== 'if' && !choices.has(instancePath))
+  const single = specific.map(describe)
   // A mistake inside a form that matched says more than the list of forms.
   const unmet = [...choices].filter((path) => !errors.some((error) => error.instancePath.startsWith(`${path}/`)))
   return [...new Set([...single, ...unmet.map((path) => describeChoice(path, errors))])]

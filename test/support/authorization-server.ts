@@ -1,4 +1,7 @@
-/** An authorization server as far as a resource server sees one: metadata, keys, introspection, and tokens that it signs. */
+/**
+ * An authorization server as far as a resource server sees one: metadata, keys, introspection, and tokens that it
+ * signs.
+ */
 import { createHmac, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { JsonObject } from '../../src/codec/json.ts'
@@ -23,10 +26,13 @@ export interface TestServer {
   readonly outbound: Outbound
   /** Every request that reached it. */
   readonly requests: HttpClientRequest[]
-  /** What is answered, by address: an object as JSON, a number as an empty answer of that status, a function as it likes. */
+  /**
+   * The answers by address: an object is JSON, a number is an empty answer of that status, a function makes its own
+   * answer.
+   */
   readonly answers: Map<string, unknown>
   keys: TestKey[]
-  /** As it was in the beginning. */
+  /** Restores the first answers. */
   reset(): void
   /** How often its keys were fetched. */
   fetches(): number
@@ -68,7 +74,7 @@ export function testServer(keys: TestKey[]): TestServer {
   return server
 }
 
-/** What the claims of a right token are. */
+/** The claims of a valid token. */
 export function claimsOf(code: string, { now }: Clock): JsonObject {
   const at = Math.floor(now.getTime() / 1000)
   return {

@@ -1,4 +1,7 @@
-/** Builds the command anew for a run of the tests where a source is newer than `dist/`, so that no test starts an old one. */
+/**
+ * Builds the command anew for a run of the tests where a source is newer than `dist/`, so that no test starts an old
+ * one.
+ */
 import { buildCommand } from './command.ts'
 
 export const setup = buildCommand

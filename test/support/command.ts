@@ -55,7 +55,7 @@ export function startCommand(
   return { child, ended: endOf(child) }
 }
 
-/** What a process says until it ends. */
+/** Collects the output of a process until it ends. */
 export function endOf(child: ChildProcess): Promise<Ended> {
   const text = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {

@@ -1,4 +1,6 @@
-/** Components in the real sandbox: modules from WAT, scripts, and calls with what a test does not care about filled in. */
+/**
+ * Components in the real sandbox: modules from WAT, scripts, and calls with what a test does not care about filled in.
+ */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

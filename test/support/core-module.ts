@@ -1,6 +1,6 @@
 /**
- * A component in core WebAssembly, written by hand in the binary format of its specification: it counts requests by POST in one byte of
- * storage, and answers each request with that byte.
+ * A component in core WebAssembly, written by hand in the binary format of its specification: it counts requests by
+ * POST in one byte of storage, and answers each request with that byte.
  */
 const HOOK = 'off_chain_on_http_request'
 
@@ -26,7 +26,10 @@ const CODE = [
   '0b',
 ]
 
-/** Bucket and key in 10 bytes, then a value of one byte; and a response: section 0x22, status 200, no headers, a body of one byte. */
+/**
+ * Bucket and key in 10 bytes, then a value of one byte; and a response: section 0x22, status 200, no headers, a body of
+ * one byte.
+ */
 const DATA = [
   [0, '00000001 62 00000001 6b 01 00000001 00'],
   [32, '00000012 22 0000000d 000000c8 00000000 00000001 00'],

@@ -7,7 +7,7 @@ export interface JweParts {
   readonly header?: Readonly<Record<string, unknown>>
   /** To somebody else's key. */
   readonly jwk?: JWK
-  /** What is encrypted, when it is not the JSON of the members. */
+  /** The plaintext, when it is not the JSON of the members. */
   readonly plaintext?: string
 }
 

@@ -11,7 +11,7 @@ import {
 import type { Address } from '../../src/offchain/address.ts'
 
 export interface TestChain extends Chain {
-  /** What the contract says from the next block on. */
+  /** Sets the state of the contract from the next block on. */
   set(contract: Partial<OffChainContract> & { readonly address: string }): void
   remove(address: string): void
   mine(changed?: readonly string[]): void

@@ -1,4 +1,4 @@
-/** What tests of engines do on a chain: deploy a contract with its component, transact, use its secrets. */
+/** The actions of tests of engines on a chain: deploy a contract with its component, transact, use its secrets. */
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** Engines as processes of their own: the built command, each with a key, a database and a port. Ended by their pid alone. */
+/**
+ * Engines as processes of their own: the built command, each with a key, a database and a port. Ended by their pid
+ * alone.
+ */
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +16,7 @@ export interface EngineProcess {
   readonly directory: string
   readonly address: Address
   readonly key: Uint8Array
-  /** Of the last start; the port stays the same. */
+  /** The address of the last start; the port stays the same. */
   readonly url: string
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
@@ -101,7 +104,7 @@ function started(directory: string): Promise<Started> {
   })
 }
 
-/** What `GET /engine` says of a contract; undefined when it is not there. */
+/** Returns the state of a contract in `GET /engine`; undefined when it is not there. */
 export async function contractOf(
   engine: { readonly url: string },
   contract: Address,

@@ -1,4 +1,7 @@
-/** {@link startEngine} with the real runtime in the place of scripted components: worker threads that run what a component's bytes say. */
+/**
+ * {@link startEngine} with the real runtime in the place of scripted components: worker threads that run what a
+ * component's bytes say.
+ */
 import type { RuntimeLimits } from '../../src/component/runtime.ts'
 import { pool } from './components.ts'
 import { ENGINE, startEngine, type TestEngine, type TestEngineOptions, type TestRuntime } from './engine.ts'

@@ -1,6 +1,7 @@
 /**
- * An execution engine in this process, without a socket: a real store on disk with real encryption, a clock the test holds, a chain
- * in memory and a runtime whose components are functions of the test. Both stand at the ports, in the place of other processes.
+ * An execution engine in this process, without a socket: a real store on disk with real encryption, a clock the test
+ * holds, a chain in memory and a runtime whose components are functions of the test. Both stand at the ports, in the
+ * place of other processes.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
@@ -28,13 +29,13 @@ export const IDENTITY_PEM = `-----BEGIN PRIVATE KEY-----
 ${Buffer.from(`303e020100301006072a8648ce3d020106052b8104000a042730250201010420${'01'.padStart(64, '0')}`, 'hex').toString('base64')}
 -----END PRIVATE KEY-----
 `
-/** Its account on an EVM chain. */
+/** The account of the engine on an EVM chain. */
 export const ENGINE = '007e5f4552091a69125d5dfcb7b8c2659029395bdf'
 export const CONTRACT = `00${'c1'.repeat(20)}`
 
 // A runtime ------------------------------------------------------------------
 
-/** What a component of a test may do in a call. Storage that it set itself it does not see. */
+/** The actions of a test's component in a call, which does not see storage that it set itself. */
 export interface Hands {
   readonly call: ComponentCall
   readonly host: Host
@@ -43,7 +44,7 @@ export interface Hands {
   transact(payload: string, gas?: bigint): void
   timer(id: number, delayMs: number, payload?: string): void
   cancel(id: number): void
-  /** As operation 0x80 does: whether the request with that id is accepted. */
+  /** Tests, like operation 0x80, whether the request with that id is accepted. */
   authenticate(id: string, unlessRefused?: boolean): Promise<boolean>
 }
 
@@ -170,7 +171,7 @@ export interface TestEngineOptions {
   readonly texts?: ReadonlyMap<string, string>
   readonly outbound?: Outbound
   readonly store?: Store<EngineCollections>
-  /** What it has in common with another one. */
+  /** The parts that the engine shares with another one. */
   readonly from?: Partial<Pick<TestEngine, 'clock' | 'chain' | 'runtime' | 'files' | 'store'>>
 }
 

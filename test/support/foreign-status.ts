@@ -20,7 +20,7 @@ export const ENTRIES = 131_072
 
 type Answer = HttpClientResponse | (() => Promise<HttpClientResponse>)
 
-/** What there is at each address, and what was asked for. */
+/** The documents by address, and the requests so far. */
 interface Network {
   readonly at: Map<string, Answer>
   readonly asked: HttpClientRequest[]
@@ -44,7 +44,7 @@ export interface ListParts {
   header: JsonObject
   payload: JsonObject
   key: KeyObject
-  /** What is signed, as text, and how it comes. */
+  /** The signed text, and its media type. */
   afterwards: (text: string) => string
   contentType: string
 }

@@ -45,7 +45,7 @@ export interface Forgery {
   /** The presentation around the credential's JWT, in a format that has one. */
   vp: ((jwt: string) => Json) | undefined
   readonly profile: Profile
-  /** What is done to the text after everything has been signed. */
+  /** Changes the text after everything has been signed. */
   afterwards: (text: string) => string
 }
 
@@ -174,7 +174,7 @@ export async function makeForgery(world: World, request: RequestObject): Promise
 interface Parts {
   readonly jws: Jws
   readonly disclosures: readonly string[]
-  /** What the holder signs, but for what is made when the parts are put together. */
+  /** The parts that the holder signs, except for those that are made when the parts are put together. */
   readonly binding: { readonly header: JsonObject; readonly payload: JsonObject }
   readonly vp: Forgery['vp']
 }
@@ -239,12 +239,12 @@ export function concealMember(forgery: Forgery, object: JsonObject, name: string
   conceal(forgery, object, disclosure(name, value))
 }
 
-/** What holds the claims of the subject, in the payload. */
+/** Returns the object with the claims of the subject in the payload. */
 export function subjectOf({ payload, profile }: Forgery): JsonObject {
   return inside(payload, profile.inPayload)
 }
 
-/** What holds the members of a W3C credential, in the payload. */
+/** Returns the object with the members of a W3C credential in the payload. */
 export function w3cOf({ payload, profile }: Forgery): JsonObject {
   if (profile.w3c === undefined) throw new Error(`${profile.format} is no W3C credential`)
   return inside(payload, profile.w3c)

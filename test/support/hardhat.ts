@@ -7,7 +7,9 @@ import { join } from 'node:path'
 const DIRECTORY = join(import.meta.dirname, '..', 'contracts')
 const CONFIG = join(DIRECTORY, 'hardhat.config.cjs')
 
-/** Of Hardhat's first account, whose private key is in its documentation; it has money on every such chain. */
+/**
+ * The address of Hardhat's first account, whose private key is in its documentation; it has money on every such chain.
+ */
 export const HARDHAT_KEY = Buffer.from('ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80', 'hex')
 
 export interface Hardhat {

@@ -23,7 +23,7 @@ export interface Session {
   readonly configurationId: string
   readonly sessionId: string
   readonly code: string
-  /** What a wallet posts to the token endpoint. */
+  /** The form that a wallet posts to the token endpoint. */
   readonly form: Readonly<Record<string, string>>
 }
 
@@ -108,7 +108,7 @@ export async function dump({ issuerStore }: Services): Promise<string> {
 export interface Refusal {
   readonly status: number
   readonly error: string
-  /** What the description must say, where the code alone does not tell which rule it was. */
+  /** The expected description, when the code alone does not tell which rule it was. */
   readonly why?: RegExp
   /** `WWW-Authenticate`, where it is not that of a Bearer token. */
   readonly challenge?: RegExp

@@ -1,6 +1,6 @@
 /**
- * Mobile documents with one thing wrong: a good DeviceResponse taken apart, changed, and put together again with the right
- * keys, so that nothing is wrong but what was changed. As forge.ts does for SD-JWT.
+ * Mobile documents with one thing wrong: a good DeviceResponse taken apart, changed, and put together again with the
+ * right keys, so that nothing is wrong but what was changed. As forge.ts does for SD-JWT.
  */
 import { fromBase64url, toBase64url } from '../../src/codec/base64url.ts'
 import {
@@ -64,7 +64,7 @@ export const mdocQuery = {
   ],
 }
 
-/** As the tests for every format name them. */
+/** The names that the tests for every format use. */
 export const mdocProfile: Profile = {
   format: 'mso_mdoc',
   configuration: mdocConfiguration,
@@ -101,17 +101,17 @@ export interface MdocForgery {
         session: Binding
         /** The bytes that the device signs, which nobody sends. */
         payload: (forgery: MdocForgery) => Uint8Array
-        /** What deviceAuth is, given the COSE_Sign1. */
+        /** Makes `deviceAuth` of the COSE_Sign1. */
         auth: (deviceSignature: Cbor) => Cbor
       })
     | undefined
-  /** What is done to the COSE_Sign1 of the issuer, to the document and to all of it, when everything has been signed. */
+  /** Changes the COSE_Sign1 of the issuer, the document and the whole response after everything has been signed. */
   seal: (issuerAuth: readonly Cbor[]) => Cbor
   finish: (document: Members, response: Members) => void
   afterwards: (bytes: Uint8Array) => Uint8Array | string
 }
 
-/** As `startWorld`, with a mobile document in somebody's hands. */
+/** Starts the services like `startWorld`, with a mobile document of a holder. */
 export async function startMdocWorld(more: ServiceOptions = {}): Promise<World> {
   const world = await startWorld(more)
   return {

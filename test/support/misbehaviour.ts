@@ -1,8 +1,8 @@
-/** What an engine of secret sharing can be told to do wrong, but for its signatures. */
+/** The faults that an engine of secret sharing can be told to make, except in its signatures. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** What an engine does wrong. */
+/** The faults of an engine. */
 export type Misbehaviour =
   | 'none'
   /** Gives another share than it took. */
@@ -101,7 +101,7 @@ export function isBehind(engine: Misbehaving): boolean {
   return engine.behaviour === 'behind' && engine.patience++ < 2
 }
 
-/** What it says instead of what it should. `other` is the share of another engine. */
+/** Makes the wrong answer. `other` is the share of another engine. */
 export function changed(engine: Misbehaving, asked: Asked, said: Said, other: Uint8Array | undefined): Said {
   const isShare = asked.method === 'GET' && said.status === 200
   if (engine.behaviour === 'behind' && engine.patience < 2) return refusal(404, 'Unknown sharing')

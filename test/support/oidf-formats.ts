@@ -1,4 +1,4 @@
-/** What the drivers of the OpenID Foundation's modules issue and ask for, one entry for each format that they play. */
+/** The credentials and queries of the drivers of the OpenID Foundation's modules, one entry for each format. */
 import { isDeepStrictEqual } from 'node:util'
 import { decodeCbor, type Tagged } from '../../src/codec/cbor.ts'
 import { digestOf } from '../../src/codec/digest.ts'
@@ -12,7 +12,7 @@ import type { Signer } from '../../src/keys/signer.ts'
 import { bindingOf, MDL, mdocConfiguration, mdocDataset, mdocQuery } from './mdoc.ts'
 import { configuration, dataset, dcqlQuery, type RequestObject } from './wire.ts'
 
-/** What a presentation is bound to, and what the negative modules change of it. */
+/** The binding of a presentation, and the changes of it by the negative modules. */
 export interface Bound {
   readonly request: JsonObject
   readonly now: Date
@@ -25,16 +25,16 @@ export interface Bound {
 }
 
 export interface DrivenFormat {
-  /** As a configuration and a query name it. */
+  /** The name of the format in a configuration and a query. */
   readonly format: string
   readonly configuration: JsonObject
   readonly dataset: JsonObject
   readonly dcqlQuery: { readonly credentials: readonly JsonObject[] }
-  /** What the suite finds wrong with a credential of this configuration that was issued to the key. */
+  /** Returns the mistakes that the suite finds in a credential of this configuration that was issued to the key. */
   mistakesIn(credential: unknown, holder: PublicJwk, now: Date): readonly string[]
   /** A presentation of everything in the credential, for the request. */
   present(credential: unknown, holder: Signer, bound: Bound): Promise<string>
-  /** What two credentials could be told to be of one moment by, when it moves with the clock. */
+  /** Returns the times by which two credentials of one moment could be linked. */
   timesOf(credential: unknown): JsonObject
 }
 
@@ -151,7 +151,7 @@ function mdocMistakes(credential: unknown, holder: PublicJwk, now: Date): readon
   })
 }
 
-/** What the mobile security object says of time, as it is written there. */
+/** Reads the times of the mobile security object as they are written there. */
 function validityInfoOf(credential: unknown): ReadonlyMap<string, string> {
   const { validityInfo } = readIssuerSigned(decodeCbor(Buffer.from(String(credential), 'base64url'))).mso
   return new Map([...validityInfo].map(([name, time]) => [String(name), String((time as Tagged).value)]))

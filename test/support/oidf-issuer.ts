@@ -36,7 +36,7 @@ export async function startHttpsServices(identifier: Identifier, options: Servic
   return { ...services, fetch }
 }
 
-/** What the wallet knows when it has read the offer and the documents it leads to. */
+/** The state of the wallet after it has read the offer and the documents to which it leads. */
 export interface Discovered {
   readonly services: Services
   readonly driven: DrivenFormat
@@ -49,7 +49,7 @@ export interface Discovered {
 export interface Authorized extends Discovered {
   readonly holder: Signer
   readonly token: JsonObject
-  /** What its token is bound to; absent of one that is not. */
+  /** The key to which the token is bound; absent for a bearer token. */
   readonly dpopKey?: Signer | undefined
 }
 
@@ -188,7 +188,7 @@ export async function credentialResponse(wallet: Authorized, changes: RequestCha
   })
 }
 
-/** What became of a credential, with a member that nobody knows. */
+/** A notification of a credential with an unknown member. */
 export function notified(wallet: Authorized, members: object): Promise<Response> {
   const token = textOf(wallet.token, 'access_token')
   return proved({ ...wallet, token }, textOf(wallet.metadata, 'notification_endpoint'), {

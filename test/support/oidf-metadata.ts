@@ -1,4 +1,4 @@
-/** What `oid4vci-1_0-issuer-metadata-test` asks of issuer and authorization server metadata. */
+/** The checks of `oid4vci-1_0-issuer-metadata-test` on the metadata of issuer and authorization server. */
 import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
 import { mistakes } from './oidf-formats.ts'
 import { GRANT } from './wire.ts'
@@ -57,7 +57,7 @@ function configurationMistakes(configuration: JsonObject): readonly string[] {
   })
 }
 
-/** What is wrong with authorization server metadata (RFC 8414; OpenID4VCI 1.0, Authorization Server Metadata). */
+/** Finds the mistakes in authorization server metadata (RFC 8414; OpenID4VCI 1.0, Authorization Server Metadata). */
 export function serverMistakes(server: JsonObject, identifier: string, metadata: JsonObject): readonly string[] {
   const configurations = Object.values(metadata.credential_configurations_supported as JsonObject)
   const unscoped = configurations.some((each) => !Object.hasOwn(each as JsonObject, 'scope'))
@@ -74,7 +74,7 @@ export function serverMistakes(server: JsonObject, identifier: string, metadata:
   })
 }
 
-/** What is wrong with a JWKS that everybody may read. */
+/** Finds the mistakes in a public JWKS. */
 export function keyMistakes(jwks: JsonObject): readonly string[] {
   const keys = jwks.keys as readonly JsonObject[]
   return mistakes({
@@ -121,7 +121,7 @@ function isProofTypes(value: Json): boolean {
   )
 }
 
-/** One object for each locale, and every locale a tag of BCP 47. */
+/** Checks that there is one object for each locale, and that every locale is a tag of BCP 47. */
 function isDisplay(value: Json): boolean {
   if (!Array.isArray(value) || value.length === 0) return false
   const locales = value.map((each) => (isObject(each) ? own(each, 'locale') : null))

@@ -57,7 +57,7 @@ export async function fetchRequest(services: Services, link: URL, form?: Record<
   return readJws(await response.text())
 }
 
-/** What the suite finds wrong with the link and the request object. */
+/** Returns the mistakes that the suite finds in the link and the request object. */
 export function requestMistakes({ link, jws, driven, services, request }: Asked): readonly string[] {
   const now = services.clock.now.getTime() / 1000
   const { x5c } = jws.header as Record<string, readonly string[] | undefined>

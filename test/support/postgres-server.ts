@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL server from npm, in a directory of its own, on loopback and a free port, with fsync on. It is ended by
- * its pid. PostgreSQL refuses to be root: root starts it as `nobody`.
+ * A real PostgreSQL server from npm, in a directory of its own, on loopback and a free port, with fsync on. It is ended
+ * by its pid. PostgreSQL refuses to be root: root starts it as `nobody`.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPair, randomBytes } from 'node:crypto'
@@ -14,7 +14,9 @@ import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts
 
 const NOBODY = 65_534
 const USER = 'vouchsafe'
-/** Beside what it says itself: small, with an order of texts that is not that of their bytes, and quick to log in to. */
+/**
+ * Beside what it says itself: small, with an order of texts that is not that of their bytes, and quick to log in to.
+ */
 const INITDB = ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C', '--auth=scram-sha-256']
 const SETTINGS = [
   'max_connections=400',
@@ -32,7 +34,7 @@ export interface PostgresServer {
   readonly url: string
   /** In PEM; of 127.0.0.1, and signed by itself. */
   readonly certificate: string
-  /** As by `kill -9`, of every process of it. */
+  /** Kills every process of the server, as `kill -9` does. */
   kill(): Promise<void>
   /** After a kill, at the same place. */
   restart(): Promise<void>
@@ -76,7 +78,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     certificate,
     kill: () => ended(server, 'SIGKILL'),
     restart: async () => {
-      // Those whom it had started end by themselves, a moment after it.
+      // The processes that it had started end by themselves a moment later.
       for (let attempt = 1; ; attempt += 1) {
         try {
           server = await start()
@@ -107,7 +109,10 @@ function nativeDirectory(): string {
   }
 }
 
-/** To where any user may run them. The package leaves its links between libraries to an install script, which we do not run. */
+/**
+ * To where any user may run them. The package leaves its links between libraries to an install script, which we do not
+ * run.
+ */
 function copyBinaries(native: string, directory: string): void {
   const target = join(directory, 'native')
   cpSync(native, target, { recursive: true, filter: (path) => !path.endsWith('.a') })

@@ -1,4 +1,7 @@
-/** The PostgreSQL server of a run of the tests: started once, before the first test that needs it, and taken away at the end. */
+/**
+ * The PostgreSQL server of a run of the tests: started once, before the first test that needs it, and taken away at the
+ * end.
+ */
 import { randomBytes } from 'node:crypto'
 import type { TestProject } from 'vitest/node'
 import { withConnection } from '../../src/store/postgres-connections.ts'

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 
 export interface Posted {
   readonly headers: IncomingHttpHeaders
-  /** As it came over the wire. */
+  /** The request as it came over the wire. */
   readonly body: string
   readonly event: {
     readonly id: string

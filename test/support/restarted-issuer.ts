@@ -13,7 +13,10 @@ export interface Changes {
   readonly issuer?: Record<string, unknown>
 }
 
-/** The services with another issuer in the place of theirs, which the caller closes. Throws with the mistakes of the settings. */
+/**
+ * The services with another issuer in the place of theirs, which the caller closes. Throws with the mistakes of the
+ * settings.
+ */
 export async function restartedIssuer(services: Services, { files = {}, issuer = {} }: Changes): Promise<Services> {
   const { issuerStore: store, clock } = services
   const texts = new Map([...services.files, ...Object.entries(files)])

@@ -1,4 +1,7 @@
-/** Credentials that a service issues before and after a backup is put back, and the entries of status lists that they have. */
+/**
+ * Credentials that a service issues before and after a backup is put back, and the entries of status lists that they
+ * have.
+ */
 import { expect } from 'vitest'
 import { ISSUER_URL, type Services } from './services.ts'
 import { act, copyOf, type Issued, issued, type Reference, readList } from './status.ts'

@@ -1,4 +1,6 @@
-/** The multiple of random inputs that tests try: 1 in `npm test`, and what VOUCHSAFE_TEST_SEEDS says where it is set. */
+/**
+ * The multiple of random inputs that tests try: 1 in `npm test`, and what VOUCHSAFE_TEST_SEEDS says where it is set.
+ */
 const TIMES = Number(process.env.VOUCHSAFE_TEST_SEEDS ?? 1)
 
 /** The numbers from 0 up to `count`, or up to the multiple of `count` that is set. */

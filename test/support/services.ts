@@ -1,6 +1,6 @@
 /**
- * Both services in this process, without a socket: real stores on disk, real keys, a clock the test holds, and a `fetch`
- * that leads to whichever service the address belongs to.
+ * Both services in this process, without a socket: real stores on disk, real keys, a clock the test holds, and a
+ * `fetch` that leads to whichever service the address belongs to.
  */
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -49,7 +49,7 @@ export interface Services {
   readonly files: ReadonlyMap<string, string>
   readonly fetch: typeof globalThis.fetch
   readonly logLines: readonly string[]
-  /** One round of everything that the services do by themselves. */
+  /** Runs one round of the background tasks of the services. */
   upkeep(): Promise<void>
   close(): Promise<void>
 }
@@ -57,7 +57,7 @@ export interface Services {
 export interface ServiceOptions {
   readonly issuer?: Record<string, unknown>
   readonly verifier?: Record<string, unknown>
-  /** What the verifier trusts; the issuer's certificate when absent, nothing when empty. */
+  /** The anchors of the verifier; the issuer's certificate when absent, nothing when empty. */
   readonly anchors?: readonly string[]
   /** Replaces the issuer's certificate files, leaf first. */
   readonly issuerCertificates?: (key: KeyObject) => Promise<string>

@@ -1,6 +1,6 @@
 /**
- * Small engines of secret sharing in this process, over HTTP, on a local chain: they do what an engine and the component would,
- * and each can be told to misbehave in one way.
+ * Small engines of secret sharing in this process, over HTTP, on a local chain: they do what an engine and the
+ * component would, and each can be told to misbehave in one way.
  */
 import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -139,7 +139,7 @@ async function serve(
   response.end(said.body)
 }
 
-/** What the component does: the table of secret sharing. */
+/** The methods of the component: the table of secret sharing. */
 async function answerOf(world: World, engine: Running, asked: Asked): Promise<Said> {
   const id = /^\/shares\/(\d+)$/.exec(asked.uri)?.[1]
   if (id === undefined) return refusal(404, 'Invalid URL')
@@ -231,7 +231,7 @@ function digest(bytes: Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest()
 }
 
-/** As if it had just been started with this behaviour. */
+/** Resets the engine to its start with this behaviour. */
 export function behave(engine: SharingEngine | undefined, behaviour: Misbehaviour): void {
   if (engine === undefined) throw new Error('there is no such engine')
   Object.assign(engine, { behaviour, patience: 0 })

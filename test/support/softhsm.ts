@@ -81,7 +81,7 @@ export function makeToken(module: string): SoftHsm {
   return { module, label, pin, env }
 }
 
-/** What making a key needs beside the package's part that the product uses. */
+/** The part of the package for making a key, which the product does not use. */
 interface KeyMaker extends PKCS11 {
   C_GenerateKeyPair(
     session: Buffer,

@@ -37,7 +37,7 @@ export function freshUrl(): string {
   return `${serverUrl()}?currentSchema=test_${randomBytes(8).toString('hex')}`
 }
 
-/** Of the database of this run, with user and password. */
+/** The URL of the database of this run, with user and password. */
 export function serverUrl(): string {
   const url = process.env.VOUCHSAFE_TEST_STORE
   if (url === undefined) throw new Error('this test belongs to the project postgresql')

@@ -7,7 +7,7 @@ import type { Clock } from './services.ts'
 
 export interface TestWallet {
   readonly wallet: WalletContext
-  /** What it has stored, by id. */
+  /** The stored texts by id. */
   readonly texts: Map<string, string>
   readonly steps: Step[]
   /** Every request it sent: `POST https://…`, and the body. */
@@ -66,7 +66,7 @@ export function withMembers(members: object): (response: Response) => Promise<Re
   return async (response) => Response.json({ ...((await response.json()) as JsonObject), ...members })
 }
 
-/** What the wallet gave up with. */
+/** Returns the error of the wallet. */
 export async function errorOf(promise: Promise<unknown>): Promise<WalletError> {
   const error = await promise.then(
     () => new Error('the wallet did not refuse'),

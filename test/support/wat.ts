@@ -19,7 +19,7 @@ export async function binaryOf(text: string): Promise<Uint8Array> {
   return buffer
 }
 
-/** One hook; `body` has `$ptr` and `$len`, and leaves an i64. */
+/** Writes one hook; `body` has `$ptr` and `$len`, and leaves an i64. */
 export function moduleText(
   body: string,
   {

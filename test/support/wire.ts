@@ -1,4 +1,7 @@
-/** Single steps of both protocols, as a wallet and an integrating application take them, for tests that change one thing. */
+/**
+ * Single steps of both protocols, as a wallet and an integrating application take them, for tests that change one
+ * thing.
+ */
 
 import { hash } from 'node:crypto'
 import type { JsonObject } from '../../src/codec/json.ts'
@@ -189,7 +192,7 @@ export async function startVerification(
   return { sessionId, link, request: JSON.parse(payload) as RequestObject }
 }
 
-/** What a presentation is bound to, where its format looks at nonce and audience only. */
+/** The binding of a presentation whose format looks at nonce and audience only. */
 export function bindingTo(nonce: string, audience: string, at: Date) {
   return { nonce, audience, responseUri: '', encryptionKeyThumbprint: undefined, transactionData: [], at }
 }

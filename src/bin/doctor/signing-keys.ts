@@ -1,4 +1,6 @@
-/** The keys that sign, each with its certificates: in files, which nobody else may read, or in tokens, which are tried. */
+/**
+ * The keys that sign, each with its certificates: in files, which nobody else may read, or in tokens, which are tried.
+ */
 import { type NamedKey, namedKeys } from '../../config/service-keys.ts'
 import { readSigningKey } from '../../config/signing.ts'
 import type { SigningKey } from '../../keys/key-ring.ts'
@@ -15,10 +17,10 @@ export async function signingKeyFindings(
 ): Promise<{ readonly findings: readonly Finding[]; readonly signingKey: SigningKey | undefined }> {
   const { settings, at, signs, files } = patient
   const { signing, keys } = settings
-  const named = signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)
-  const read = named.map(({ setting, ...use }) => readSigningKey({ ...use, now: at }, setting, files))
+  const uses = signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)
+  const read = uses.map(({ setting, ...use }) => readSigningKey({ ...use, now: at }, setting, files))
   const good = read.map((each) => ('mistakes' in each ? undefined : each))
-  const findings = await Promise.all(named.map((key, index) => keyFindings(key, good[index], at)))
+  const findings = await Promise.all(uses.map((key, index) => keyFindings(key, good[index], at)))
   return { findings: findings.flat(), signingKey: good[0] }
 }
 
