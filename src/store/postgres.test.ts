@@ -68,8 +68,9 @@ describe('PostgreSQL with others on it', () => {
     })
 
   it('applies nothing of a batch whose row changed while it waited for it', async () => {
-    const batch = () => store.commit([insert('b', 1), next(1), { insert: 'spent', id: 'nonce', value: {} }])
-    expect(await whileLocked(batch, 'commit')).toBe(1)
+    const overtaken = next(1)
+    const batch = () => store.commit([insert('b', 1), overtaken, { insert: 'spent', id: 'nonce', value: {} }])
+    expect(await whileLocked(batch, 'commit')).toBe(overtaken)
     expect((await store.list('thing')).map(({ id }) => id)).toEqual(['a'])
     expect(await store.list('spent')).toEqual([])
     expect(await store.get('thing', 'a')).toEqual({ value: { n: 0 }, version: 1 })
