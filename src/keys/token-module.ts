@@ -27,7 +27,7 @@ export async function loadPkcs11js(): Promise<Pkcs11Package> {
 const COMPILE = 'run: npm rebuild pkcs11js (with make and a C++ compiler)'
 
 /** Loads a module for calls of several threads. Throws a TokenError. */
-export function loadModule({ PKCS11: Module }: Pkcs11Package, path: string): PKCS11 {
+export function loadTokenModule({ PKCS11: Module }: Pkcs11Package, path: string): PKCS11 {
   const module = new Module()
   try {
     module.load(path)

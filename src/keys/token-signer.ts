@@ -11,7 +11,7 @@ import { publicJwkOf, thumbprint } from './jwk.ts'
 import type { Signer } from './signer.ts'
 import { connectToken, type TokenConnection, type TokenPlace } from './token-connection.ts'
 import { isPinRefused, isSessionLost, TokenError, tokenError } from './token-error.ts'
-import { loadModule, type Pkcs11Package } from './token-module.ts'
+import { loadTokenModule, type Pkcs11Package } from './token-module.ts'
 
 /** A private key in a token, and how to get at it. */
 export interface TokenKey {
@@ -42,7 +42,7 @@ export function createTokens({ load, now }: TokenEffects): Tokens {
   const modules = new Map<string, Promise<PKCS11>>()
   const tokens = new Map<string, Token>()
   const moduleAt = (path: string): Promise<PKCS11> => {
-    const module = modules.get(path) ?? load().then((loaded) => loadModule(loaded, path))
+    const module = modules.get(path) ?? load().then((loaded) => loadTokenModule(loaded, path))
     modules.set(path, module)
     // A module that was not found may be there at the next time.
     module.catch(() => modules.delete(path))

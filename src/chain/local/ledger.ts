@@ -16,14 +16,14 @@ import { type ReadTransaction, readTransaction, refused } from './transaction.ts
 
 export interface LedgerEntry {
   readonly block: HashedBlock
-  readonly done?: ExecutedTransaction
+  readonly done?: IncludedTransaction
 }
 
 /**
  * The result of a block's transaction. The transaction itself is read from the block when it is needed: a chain has
  * many blocks.
  */
-export interface ExecutedTransaction extends Pick<ReadTransaction, 'hash' | 'type'> {
+export interface IncludedTransaction extends Pick<ReadTransaction, 'hash' | 'type'> {
   readonly from: string
   readonly to: string | undefined
   readonly result: Pick<Result, 'gasUsed' | 'failure' | 'created'>
@@ -163,7 +163,7 @@ async function run(
   signed: Signed | undefined,
 ): Promise<Ran> {
   const { entries, byHash, surroundings } = chained
-  const ran = (changes?: Changes, done?: ExecutedTransaction, logs: readonly Log[] = []): Ran => ({
+  const ran = (changes?: Changes, done?: IncludedTransaction, logs: readonly Log[] = []): Ran => ({
     entry: (block) => (done === undefined ? { block } : { block, done }),
     keep: (entry) => {
       changes?.keep(number)
