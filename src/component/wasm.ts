@@ -30,7 +30,7 @@ interface Running {
   maps?: Functions
 }
 
-export function loadModule(program: Extract<Program, { kind: 'wasm' }>, limits: RuntimeLimits): LoadedModule {
+export function loadWasmModule(program: Extract<Program, { kind: 'wasm' }>, limits: RuntimeLimits): LoadedModule {
   let running: Running | undefined
   const imports = importsOf(() => running ?? trap('no call runs'))
   return {

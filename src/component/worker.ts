@@ -22,7 +22,7 @@ import type {
 import { BadResult, readHookResult } from './result.ts'
 import { storedValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
-import { type LoadedModule, loadModule } from './wasm.ts'
+import { type LoadedModule, loadWasmModule } from './wasm.ts'
 
 /** The cached values of all contracts together. */
 const STORED_BYTES = 8 * 1024 * 1024
@@ -55,7 +55,7 @@ function loaded(component: string): Loaded {
   const cached = components.get(component)
   if (cached !== undefined) return cached
   const program = programs.get(component) ?? trap('the worker was not given the component')
-  const fresh = program.kind === 'wasm' ? loadModule(program, limits) : loadScript(quickjs, program.source, limits)
+  const fresh = program.kind === 'wasm' ? loadWasmModule(program, limits) : loadScript(quickjs, program.source, limits)
   components.set(component, fresh)
   return fresh
 }

@@ -19,7 +19,7 @@ function held() {
   return { work, end, leftMs }
 }
 
-describe('a lane', () => {
+describe('a queue of calls', () => {
   it('gives up a call that waits for too long, while the one before it still runs', async () => {
     const calls = createCallQueue({ concurrent: 8, queued: 8, queueSeconds: 0.1 })
     const first = held()

@@ -40,7 +40,7 @@ export interface TimerRow {
 
 export type EngineCollections = EncryptionCollections &
   GenerationCollections & {
-    /** By contract: its fence, of which the version goes up with every change of its storage, outbox or timers. */
+    /** By contract: a row whose version goes up with every change of its storage, outbox or timers. */
     component_state: {
       readonly storageBytes: number
       /** Transactions that it asked for in a day of UTC; days are counted from 1970. */

@@ -29,7 +29,7 @@ export type Seen = Map<string, { readonly version: number; readonly bytes: numbe
 export interface Finished {
   readonly contract: Address
   /** The contract's row before the call read anything. */
-  readonly fence: ContractRow
+  readonly contractRow: ContractRow
   readonly seen: Seen
   readonly effects: CallEffects
   /** The block that the call saw. */
@@ -65,24 +65,30 @@ export function isWriting({
 
 export async function commitCall(context: CommitContext, finished: Finished): Promise<Committed> {
   const { contractRows, timers, outbox, now } = context
-  const { contract, fence, effects, block } = finished
+  const { contract, contractRow, effects, block } = finished
   const spent = spentChanges(finished, now())
   if (!isWriting(finished)) return commitSpent(context, finished, spent)
   const storage = await storageChanges(context, finished)
-  const storageBytes = fence.storageBytes + storage.growth
+  const storageBytes = contractRow.storageBytes + storage.growth
   const plan = timers.plan(contract, effects.timers, now(), finished.ended)
   const rows = outbox.rows(contract, effects.transactions)
-  const counted = countToday(fence, rows.length, now())
+  const counted = countToday(contractRow, rows.length, now())
   const quota =
     storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
     transactionQuota(context, contract, rows.length, counted)
   if (quota !== undefined) return quota
   const acted = { number: block.number, hash: block.hash }
   const state = { storageBytes, block: acted, ...(counted === undefined ? {} : { counted }) }
-  const batch = [fenceChange(contract, fence, state), ...spent, ...storage.changes, ...plan.changes, ...rows]
+  const batch = [
+    contractRowChange(contract, contractRow, state),
+    ...spent,
+    ...storage.changes,
+    ...plan.changes,
+    ...rows,
+  ]
   return contractRows.whileCommitting(contract, async () => {
     if (!(await isCommitted(context, contract, batch))) return 'conflict'
-    contractRows.set(contract, { version: (fence.version ?? -1) + 1, ...state })
+    contractRows.set(contract, { version: (contractRow.version ?? -1) + 1, ...state })
     plan.apply()
     outbox.added(rows)
     return 'committed'
@@ -122,10 +128,10 @@ function transactionQuota(
 /** A request that is spent is so for itself: nothing else reads it, and nobody else has to wait for it. */
 async function commitSpent(
   context: CommitContext,
-  { contract, fence, effects }: Finished,
+  { contract, contractRow, effects }: Finished,
   spent: readonly Change<EngineCollections>[],
 ): Promise<Committed> {
-  if (effects.reads > 1 && !(await context.contractRows.isCurrent(contract, fence))) return 'conflict'
+  if (effects.reads > 1 && !(await context.contractRows.isCurrent(contract, contractRow))) return 'conflict'
   if (spent.length === 0) return 'committed'
   return (await context.store.commit(spent)) === undefined ? 'committed' : 'conflict'
 }
@@ -160,7 +166,7 @@ function countToday({ counted }: ContractRow, more: number, now: Date): Contract
   return { day: counted.day, transactions: counted.transactions + more }
 }
 
-function fenceChange(
+function contractRowChange(
   contract: Address,
   { version }: ContractRow,
   value: EngineCollections['component_state'],

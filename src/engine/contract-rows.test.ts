@@ -5,12 +5,12 @@ import { cacheContractRows } from './contract-rows.ts'
 
 const CONTRACT = `00${'a1'.repeat(20)}`
 
-it('a fence does not stand once it is forgotten, that of a contract that stored nothing yet included', async () => {
+it('a row is not current once it is forgotten, that of a contract that stored nothing yet included', async () => {
   const store = await openTestStore<EngineCollections>(engineMigrations)
-  const fences = cacheContractRows(store)
-  const fence = await fences.get(CONTRACT)
-  expect(await fences.isCurrent(CONTRACT, fence)).toBe(true)
-  fences.forget(CONTRACT)
-  expect(await fences.isCurrent(CONTRACT, fence)).toBe(false)
+  const rows = cacheContractRows(store)
+  const row = await rows.get(CONTRACT)
+  expect(await rows.isCurrent(CONTRACT, row)).toBe(true)
+  rows.forget(CONTRACT)
+  expect(await rows.isCurrent(CONTRACT, row)).toBe(false)
   await store.close()
 })

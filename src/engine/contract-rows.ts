@@ -20,10 +20,10 @@ export interface ContractRow {
 export interface ContractRows {
   get(contract: Address): Promise<ContractRow>
   /** Whether the row is current, as far as this process knows; reads the database during a commit. */
-  isCurrent(contract: Address, fence: ContractRow): Promise<boolean>
+  isCurrent(contract: Address, contractRow: ContractRow): Promise<boolean>
   /** Runs `commit`, which may change the row on disk before the cache does. One at a time of each contract. */
   whileCommitting<T>(contract: Address, commit: () => Promise<T>): Promise<T>
-  set(contract: Address, fence: ContractRow): void
+  set(contract: Address, row: ContractRow): void
   /** To be called when another process has changed the row, or may have. */
   forget(contract: Address): void
   all(): readonly (readonly [Address, ContractRow])[]
@@ -43,9 +43,9 @@ export function cacheContractRows(store: EngineStore): ContractRows {
       rows.set(contract, current)
       return current
     },
-    isCurrent: async (contract, fence) => {
-      if (!rows.has(contract) || rows.get(contract)?.version !== fence.version) return false
-      return !committing.has(contract) || (await store.get('component_state', contract))?.version === fence.version
+    isCurrent: async (contract, row) => {
+      if (!rows.has(contract) || rows.get(contract)?.version !== row.version) return false
+      return !committing.has(contract) || (await store.get('component_state', contract))?.version === row.version
     },
     whileCommitting: async (contract, commit) => {
       committing.add(contract)
@@ -55,7 +55,7 @@ export function cacheContractRows(store: EngineStore): ContractRows {
         committing.delete(contract)
       }
     },
-    set: (contract, fence) => rows.set(contract, fence),
+    set: (contract, row) => rows.set(contract, row),
     forget: (contract) => rows.delete(contract),
     all: () => [...rows],
   }

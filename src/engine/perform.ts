@@ -110,12 +110,12 @@ async function runOnce(
   const target = targetNow()
   if (target === undefined || attempt.isAbandoned?.() === true) return { kind: 'unavailable' }
   const { contract, block, entry } = target
-  const fence = await context.contractRows.get(contract.address)
-  const isFree = (await isReconciled(context, entry, fence)) || RECONCILING.has(attempt.hook.kind)
+  const contractRow = await context.contractRows.get(contract.address)
+  const isFree = (await isReconciled(context, entry, contractRow)) || RECONCILING.has(attempt.hook.kind)
   if (!isFree) return { kind: 'reconciling' }
   const fork = entry.fork.number
   const seen: Seen = new Map()
-  const outcome = await run(context, target, { ...attempt, fence, seen })
+  const outcome = await run(context, target, { ...attempt, contractRow, seen })
   // The block that the outcome was computed from may be gone.
   if (entry.fork.number !== fork) return 'again'
   if (outcome.kind === 'overloaded') return outcome.kind
@@ -125,7 +125,7 @@ async function runOnce(
   // An unsendable response fails the call; its effects are discarded.
   if (response === 'bad-response') return { kind: response }
   const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
-  const done = { contract: contract.address, fence, seen, effects, block, reconciles }
+  const done = { contract: contract.address, contractRow, seen, effects, block, reconciles }
   const finished = { ...done, status: response?.status, ended: attempt.ended }
   if (attempt.mode === 'shared' && isWriting(finished)) return 'again'
   const committed = await commitCall(context, finished)
@@ -159,14 +159,14 @@ function refusedBy(
 }
 
 interface Run extends Pick<CallAttempt, 'hook' | 'request' | 'queueMs'> {
-  readonly fence: ContractRow
+  readonly contractRow: ContractRow
   readonly seen: Seen
 }
 
 async function run(
   context: EngineContext,
   target: CallTarget,
-  { hook, request, queueMs, fence, seen }: Run,
+  { hook, request, queueMs, contractRow, seen }: Run,
 ): Promise<RunOutcome> {
   const { runtime, chain, engine, limits, metrics, now, log } = context
   const { component, contract, block } = target
@@ -184,7 +184,7 @@ async function run(
       deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
       queueMs,
       // A commit compares the row's version, so that a value that a worker has cached is as good as the database.
-      storageVersion: fence.version ?? NEVER_WRITTEN,
+      storageVersion: contractRow.version ?? NEVER_WRITTEN,
     },
     hostOf(context, target, seen),
   )
