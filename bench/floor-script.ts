@@ -11,7 +11,7 @@ import { readJws } from '../src/codec/jws.ts'
 import { deviceAuthentication } from '../src/credential/mso-mdoc/device-auth.ts'
 import { algorithms } from '../src/keys/algorithm.ts'
 import { makePrivateJwk, type PrivateJwk } from '../src/keys/private-jwk.ts'
-import { encryptionMetadata } from '../src/verifier/response-encryption.ts'
+import { responseEncryptionMetadata } from '../src/verifier/response-encryption.ts'
 import { licenceCase } from './cases.ts'
 import { type Answer, openConnection } from './connection.ts'
 import type { FloorScript } from './floor.ts'
@@ -65,7 +65,7 @@ async function recordAnswers(port: number, make: MakeFlows): Promise<Map<string,
 function withResponseKey(requestObject: string, key: PrivateJwk): string {
   const { payload } = readJws(requestObject)
   const metadata = isObject(payload.client_metadata) ? payload.client_metadata : {}
-  const changed: JsonObject = { ...payload, client_metadata: { ...metadata, ...encryptionMetadata(key) } }
+  const changed: JsonObject = { ...payload, client_metadata: { ...metadata, ...responseEncryptionMetadata(key) } }
   const [header = '', , signature = ''] = requestObject.split('.')
   return [header, toBase64url(Buffer.from(JSON.stringify(changed))), signature].join('.')
 }

@@ -17,7 +17,7 @@ import {
   verifierDefaults,
   verifierTitle,
 } from '../verifier/config.ts'
-import { verifierUpkeep } from '../verifier/upkeep.ts'
+import { verifierTasks } from '../verifier/tasks.ts'
 
 interface Configs {
   readonly issuer: IssuerConfig
@@ -69,7 +69,7 @@ export const services: { readonly [Name in ServiceName]: Kind<Configs[Name], Col
     title: verifierTitle,
     migrations: verifierMigrations,
     secrets: verifierSecrets,
-    upkeep: verifierUpkeep,
+    upkeep: verifierTasks,
     create: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
   },
 }

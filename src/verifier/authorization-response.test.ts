@@ -14,7 +14,7 @@ import {
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { TRANSACTION_CHECK } from '../protocol/transaction-data.ts'
 import type { CheckResult } from './checks/check.ts'
-import type { Report } from './verification.ts'
+import type { VerificationReport } from './verification.ts'
 
 const TYPES = ['VerifiableCredential', 'StudentCard']
 const subject = (...path: readonly (string | number | null)[]) => ['credentialSubject', ...path]
@@ -131,7 +131,7 @@ describe('a response that answers the query', () => {
       ...change,
     })
     const status = await statusOf(services, VERIFIER_URL, sessionId)
-    return { code: response.status, body: await response.json(), status, report: status.result as Report }
+    return { code: response.status, body: await response.json(), status, report: status.result as VerificationReport }
   }
 
   it.each(one)('to show $name', async ({ query: more, shows, claims }) => {
@@ -322,8 +322,11 @@ describe('a verifier without trust anchors', () => {
       await postForm(services, request.response_uri, { vp_token: JSON.stringify({ card: [presentation] }) })
       const { result } = await statusOf(services, VERIFIER_URL, sessionId)
       expect(result).toMatchObject({ verified: true, trust: 'open' })
-      expect(notPassed(result as Report)).toEqual(['issuer.trusted not_applicable', 'status.valid not_applicable'])
-      const details = asked(result as Report).filter(({ outcome }) => outcome === 'not_applicable')
+      expect(notPassed(result as VerificationReport)).toEqual([
+        'issuer.trusted not_applicable',
+        'status.valid not_applicable',
+      ])
+      const details = asked(result as VerificationReport).filter(({ outcome }) => outcome === 'not_applicable')
       expect(details.map(({ detail }) => detail)).toEqual([
         'no trust anchors are configured (issuerTrustAnchors)',
         'no trust anchors are configured, so that no status is fetched',
@@ -335,16 +338,16 @@ describe('a verifier without trust anchors', () => {
   })
 })
 
-function allChecksOf({ checks, credentials }: Report): readonly CheckResult[] {
+function allChecksOf({ checks, credentials }: VerificationReport): readonly CheckResult[] {
   return [...checks, ...Object.values(credentials).flatMap((each) => each.flatMap((one) => one.checks))]
 }
 
 /** No transaction is to be approved in any of these, and none is a mobile document. */
-function asked(report: Report): readonly CheckResult[] {
+function asked(report: VerificationReport): readonly CheckResult[] {
   return allChecksOf(report).filter(({ id }) => id !== TRANSACTION_CHECK && id !== 'credential.doc_type')
 }
 
-function notPassed(report: Report): string[] {
+function notPassed(report: VerificationReport): string[] {
   return asked(report)
     .filter(({ id, outcome }) => outcome !== 'passed' && `${id} ${outcome}` !== UNASKED)
     .map(({ id, outcome }) => `${id} ${outcome}`)

@@ -8,26 +8,26 @@ import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import type { Row } from '../store/store.ts'
-import { findSession } from './collections.ts'
+import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { makeResponseCode } from './redirect.ts'
-import { thumbprintOf } from './response-encryption.ts'
+import { responseKeyThumbprint } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
-import type { EncryptedResponseForm, ResponseForm } from './schemas.ts'
+import type { EncryptedResponseForm, PlainResponseForm } from './schemas.ts'
 import {
   erasureOf,
   eventTypeOf,
   finish,
   modeOf,
-  type Outcome,
   type ReportedError,
   refuseFinished,
   refuseUnlessOpen,
   registeredError,
   responseUriOf,
-  statusOf,
+  type VerificationOutcome,
   type VerificationSession,
+  verificationStatus,
 } from './session.ts'
 import { checksOf, type VpResponse, verify } from './verification.ts'
 
@@ -35,12 +35,12 @@ const MAX_ERROR_LENGTH = 500
 
 /** A form, the endpoint that it came to, and the request that brought it, as the log names it. */
 export type Received = { readonly requestId: string } & (
-  | { readonly mode: 'direct_post'; readonly form: ResponseForm }
+  | { readonly mode: 'direct_post'; readonly form: PlainResponseForm }
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
 )
 
 /** What the wallet is told: where to send the person, if the application said so. */
-export interface Answer {
+export interface WalletAnswer {
   readonly redirect_uri?: string
 }
 
@@ -57,7 +57,7 @@ export async function findWaitingSession(
   sessionId: string,
   mode: ResponseMode,
 ): Promise<Row<VerificationSession>> {
-  const row = await findSession(context.store, sessionId)
+  const row = await findVerificationSession(context.store, sessionId)
   refuseUnlessOpen(row.value, context.now())
   refuseOtherMode(row.value, mode)
   return row
@@ -72,7 +72,7 @@ export async function receiveResponse(
   sessionId: string,
   { value: session, version }: Row<VerificationSession>,
   received: Received,
-): Promise<Answer> {
+): Promise<WalletAnswer> {
   const query = await getQuery(context, session.queryId)
   const response = await readReceived(received, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
@@ -99,7 +99,7 @@ export async function receiveResponse(
     {
       event: 'session_finished',
       session: digestOf(sessionId),
-      status: statusOf(value, context.now()),
+      status: verificationStatus(value, context.now()),
       failed: failedChecks(outcome),
     },
     'session finished',
@@ -111,7 +111,7 @@ export async function receiveResponse(
 function finished({ now, random }: VerifierContext, sessionId: string, session: VerificationSession) {
   const at = now()
   const order = eventOrder(at, session.createdAt)
-  return recordEvent({ type: eventTypeOf[statusOf(session, at)], at: at.getTime(), order, sessionId }, random)
+  return recordEvent({ type: eventTypeOf[verificationStatus(session, at)], at: at.getTime(), order, sessionId }, random)
 }
 
 /** OpenID4VP 1.0, Response Mode: who asked for an encrypted response takes no other, and the other way about. */
@@ -136,7 +136,11 @@ function refuseForeignState({ state }: WalletResponse, session: VerificationSess
   if (state && state !== session.state) refuse('invalid_request', 'state is not the one of the request')
 }
 
-async function outcomeOf(context: VerifierContext, asked: Asked, response: WalletResponse): Promise<Outcome> {
+async function outcomeOf(
+  context: VerifierContext,
+  asked: Asked,
+  response: WalletResponse,
+): Promise<VerificationOutcome> {
   if ('error' in response) return { walletError: walletErrorOf(response) }
   return verifiedOutcome(context, asked, { vpToken: readVpToken(response.vpToken), state: response.state || undefined })
 }
@@ -163,7 +167,7 @@ async function verifiedOutcome(
   context: VerifierContext,
   { requestId, sessionId, session, query }: Asked,
   response: VpResponse,
-): Promise<Outcome> {
+): Promise<VerificationOutcome> {
   const { encryptionKey } = session
   const terms = {
     query,
@@ -172,7 +176,7 @@ async function verifiedOutcome(
       nonce: session.nonce,
       audience: session.clientId,
       responseUri: responseUriOf(context.config, sessionId, session),
-      encryptionKeyThumbprint: encryptionKey && thumbprintOf(encryptionKey),
+      encryptionKeyThumbprint: encryptionKey && responseKeyThumbprint(encryptionKey),
       transactionData: session.transactionData ?? [],
     },
     sessionStart: new Date(session.createdAt),
@@ -189,7 +193,7 @@ async function verifiedOutcome(
 }
 
 /** For the log: which checks failed, and nothing of what was presented. */
-function failedChecks(outcome: Outcome): readonly string[] {
+function failedChecks(outcome: VerificationOutcome): readonly string[] {
   if (!('report' in outcome)) return []
   return checksOf(outcome.report)
     .filter((check) => check.outcome === 'failed')

@@ -45,7 +45,10 @@ export const verifierMigrations: readonly Migration[] = [
 export const verifierSecrets: readonly (keyof VerifierCollections)[] = ['verification_session', 'idempotent_answer']
 
 /** Refuses with `not_found`. */
-export async function findSession(store: VerifierStore, sessionId: string): Promise<Row<VerificationSession>> {
+export async function findVerificationSession(
+  store: VerifierStore,
+  sessionId: string,
+): Promise<Row<VerificationSession>> {
   const row = await store.get('verification_session', sessionId)
   return row ?? refuse('not_found', 'there is no such session')
 }

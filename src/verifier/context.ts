@@ -14,7 +14,7 @@ export interface VerifierContext extends Effects<VerifierCollections> {
   /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
   readonly clientId: string
   /** A query as it was posted. It never changes, so the ones used last are kept in memory. */
-  readonly query: (id: string) => Promise<DcqlQuery | undefined>
+  readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined>
   readonly parseCertificate: (der: Uint8Array) => Certificate
   /** How the status of credentials is found. */
   readonly status: StatusPolicy

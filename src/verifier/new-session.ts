@@ -10,7 +10,7 @@ import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { wantRedirectUri } from './redirect.ts'
 import { responseModeFor } from './response-encryption.ts'
-import type { NewSession } from './schemas.ts'
+import type { NewVerificationSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
 
@@ -21,9 +21,9 @@ type NewSessionAnswer = { readonly session_id: string; readonly request_uri: str
  * Starts a session, or gives the change that conflicted: a request with the same idempotency key was first. Refuses an
  * unknown query with `not_found`, and what cannot be done with this query with `invalid_request`.
  */
-export async function startSession(
+export async function startVerificationSession(
   context: VerifierContext,
-  request: NewSession,
+  request: NewVerificationSession,
   { caller, remember }: { readonly caller: string; readonly remember: Remember },
 ): Promise<Attempt<NewSessionAnswer>> {
   const { config, clientId, random, store } = context
@@ -61,7 +61,7 @@ function responseParts({ config, random }: VerifierContext, query: DcqlQuery): P
   return responseMode === 'direct_post' ? {} : { responseMode, encryptionKey: makePrivateJwk(random) }
 }
 
-function requestedParts(request: NewSession, query: DcqlQuery): Partial<VerificationSession> {
+function requestedParts(request: NewVerificationSession, query: DcqlQuery): Partial<VerificationSession> {
   const { redirect_uri: redirectUri, transaction_data: transactions } = request
   if (redirectUri !== undefined) wantRedirectUri(redirectUri)
   return {

@@ -28,8 +28,8 @@ export async function createQuery(
 }
 
 /** Refuses with `not_found`. */
-export async function getQuery({ query }: VerifierContext, id: string): Promise<DcqlQuery> {
-  return (await query(id)) ?? refuse('not_found', `there is no verification query ${id}`)
+export async function getQuery({ loadQuery }: VerifierContext, id: string): Promise<DcqlQuery> {
+  return (await loadQuery(id)) ?? refuse('not_found', `there is no verification query ${id}`)
 }
 
 /** `posted`, unchanged, if we can ask it and check the answer. Refuses with `invalid_request`, naming the paths. */

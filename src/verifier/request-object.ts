@@ -4,10 +4,10 @@ import { writeJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { refuse } from '../protocol/error.ts'
 import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
-import { findSession } from './collections.ts'
+import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
-import { encryptionMetadata } from './response-encryption.ts'
+import { responseEncryptionMetadata } from './response-encryption.ts'
 import { modeOf, refuseUnlessOpen, responseUriOf, type VerificationSession } from './session.ts'
 import { encryptFor, type WalletRequest } from './wallet-request.ts'
 
@@ -18,7 +18,7 @@ export async function findRequestedSession(
   { store, now }: Pick<VerifierContext, 'store' | 'now'>,
   sessionId: string,
 ): Promise<VerificationSession> {
-  const { value: session } = await findSession(store, sessionId)
+  const { value: session } = await findVerificationSession(store, sessionId)
   if (session.outcome !== undefined) refuse('gone', 'this session has had its response')
   refuseUnlessOpen(session, now())
   return session
@@ -53,7 +53,7 @@ function payloadOf(
   dcqlQuery: Json,
 ): JsonObject {
   const { transactionData, encryptionKey } = session
-  const encryption = encryptionKey === undefined ? {} : encryptionMetadata(encryptionKey)
+  const encryption = encryptionKey === undefined ? {} : responseEncryptionMetadata(encryptionKey)
   return {
     response_type: 'vp_token',
     response_mode: modeOf(session),

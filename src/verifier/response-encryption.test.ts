@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { encryptJwe } from '../keys/jwe.ts'
 import { readPublicJwk } from '../keys/jwk.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
-import { encryptionMetadata, openResponse, responseModeFor } from './response-encryption.ts'
+import { openResponse, responseEncryptionMetadata, responseModeFor } from './response-encryption.ts'
 
 const asking = (...formats: string[]) => ({
   credentials: formats.map((format, index) => ({ id: `c${index}`, format, meta: {} })),
@@ -22,7 +22,7 @@ it.each([
 
 it('a response is read up to its limit', async () => {
   const key = makePrivateJwk(randomBytes)
-  const { jwks } = encryptionMetadata(key) as {
+  const { jwks } = responseEncryptionMetadata(key) as {
     jwks: { keys: [{ kty: string; crv: string; x: string; y: string; kid: string }] }
   }
   const [{ kid, kty, crv, x, y }] = jwks.keys

@@ -18,7 +18,7 @@ export function responseModeFor({ credentials }: DcqlQuery, profile: 'haip' | un
 }
 
 /** What `client_metadata` says for a session with this key: the key, for one response, and how to encrypt to it. */
-export function encryptionMetadata(key: PrivateJwk): JsonObject {
+export function responseEncryptionMetadata(key: PrivateJwk): JsonObject {
   return {
     jwks: { keys: [publishedKey(publicPartOf(key), kidOf(key))] },
     encrypted_response_enc_values_supported: [...jweEncryptions],
@@ -26,7 +26,7 @@ export function encryptionMetadata(key: PrivateJwk): JsonObject {
 }
 
 /** RFC 7638 thumbprint, which a presentation of an mdoc is bound to. OpenID4VP 1.0, Handover and SessionTranscript. */
-export function thumbprintOf(key: PrivateJwk): Uint8Array {
+export function responseKeyThumbprint(key: PrivateJwk): Uint8Array {
   return Buffer.from(kidOf(key), 'base64url')
 }
 

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../c
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
 import { openResponse } from './response-encryption.ts'
-import type { EncryptedResponseForm, ResponseForm } from './schemas.ts'
+import type { EncryptedResponseForm, PlainResponseForm } from './schemas.ts'
 
 export type WalletResponse = { readonly state: string | undefined } & (
   | { readonly error: string; readonly description: string | undefined }
@@ -22,7 +22,7 @@ export function readForm({
   state,
   error,
   error_description: description,
-}: ResponseForm): WalletResponse {
+}: PlainResponseForm): WalletResponse {
   if (error) return { error, description, state }
   if (!text) return refuse('invalid_request', 'the response has neither vp_token nor error')
   return { vpToken: orRefuse('invalid_request', 'vp_token', () => parseJsonObject(text)), state }

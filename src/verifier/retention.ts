@@ -9,7 +9,13 @@ import { sweep } from '../store/sweep.ts'
 import type { CheckResult } from './checks/check.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
-import { endOf, type Outcome, registeredError, statusOf, type VerificationSession } from './session.ts'
+import {
+  endOfVerification,
+  registeredError,
+  type VerificationOutcome,
+  type VerificationSession,
+  verificationStatus,
+} from './session.ts'
 import type { CredentialReport } from './verification.ts'
 import type { VerifierEffects } from './verifier.ts'
 
@@ -35,7 +41,7 @@ interface Step {
 }
 
 /** Everything that is due of the sessions, in turns. Nothing is erased or deleted while a callback is pending. */
-export function sweepSessions(
+export function sweepVerificationSessions(
   { retention }: VerifierConfig,
   { store, now, random }: VerifierEffects,
   hasPendingCallback: HasPendingCallback,
@@ -46,10 +52,10 @@ export function sweepSessions(
 
 /** The session as it is after `now`, or `purge` when it is over and done with. Pure. */
 function stepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
-  const { erases, purges, next } = planRetention(retention, endOf(session), session.erasedAt, now)
+  const { erases, purges, next } = planRetention(retention, endOfVerification(session), session.erasedAt, now)
   if (purges) return 'purge'
   const at = now.getTime()
-  const expires = statusOf(session, now) === 'EXPIRED' && session.expiredAt === undefined
+  const expires = verificationStatus(session, now) === 'EXPIRED' && session.expiredAt === undefined
   const ended = expires ? { ...session, encryptionKey: undefined, expiredAt: at } : session
   return {
     session: erases ? { ...withoutPersonalData(ended), erasedAt: at } : ended,
@@ -91,7 +97,7 @@ function withoutPersonalData(session: VerificationSession): VerificationSession 
   }
 }
 
-function outcomeWithoutPersonalData(outcome: Outcome): Outcome {
+function outcomeWithoutPersonalData(outcome: VerificationOutcome): VerificationOutcome {
   // The rest of what a wallet says is free text; sessions of earlier releases may have some in the code too.
   if ('walletError' in outcome) return { walletError: { error: registeredError(outcome.walletError.error) } }
   const { checks, credentials, ...report } = outcome.report

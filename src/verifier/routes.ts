@@ -11,11 +11,11 @@ import { lookUpFirst } from '../http/look-up-first.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
-import { startSession } from './new-session.ts'
+import { startVerificationSession } from './new-session.ts'
 import { createQuery, getQuery } from './queries.ts'
 import { findRequestedSession, getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
-import { getStatus } from './session-status.ts'
+import { getVerificationStatus } from './session-status.ts'
 import { simulate } from './simulation.ts'
 import { verifyStatic } from './static-presentation.ts'
 import { readWalletRequest } from './wallet-request.ts'
@@ -34,7 +34,7 @@ export function verifierRoutes(app: App, context: VerifierContext): void {
 function queryRoutes(app: App, context: VerifierContext): void {
   app.post(
     '/verification-query/create',
-    { ...admin, schema: schemas.createQuery },
+    { ...admin, schema: schemas.createQueryRoute },
     async ({ body, apiKeyLabel }, reply) => {
       const id = await createQuery(context, body.dcql_query, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
@@ -42,23 +42,27 @@ function queryRoutes(app: App, context: VerifierContext): void {
   )
   app.post(
     '/dcql-query/create',
-    { ...admin, schema: schemas.createBareQuery },
+    { ...admin, schema: schemas.createBareQueryRoute },
     async ({ body, apiKeyLabel }, reply) => {
       const id = await createQuery(context, body, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
     },
   )
-  app.post('/verification-query/simulate', { ...admin, schema: schemas.simulateQuery }, ({ body }, reply) =>
+  app.post('/verification-query/simulate', { ...admin, schema: schemas.simulateQueryRoute }, ({ body }, reply) =>
     reply.send(simulate(body)),
   )
-  app.get('/verification-query/:verification_query_id', { ...admin, schema: schemas.getQuery }, async ({ params }) => ({
-    ...params,
-    dcql_query: await getQuery(context, params.verification_query_id),
-  }))
+  app.get(
+    '/verification-query/:verification_query_id',
+    { ...admin, schema: schemas.getQueryRoute },
+    async ({ params }) => ({
+      ...params,
+      dcql_query: await getQuery(context, params.verification_query_id),
+    }),
+  )
 }
 
 function sessionRoutes(app: App, context: VerifierContext): void {
-  app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSession }, async (request) => {
+  app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSessionRoute }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const asked = {
       key: headers['idempotency-key'],
@@ -68,19 +72,19 @@ function sessionRoutes(app: App, context: VerifierContext): void {
       now: context.now(),
     }
     const answer = await answerIdempotently(context, asked, (remember) =>
-      startSession(context, body, { caller: apiKeyLabel, remember }),
+      startVerificationSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id
     return answer
   })
   app.post(
     '/presentation/oid4vp/static-presentation',
-    { ...admin, schema: schemas.staticPresentation },
+    { ...admin, schema: schemas.staticPresentationRoute },
     ({ id, body, apiKeyLabel }) => verifyStatic(context, body, { requestId: id, label: apiKeyLabel }),
   )
   const path = '/presentation/oid4vp/status/:session_id'
-  app.get(path, { ...admin, schema: schemas.sessionStatus }, async ({ id, params, query, apiKeyLabel }) => {
-    const status = await getStatus(context, params.session_id, query.response_code)
+  app.get(path, { ...admin, schema: schemas.sessionStatusRoute }, async ({ id, params, query, apiKeyLabel }) => {
+    const status = await getVerificationStatus(context, params.session_id, query.response_code)
     const line = { event: 'result_read', request: id, session: digestOf(params.session_id), caller: apiKeyLabel }
     if (status.result !== undefined) context.log.info(line, 'result read')
     return status
@@ -96,12 +100,12 @@ function requestObjectRoutes(app: App, context: VerifierContext): void {
   const path = '/presentation/oid4vp/authorization-request/:session_id'
   const type = 'application/oauth-authz-req+jwt'
   const { onRequest, subjectOf } = lookUpFirst((request) => findRequestedSession(context, sessionIdOf(request)))
-  app.get(path, { onRequest, schema: schemas.requestObject }, async (request, reply) => {
+  app.get(path, { onRequest, schema: schemas.requestObjectRoute }, async (request, reply) => {
     const { session_id: id } = request.params
     return reply.type(type).send(await getRequestObject(context, id, subjectOf(request)))
   })
   formRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
-    const schema = schemas.postedRequestObject
+    const schema = schemas.postedRequestObjectRoute
     scope.post(path, { config: FORM, onRequest, schema }, async (request, reply) => {
       const { session_id: id } = request.params
       const wallet = readWalletRequest(request.body)
@@ -116,7 +120,7 @@ function responseRoutes(scope: App, context: VerifierContext): void {
   const plain = waiting('direct_post')
   scope.post(
     '/presentation/oid4vp/authorization-response/:session_id',
-    { config: FORM, onRequest: plain.onRequest, schema: schemas.authorizationResponse },
+    { config: FORM, onRequest: plain.onRequest, schema: schemas.authorizationResponseRoute },
     (request) =>
       receiveResponse(context, request.params.session_id, plain.subjectOf(request), {
         requestId: request.id,
@@ -127,7 +131,7 @@ function responseRoutes(scope: App, context: VerifierContext): void {
   const encrypted = waiting('direct_post.jwt')
   scope.post(
     '/presentation/oid4vp/encrypted-authorization-response/:session_id',
-    { config: FORM, onRequest: encrypted.onRequest, schema: schemas.encryptedAuthorizationResponse },
+    { config: FORM, onRequest: encrypted.onRequest, schema: schemas.encryptedAuthorizationResponseRoute },
     (request) =>
       receiveResponse(context, request.params.session_id, encrypted.subjectOf(request), {
         requestId: request.id,

@@ -28,7 +28,7 @@ const VpToken = Type.Record(Type.String(), Type.Array(Type.Union([Type.String(),
   description: 'Credential query id to array of presentations',
 })
 
-export const NewSession = Type.Object(
+export const NewVerificationSession = Type.Object(
   {
     verification_query_id: Type.String(),
     expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds' })),
@@ -62,7 +62,7 @@ export const NewSession = Type.Object(
     examples: [{ verification_query_id: 'VERIFICATION_QUERY_ID' }],
   },
 )
-export type NewSession = Static<typeof NewSession>
+export type NewVerificationSession = Static<typeof NewVerificationSession>
 
 /** Why a wallet does not present, which it may say in the clear. */
 const WalletErrorMembers = {
@@ -72,14 +72,14 @@ const WalletErrorMembers = {
 }
 
 /** The form of a response; every member may be missing, and unknown ones are ignored. */
-export const ResponseForm = Type.Object(
+export const PlainResponseForm = Type.Object(
   {
     vp_token: Type.Optional(Type.String({ description: 'JSON object: credential query id to array of presentations' })),
     ...WalletErrorMembers,
   },
   { title: 'AuthorizationResponse' },
 )
-export type ResponseForm = Static<typeof ResponseForm>
+export type PlainResponseForm = Static<typeof PlainResponseForm>
 
 /** The form of an encrypted response. */
 export const EncryptedResponseForm = Type.Object(
@@ -103,7 +103,7 @@ export const RequestObjectForm = Type.Object(
 )
 export type RequestObjectForm = Static<typeof RequestObjectForm>
 
-export const createQuery = {
+export const createQueryRoute = {
   ...byApplication,
   operationId: 'createVerificationQuery',
   summary: 'Store a DCQL query; the answer is its id',
@@ -111,7 +111,7 @@ export const createQuery = {
   response: answers(201, Type.String(), 'text/plain'),
 }
 
-export const simulateQuery = {
+export const simulateQueryRoute = {
   ...byApplication,
   operationId: 'simulateVerificationQuery',
   summary: 'Which of some credentials would answer a DCQL query; nothing is verified or stored',
@@ -121,7 +121,7 @@ export const simulateQuery = {
   response: answers(200, SimulationResultSchema),
 }
 
-export const createBareQuery = {
+export const createBareQueryRoute = {
   ...byApplication,
   operationId: 'createDcqlQuery',
   summary: 'Store a DCQL query that is the whole body; the answer is its id',
@@ -129,7 +129,7 @@ export const createBareQuery = {
   response: answers(201, Type.String(), 'text/plain'),
 }
 
-export const getQuery = {
+export const getQueryRoute = {
   ...byApplication,
   ...refuses('not_found'),
   operationId: 'getVerificationQuery',
@@ -141,20 +141,20 @@ export const getQuery = {
   ),
 }
 
-export const newSession = {
+export const newSessionRoute = {
   ...byApplication,
   ...refuses('not_found', 'idempotency_conflict'),
   operationId: 'createVerificationSession',
   summary: 'Start a verification session',
   headers: IdempotencyHeader,
-  body: NewSession,
+  body: NewVerificationSession,
   response: answers(
     200,
     Type.Object({ session_id: Type.String(), request_uri: Type.String() }, { title: 'StartedVerificationSession' }),
   ),
 }
 
-export const sessionStatus = {
+export const sessionStatusRoute = {
   ...byApplication,
   ...refuses('invalid_request', 'not_found'),
   operationId: 'getVerificationSession',
@@ -170,7 +170,7 @@ export const sessionStatus = {
   response: answers(200, VerificationSessionStatus),
 }
 
-export const requestObject = {
+export const requestObjectRoute = {
   ...byWallet,
   ...refuses('not_found', 'gone'),
   operationId: 'getRequestObject',
@@ -179,8 +179,8 @@ export const requestObject = {
   response: answers(200, Type.String(), 'application/oauth-authz-req+jwt'),
 }
 
-export const postedRequestObject = {
-  ...requestObject,
+export const postedRequestObjectRoute = {
+  ...requestObjectRoute,
   operationId: 'postRequestObject',
   summary: 'The signed request object, for this wallet',
   consumes: ['application/x-www-form-urlencoded'],
@@ -210,7 +210,7 @@ export const StaticPresentation = Type.Object(
 )
 export type StaticPresentation = Static<typeof StaticPresentation>
 
-export const staticPresentation = {
+export const staticPresentationRoute = {
   ...byApplication,
   ...refuses('not_found'),
   operationId: 'verifyStaticPresentation',
@@ -223,19 +223,19 @@ const Accepted = Type.Object({
   redirect_uri: Type.Optional(Type.String({ description: 'Where the wallet sends the person' })),
 })
 
-export const authorizationResponse = {
+export const authorizationResponseRoute = {
   ...byWallet,
   ...refuses('not_found', 'gone'),
   operationId: 'postAuthorizationResponse',
   summary: 'Present, or say why not',
   consumes: ['application/x-www-form-urlencoded'],
   params: SessionParams,
-  body: ResponseForm,
+  body: PlainResponseForm,
   response: answers(200, Accepted),
 }
 
-export const encryptedAuthorizationResponse = {
-  ...authorizationResponse,
+export const encryptedAuthorizationResponseRoute = {
+  ...authorizationResponseRoute,
   operationId: 'postEncryptedAuthorizationResponse',
   summary: 'Present encrypted, or say why not',
   body: EncryptedResponseForm,

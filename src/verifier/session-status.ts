@@ -1,24 +1,24 @@
 /** The status of a verification session with its report, for those with an API key. */
-import { findSession } from './collections.ts'
+import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
-import { statusOf, type VerificationSession } from './session.ts'
-import type { Report } from './verification.ts'
+import { type VerificationSession, verificationStatus } from './session.ts'
+import type { VerificationReport } from './verification.ts'
 
 /**
  * What the integrating application sees of a session; `responseCode` is what came with the redirect, if there was one.
  * Refuses with `not_found`.
  */
-export async function getStatus(
+export async function getVerificationStatus(
   context: Pick<VerifierContext, 'store' | 'now'>,
   sessionId: string,
   responseCode?: string,
 ) {
-  const { value: session } = await findSession(context.store, sessionId)
+  const { value: session } = await findVerificationSession(context.store, sessionId)
   const { outcome } = session
   return {
     session_id: sessionId,
-    status: statusOf(session, context.now()),
+    status: verificationStatus(session, context.now()),
     verification_query_id: session.queryId,
     created_at: Math.floor(session.createdAt / 1000),
     expires_at: Math.floor(session.expiresAt / 1000),
@@ -40,7 +40,7 @@ function resultOf({ outcome, redirectUri, responseCodeDigest }: VerificationSess
   return responseCode !== undefined && isResponseCode(responseCode, responseCodeDigest) ? { result: report } : {}
 }
 
-function withoutCredentials({ credentials, ...report }: Report): Report {
+function withoutCredentials({ credentials, ...report }: VerificationReport): VerificationReport {
   const checked = Object.entries(credentials).map(
     ([id, reports]) => [id, reports.map(({ format, checks }) => ({ format, checks }))] as const,
   )

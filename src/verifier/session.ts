@@ -4,7 +4,7 @@ import type { EventType } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { refuse } from '../protocol/error.ts'
 import { authorizationErrors, type ResponseMode } from '../protocol/oid4vp.ts'
-import type { Report } from './verification.ts'
+import type { VerificationReport } from './verification.ts'
 
 export interface VerificationSession {
   readonly queryId: string
@@ -25,7 +25,7 @@ export interface VerificationSession {
   readonly responseCodeDigest?: string
   /** As the request has it. */
   readonly transactionData?: readonly string[] | undefined
-  readonly outcome?: Outcome
+  readonly outcome?: VerificationOutcome
   /** When it had its outcome. Sessions of earlier releases do not know. */
   readonly finishedAt?: number
   /** When it was recorded that it ended without one: nothing revives it. */
@@ -34,7 +34,7 @@ export interface VerificationSession {
   readonly erasedAt?: number
 }
 
-export type Outcome = { readonly report: Report } | { readonly walletError: ReportedError }
+export type VerificationOutcome = { readonly report: VerificationReport } | { readonly walletError: ReportedError }
 
 /** What a wallet says when it does not present. RFC 6749 section 4.1.2.1. */
 export interface ReportedError {
@@ -50,10 +50,10 @@ export function registeredError(error: string): string {
   return authorizationErrors.has(error) ? error : UNREGISTERED
 }
 
-export type SessionStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
+export type VerificationStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
 
 /** What is recorded when a session comes into a state. */
-export const eventTypeOf: Readonly<Record<SessionStatus, EventType>> = {
+export const eventTypeOf: Readonly<Record<VerificationStatus, EventType>> = {
   STARTED: 'verification.started',
   VERIFICATION_SUCCEEDED: 'verification.succeeded',
   VERIFICATION_FAILED: 'verification.failed',
@@ -76,16 +76,19 @@ export function responseUriOf(
 }
 
 /** When it came, or will come, to its final state. */
-export function endOf({ outcome, finishedAt, expiresAt }: VerificationSession): number {
+export function endOfVerification({ outcome, finishedAt, expiresAt }: VerificationSession): number {
   return outcome === undefined ? expiresAt : (finishedAt ?? expiresAt)
 }
 
 /** When what it holds of a person is to be erased, once it has ended. */
 export function erasureOf(session: VerificationSession, { personalDataSeconds }: Retention): Date {
-  return new Date(endOf(session) + personalDataSeconds * 1000)
+  return new Date(endOfVerification(session) + personalDataSeconds * 1000)
 }
 
-export function statusOf({ outcome, expiresAt, expiredAt }: VerificationSession, now: Date): SessionStatus {
+export function verificationStatus(
+  { outcome, expiresAt, expiredAt }: VerificationSession,
+  now: Date,
+): VerificationStatus {
   if (outcome === undefined) return expiredAt === undefined && now.getTime() < expiresAt ? 'STARTED' : 'EXPIRED'
   if ('report' in outcome) return outcome.report.verified ? 'VERIFICATION_SUCCEEDED' : 'VERIFICATION_FAILED'
   return outcome.walletError.error === 'access_denied' ? 'DECLINED' : 'VERIFICATION_FAILED'
@@ -94,7 +97,7 @@ export function statusOf({ outcome, expiresAt, expiredAt }: VerificationSession,
 /** Refuses with `gone` when the session has expired, and with `invalid_request` when it has had its response. */
 export function refuseUnlessOpen(session: VerificationSession, now: Date): void {
   if (session.outcome !== undefined) refuseFinished()
-  if (statusOf(session, now) === 'EXPIRED') refuse('gone', 'this session has expired')
+  if (verificationStatus(session, now) === 'EXPIRED') refuse('gone', 'this session has expired')
 }
 
 export function refuseFinished(): never {
@@ -102,7 +105,7 @@ export function refuseFinished(): never {
 }
 
 /** Ends an open session. Refuses like {@link refuseUnlessOpen}, so that a session takes exactly one response. */
-export function finish(session: VerificationSession, outcome: Outcome, now: Date): VerificationSession {
+export function finish(session: VerificationSession, outcome: VerificationOutcome, now: Date): VerificationSession {
   refuseUnlessOpen(session, now)
   // Whoever reads the database later cannot read a response that was recorded on its way.
   return { ...session, encryptionKey: undefined, outcome, finishedAt: now.getTime() }

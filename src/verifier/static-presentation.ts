@@ -12,7 +12,7 @@ import type { VerifierContext } from './context.ts'
 import { getQuery, readNewQuery } from './queries.ts'
 import { readVpToken } from './response-form.ts'
 import type { StaticPresentation } from './schemas.ts'
-import { type Report, verify } from './verification.ts'
+import { type VerificationReport, verify } from './verification.ts'
 
 /**
  * The report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a body with
@@ -22,7 +22,7 @@ export async function verifyStatic(
   context: VerifierContext,
   request: StaticPresentation,
   { requestId, label: caller }: { readonly requestId: string; readonly label: string },
-): Promise<Report> {
+): Promise<VerificationReport> {
   const query = await queryOf(context, request)
   const vpToken = readVpToken(request.vp_token as JsonObject)
   const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request

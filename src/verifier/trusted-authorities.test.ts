@@ -18,7 +18,7 @@ import { createSigner } from '../keys/file-signer.ts'
 import { toPem } from '../keys/make-certificate.ts'
 import { planPresentation, present } from '../wallet/present.ts'
 import { receive } from '../wallet/receive.ts'
-import type { Report } from './verification.ts'
+import type { VerificationReport } from './verification.ts'
 
 const [ROOT, SUB, SELF] = ['cm9vdA', 'c3Vi', 'c2VsZg']
 const aki = (...values: readonly string[]) => ({ type: 'aki', values })
@@ -70,7 +70,7 @@ describe('a credential that was issued under an authority', () => {
       })
       const presentation = await presentationOf(credential, holder, request, services.clock)
       await postForm(services, request.response_uri, { vp_token: JSON.stringify({ card: [presentation] }) })
-      const { verified, credentials } = (await statusOf(services, VERIFIER_URL, sessionId)).result as Report
+      const { verified, credentials } = (await statusOf(services, VERIFIER_URL, sessionId)).result as VerificationReport
       const check = credentials.card?.[0]?.checks.find(({ id }) => id === 'query.trusted_authorities')
       expect(verified).toBe(check?.outcome === 'passed')
       return check

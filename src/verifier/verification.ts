@@ -18,7 +18,7 @@ import { issuerPathFinder } from './issuer-path.ts'
 import { forOneResponse } from './status/lists.ts'
 import { transactionsFor } from './transaction-data.ts'
 
-export interface Report {
+export interface VerificationReport {
   readonly verified: boolean
   /** `open`: no trust anchors are configured, so that anybody may have issued what verifies. Sessions of earlier releases do not say. */
   readonly trust?: 'open' | 'anchors'
@@ -76,7 +76,11 @@ const NOT_LOOKED_AT = {
 }
 
 /** Between two presentations others are served: each may take a while, whoever sent it. */
-export async function verify(response: VpResponse, context: VerificationContext, log: CheckLog): Promise<Report> {
+export async function verify(
+  response: VpResponse,
+  context: VerificationContext,
+  log: CheckLog,
+): Promise<VerificationReport> {
   const parsing = { ...context, parseCertificate: parseOnce(context.parseCertificate) }
   const asked = { ...parsing, status: forOneResponse(context.status), issuerPath: issuerPathFinder(parsing) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
@@ -125,7 +129,10 @@ function resultOf<T>(read: () => T): () => T {
 }
 
 /** Every check of a report: of the response, then of each presentation. */
-export function checksOf({ checks, credentials }: Pick<Report, 'checks' | 'credentials'>): readonly CheckResult[] {
+export function checksOf({
+  checks,
+  credentials,
+}: Pick<VerificationReport, 'checks' | 'credentials'>): readonly CheckResult[] {
   return [...checks, ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks))]
 }
 

@@ -41,10 +41,13 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
       return clientId()
     },
     signerOf,
-    query: cacheById(REMEMBERED_QUERIES, async (id) => (await store.get('verification_query', id))?.value.dcqlQuery),
+    loadQuery: cacheById(
+      REMEMBERED_QUERIES,
+      async (id) => (await store.get('verification_query', id))?.value.dcqlQuery,
+    ),
     parseCertificate: cacheCertificates(REMEMBERED_CERTIFICATES),
     status: {
-      lists: statusLists(effects, config.status.allowPrivateAddresses),
+      loadList: statusLists(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,
       now: effects.now,
     },

@@ -4,7 +4,7 @@ import { formatOf } from '../../src/credential/formats.ts'
 import { TRANSACTION_CHECK } from '../../src/protocol/transaction-data.ts'
 import { evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { StatusPolicy } from '../../src/verifier/status/lists.ts'
-import type { CredentialReport, Report } from '../../src/verifier/verification.ts'
+import type { CredentialReport, VerificationReport } from '../../src/verifier/verification.ts'
 import type { Forgery, World } from '../support/forge.ts'
 import type { Profile } from '../support/profiles.ts'
 
@@ -53,7 +53,7 @@ export const after = {
 
 /** For credentials without one. */
 export const noStatus: StatusPolicy = {
-  lists: () => Promise.reject(new Error('no status list was asked for')),
+  loadList: () => Promise.reject(new Error('no status list was asked for')),
   onUnreachable: 'reject',
   now: () => new Date(),
 }
@@ -95,7 +95,7 @@ export function expectRefusal({ status, body, report }: Sent, profile: Profile, 
   expect(body).toEqual({ error: 'invalid_request', error_description: 'the presentation was not accepted' })
   expect(status).toBe(400)
   expect(report.status).toBe('VERIFICATION_FAILED')
-  const { verified, checks, credentials } = report.result as Report
+  const { verified, checks, credentials } = report.result as VerificationReport
   expect(verified).toBe(false)
   expect(outcomesOf({ checks })).toEqual(expected(responseChecks, profile, row))
   for (const credential of Object.values(credentials).flat()) {

@@ -6,7 +6,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { CompactSign, type JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
-import { thumbprintOf } from '../../src/verifier/response-encryption.ts'
+import { responseKeyThumbprint } from '../../src/verifier/response-encryption.ts'
 import { encryptedResponse, type JweParts, responseKey } from '../support/encryption.ts'
 import { makeForgery, putTogether, type World } from '../support/forge.ts'
 import { usualProfile } from '../support/profiles.ts'
@@ -387,7 +387,7 @@ describe('attacks on encrypted responses', () => {
         y: 'XtLM4-3h5o3HUH0MHVJV0kyq0iBlrBwlh8qEDMZ4-Pc',
         d: '',
       } as const
-      expect(Buffer.from(thumbprintOf(key)).toString('hex')).toBe(
+      expect(Buffer.from(responseKeyThumbprint(key)).toString('hex')).toBe(
         '4283ec927ae0f208daaa2d026a814f2b22dca52cf85ffa8f3f8626c6bd669047',
       )
     })

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CredentialReport, Report } from '../../src/verifier/verification.ts'
+import type { CredentialReport, VerificationReport } from '../../src/verifier/verification.ts'
 import {
   type CertificateOptions,
   certify,
@@ -41,7 +41,7 @@ afterAll(async () => {
 interface Named {
   readonly sessionId: string
   readonly report: CredentialReport
-  readonly result: Report
+  readonly result: VerificationReport
   /** Outcome and detail of `issuer.identifier`. */
   readonly said: string
   readonly certificate: Buffer
@@ -58,7 +58,7 @@ async function named(world: World, name: string, names: CertificateOptions): Pro
   if (profile.w3c) w3cOf(forgery).issuer = name
   const vpToken = JSON.stringify({ card: [await putTogether(forgery)] })
   await postForm(services, request.response_uri, { vp_token: vpToken, state: request.state })
-  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
   const [report] = result.credentials.card ?? []
   const check = report?.checks.find(({ id }) => id === 'issuer.identifier')
   if (report === undefined || check === undefined) throw new Error('no report')
@@ -158,7 +158,9 @@ describe('the name of an issuer', () => {
     services.clock.now = new Date(services.clock.now.getTime() + 86_400_000)
     await services.upkeep()
     const left = async (sessionId: string) => {
-      const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+      const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as {
+        result: VerificationReport
+      }
       return result.credentials.card?.[0]
     }
     expect(await left(own.sessionId)).toMatchObject({ issuer: NAME, issuer_certificate: expect.anything() as object })

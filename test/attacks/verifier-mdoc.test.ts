@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CBOR_TAG, embedded, encodeCbor, tagged } from '../../src/codec/cbor.ts'
 import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import { evidenceChecks, readingChecks } from '../../src/verifier/checks/index.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { encryptedResponse } from '../support/encryption.ts'
 import type { World } from '../support/forge.ts'
 import {
@@ -118,7 +118,7 @@ describe('attacks on the verification service with mobile documents', () => {
     for (const text of others) {
       const { status, report } = await send(world, { vpToken: () => ({ licence: [text] }) })
       expect([status, report.status]).toEqual([400, 'VERIFICATION_FAILED'])
-      expect(outcomesOf((report.result as Report).credentials.licence?.[0])).toMatchObject({
+      expect(outcomesOf((report.result as VerificationReport).credentials.licence?.[0])).toMatchObject({
         'presentation.well_formed': 'failed',
       })
     }
@@ -131,7 +131,7 @@ describe('attacks on the verification service with mobile documents', () => {
 
   async function expectAccepted(row: Partial<Attack<MdocForgery>>) {
     const { status, body, report } = await send(world, row)
-    const credential = (report.result as Report).credentials.licence?.[0]
+    const credential = (report.result as VerificationReport).credentials.licence?.[0]
     expect(outcomesOf(credential)).toEqual(expected([...readingChecks, ...evidenceChecks], mdocProfile))
     expect([status, body]).toEqual([200, {}])
     expect(report).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })

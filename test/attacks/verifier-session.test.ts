@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { mdocQuery } from '../support/mdoc.ts'
 import { API_KEY, VERIFIER_URL } from '../support/services.ts'
@@ -482,7 +482,7 @@ describe('attacks on the session of a verification', () => {
 const had = { error: 'invalid_request', error_description: 'this session has had its response' }
 
 function failedOf(status: Record<string, unknown>): string[] {
-  const { checks, credentials } = status.result as Report
+  const { checks, credentials } = status.result as VerificationReport
   const all = [...checks, ...Object.values(credentials).flatMap((each) => each.flatMap((one) => one.checks))]
   return all.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
 }

@@ -11,7 +11,7 @@ import { OutboundError } from '../../src/http/outbound.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { encryptedResponse } from '../support/encryption.ts'
 import {
   base64,
@@ -87,18 +87,18 @@ async function statusOfCredential(
   return answerOf(report)
 }
 
-async function presented(given: World, query: object, change: (forgery: Forgery) => void): Promise<Report> {
+async function presented(given: World, query: object, change: (forgery: Forgery) => void): Promise<VerificationReport> {
   const { services } = given
   const { sessionId, request } = await startVerification(services, { credentials: [query] })
   const forgery = await makeForgery(given, request)
   change(forgery)
   const vpToken = JSON.stringify({ card: [await putTogether(forgery)] })
   await postForm(services, request.response_uri, { vp_token: vpToken, state: request.state })
-  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
   return result
 }
 
-function answerOf({ credentials, verified }: Report): string {
+function answerOf({ credentials, verified }: VerificationReport): string {
   const [report] = Object.values(credentials).flat()
   const { outcome, detail } = report?.checks.find(({ id }) => id === 'status.valid') ?? {}
   const others = Object.entries(outcomesOf(report)).filter(([id]) => id !== 'status.valid')
@@ -148,7 +148,7 @@ async function statusOfMdoc(uri: string): Promise<string> {
   const vp_token = { licence: [await putMdocTogether(forgery)] }
   const response = await encryptedResponse(request, { vp_token, state: request.state })
   await postForm(services, request.response_uri, { response })
-  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
   return answerOf(result)
 }
 
@@ -793,7 +793,7 @@ describe('who is asked, and how often', () => {
       texts.push(await putTogether(forgery))
     }
     await postForm(services, request.response_uri, { vp_token: JSON.stringify({ card: texts }), state: request.state })
-    const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+    const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
     return (result.credentials.card ?? []).map(({ checks }) => checks.find(({ id }) => id === 'status.valid')?.detail)
   }
 
@@ -873,6 +873,6 @@ describe('who is asked, and how often', () => {
       nonce: 'nonce',
       audience: 'us',
     })
-    expect(answerOf((await response.json()) as Report)).toMatch(/^failed: revoked/)
+    expect(answerOf((await response.json()) as VerificationReport)).toMatch(/^failed: revoked/)
   })
 })

@@ -1,7 +1,7 @@
 /** Attacks by whoever runs a web server: its certificate, below an anchor of a public authority, signs a credential or a status list. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { base64, entries, makeNetwork, signList, tokenParts } from '../support/foreign-status.ts'
 import { certify, makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { queryFor } from '../support/profiles.ts'
@@ -52,14 +52,16 @@ describe.each([
       Object.assign(forgery.payload, claims)
       const vp_token = { card: [await putTogether(forgery)] }
       await postForm(services, request.response_uri, { vp_token: JSON.stringify(vp_token), state: request.state })
-      const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+      const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as {
+        result: VerificationReport
+      }
       const url = `${VERIFIER_URL}/presentation/oid4vp/static-presentation`
-      const again = (await (await call(services, url, { dcql_query: query, vp_token })).json()) as Report
+      const again = (await (await call(services, url, { dcql_query: query, vp_token })).json()) as VerificationReport
       return { report: result, again }
     }
   },
 )
 
-function outcomeOf({ credentials }: Report, check: string): string | undefined {
+function outcomeOf({ credentials }: VerificationReport, check: string): string | undefined {
   return credentials.card?.[0]?.checks.find(({ id }) => id === check)?.outcome
 }

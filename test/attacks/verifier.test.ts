@@ -7,7 +7,7 @@ import { formatOf } from '../../src/credential/formats.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { verify } from '../../src/verifier/verification.ts'
 import { silentLog } from '../support/check-log.ts'
 import {
@@ -110,7 +110,7 @@ describe('attacks on the verification service', () => {
       const { status, body, report } = await send(world, {})
       expect([status, body]).toEqual([200, {}])
       expect(report).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
-      expect(outcomesOf((report.result as Report).credentials.card?.[0])).toEqual(
+      expect(outcomesOf((report.result as VerificationReport).credentials.card?.[0])).toEqual(
         expected([...readingChecks, ...evidenceChecks], profile),
       )
     })
@@ -125,7 +125,7 @@ describe('attacks on the verification service', () => {
             const { status, report } = await send(world, { query, vpToken: () => ({ card: [presentation] }) })
             expect([status, report.status]).toEqual([400, 'VERIFICATION_FAILED'])
             const readable = (presentation === text) !== profile.sdJwt
-            expect(outcomesOf((report.result as Report).credentials.card?.[0])).toMatchObject({
+            expect(outcomesOf((report.result as VerificationReport).credentials.card?.[0])).toMatchObject({
               'presentation.well_formed': readable ? 'passed' : 'failed',
               'query.format': readable ? 'failed' : 'not_run',
               'issuer.trusted': expect.stringMatching(/^(failed|not_run)$/) as string,
@@ -243,7 +243,7 @@ describe('attacks on the verification service', () => {
     it('and without iss its certificate alone names the issuer', async () => {
       const nameless = change(({ payload }) => void Reflect.deleteProperty(payload, 'iss'))
       const { report } = await send(await world('dc+sd-jwt'), nameless)
-      const [shown] = (report.result as Report).credentials.card ?? []
+      const [shown] = (report.result as VerificationReport).credentials.card ?? []
       expect(shown).toHaveProperty('issuer_certificate.subject', 'CN=issuer.localhost')
       expect(shown).not.toHaveProperty('issuer')
     })
@@ -252,12 +252,12 @@ describe('attacks on the verification service', () => {
       const { report } = await send(await world('dc+sd-jwt'), {
         ...change((forgery) => conceal(forgery, forgery.payload, disclosure('sub', 'user-1'))),
       })
-      expect((report.result as Report).credentials.card?.[0]).toMatchObject({
+      expect((report.result as VerificationReport).credentials.card?.[0]).toMatchObject({
         issuer_certificate: { subject: 'CN=issuer.localhost' },
         type: ['urn:example:student-card'],
         claims: { given_name: 'Ada', family_name: 'Lovelace', degrees: ['BSc', 'MSc'], sub: 'user-1' },
       })
-      expect(Object.keys((report.result as Report).credentials.card?.[0]?.claims ?? {})).toHaveLength(4)
+      expect(Object.keys((report.result as VerificationReport).credentials.card?.[0]?.claims ?? {})).toHaveLength(4)
     })
   })
 

@@ -4,7 +4,7 @@ import { details } from '../../src/bin/wallet/text.ts'
 import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { readJws, writeJws } from '../../src/codec/jws.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { decline, planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { profiles, queryFor } from '../support/profiles.ts'
@@ -32,7 +32,7 @@ describe.each(profiles)('a credential of the format $format', (profile) => {
     await present(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toBe('VERIFICATION_SUCCEEDED')
-    return (result as Report).credentials.card?.[0]
+    return (result as VerificationReport).credentials.card?.[0]
   }
   /** What a query below the root has to find in a report. */
   const below = (claims: unknown) => root.reduce((inner: unknown, name) => (inner as JsonObject)[name], claims)

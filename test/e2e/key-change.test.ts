@@ -2,7 +2,7 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { restartedIssuer } from '../support/restarted-issuer.ts'
 import {
   ISSUER_URL,
@@ -84,7 +84,7 @@ describe('a new key of the issuer', () => {
     const text = await presentationOf(credential, holder, binding, verifier.clock)
     const body = { dcql_query: dcqlQuery, vp_token: { card: [text] }, nonce: 'nonce', audience: 'us' }
     const url = `${VERIFIER_URL}/presentation/oid4vp/static-presentation`
-    const report = (await (await call(verifier, url, body)).json()) as Report
+    const report = (await (await call(verifier, url, body)).json()) as VerificationReport
     const checks = report.credentials.card?.[0]?.checks ?? []
     return {
       verified: report.verified,

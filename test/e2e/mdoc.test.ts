@@ -3,7 +3,7 @@ import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { planPresentation, present } from '../../src/wallet/present.ts'
 import { receive } from '../../src/wallet/receive.ts'
 import { MDL, mdocConfiguration, mdocDataset, mdocQuery, NAMESPACE, OTHER_NAMESPACE } from '../support/mdoc.ts'
@@ -60,7 +60,7 @@ describe('a mobile document', () => {
     await present(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toBe('VERIFICATION_SUCCEEDED')
-    expect((result as Report).credentials.licence?.[0]).toMatchObject({
+    expect((result as VerificationReport).credentials.licence?.[0]).toMatchObject({
       format: 'mso_mdoc',
       issuer_certificate: { subject: 'CN=issuer.localhost', anchor: { subject: 'CN=issuer.localhost' } },
       type: [MDL],
@@ -68,7 +68,7 @@ describe('a mobile document', () => {
       valid_from: expect.stringMatching(/^\d{4}-.*Z$/) as string,
       valid_until: expect.stringMatching(/^\d{4}-.*Z$/) as string,
     })
-    expect((result as Report).credentials.licence?.[0]?.claims).toEqual({
+    expect((result as VerificationReport).credentials.licence?.[0]?.claims).toEqual({
       [NAMESPACE]: {
         family_name: 'Lovelace',
         birth_date: '1815-12-10',
@@ -85,7 +85,7 @@ describe('a mobile document', () => {
     await present(wallet, plan)
     const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
     expect(status).toBe('VERIFICATION_SUCCEEDED')
-    expect((result as Report).credentials.licence?.[0]?.claims).toEqual({})
+    expect((result as VerificationReport).credentials.licence?.[0]?.claims).toEqual({})
   })
 
   it('does not answer a query for another type, or for an element that it lacks', async () => {
@@ -107,7 +107,9 @@ describe('a mobile document', () => {
     const { sessionId, plan } = await asked(wallet, { require_cryptographic_holder_binding: false })
     await present(wallet, plan)
     const { result } = await statusOf(services, VERIFIER_URL, sessionId)
-    const holder = (result as Report).credentials.licence?.[0]?.checks.filter(({ id }) => /^holder\.[bsnaf]/.test(id))
+    const holder = (result as VerificationReport).credentials.licence?.[0]?.checks.filter(({ id }) =>
+      /^holder\.[bsnaf]/.test(id),
+    )
     expect(holder?.map(({ outcome, detail }) => [outcome, detail])).toEqual(
       Array(6).fill(['not_applicable', 'the query does not require holder binding']),
     )

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterEach, expect, it } from 'vitest'
 import { selfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { startCommand } from '../support/command.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY, makeKey, pemOf, startServices } from '../support/services.ts'
@@ -75,7 +75,7 @@ it('a verifier trusts an issuer from then on, without a request of others being 
     const body = { dcql_query: dcqlQuery, vp_token: { card: [text] }, nonce: 'nonce', audience: 'us' }
     const report = (await (
       await post(`${verifier.url}/presentation/oid4vp/static-presentation`, body)
-    ).json()) as Report
+    ).json()) as VerificationReport
     return report.credentials.card?.[0]?.checks.find(({ id }) => id === 'issuer.trusted')?.outcome
   }
   expect(await isTrusted()).toBe('failed')

@@ -13,8 +13,8 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import type { CheckResult } from '../../src/verifier/checks/check.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import type { VerifierConfig } from '../../src/verifier/config.ts'
-import { sweepSessions as sweepVerifications } from '../../src/verifier/retention.ts'
-import { checksOf, type Report } from '../../src/verifier/verification.ts'
+import { sweepVerificationSessions as sweepVerifications } from '../../src/verifier/retention.ts'
+import { checksOf, type VerificationReport } from '../../src/verifier/verification.ts'
 import { vouchsafe } from '../support/command.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
@@ -233,7 +233,10 @@ describe('a verification session with a result', () => {
     const begun = clock.now
     const { sessionId } = await presented()
     await at(begun, DAY, 1)
-    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as { result: Report; [member: string]: unknown }
+    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as {
+      result: VerificationReport
+      [member: string]: unknown
+    }
     expect(JSON.stringify(before.result.credentials)).toContain('Ada')
     await at(begun, DAY)
     const [report] = before.result.credentials.card ?? []
@@ -295,12 +298,13 @@ describe('a verification session with a result', () => {
     const jwt = `${Buffer.from('{"typ":"vc+sd-jwt"}').toString('base64url')}.e30.AAAA`
     const form = { vp_token: JSON.stringify({ card: [`${jwt}~${disclosure}~`] }), state: asked.state }
     expect((await postForm(services, asked.response_uri, form)).status).toBe(400)
-    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
     expect(JSON.stringify(before.result)).toContain('"detail"')
     await at(begun, DAY)
-    const after = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: Report }
+    const after = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
     expect(JSON.stringify(after.result)).not.toContain('"detail"')
-    const outcomes = ({ result }: { result: Report }) => checksOf(result).map(({ id, outcome }) => [id, outcome])
+    const outcomes = ({ result }: { result: VerificationReport }) =>
+      checksOf(result).map(({ id, outcome }) => [id, outcome])
     expect(outcomes(after)).toEqual(outcomes(before))
   })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import type { CheckResult } from '../../src/verifier/checks/check.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { MDL, mdocConfiguration, mdocDataset, NAMESPACE } from '../support/mdoc.ts'
 import { profiles, queryFor } from '../support/profiles.ts'
 import { type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -33,10 +33,10 @@ describe('static-presentation', () => {
   }
   const post = async (body: object) => {
     const response = await call(services, URL, body)
-    const answer = (await response.json()) as Report & { error?: string; error_description?: string }
+    const answer = (await response.json()) as VerificationReport & { error?: string; error_description?: string }
     return { status: response.status, answer }
   }
-  const outcomes = ({ checks, credentials }: Report): Record<string, CheckResult['outcome']> =>
+  const outcomes = ({ checks, credentials }: VerificationReport): Record<string, CheckResult['outcome']> =>
     Object.fromEntries(
       [...checks, ...Object.values(credentials).flatMap((all) => all.flatMap((one) => one.checks))].map((check) => [
         check.id,

@@ -1,6 +1,6 @@
 /** From an act of the issuing application to what a verifier says: both services, each asking the other as in life. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { encryptedResponse } from '../support/encryption.ts'
 import type { World } from '../support/forge.ts'
 import {
@@ -77,7 +77,7 @@ async function presentMdoc(credential: string): Promise<string> {
 async function answerOf(sessionId: string): Promise<string> {
   const { status, result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as {
     readonly status: string
-    readonly result: Report
+    readonly result: VerificationReport
   }
   const [credential] = Object.values(result.credentials).flat()
   return `${status}: ${credential?.checks.find(({ id }) => id === 'status.valid')?.detail}`

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../src/codec/json.ts'
 import { encryptJwe } from '../../src/keys/jwe.ts'
 import { readPublicJwk } from '../../src/keys/jwk.ts'
 import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
-import { encryptionMetadata } from '../../src/verifier/response-encryption.ts'
+import { responseEncryptionMetadata } from '../../src/verifier/response-encryption.ts'
 import { responseKey } from '../support/encryption.ts'
 import { mdocQuery } from '../support/mdoc.ts'
 import { type Profile, profiles } from '../support/profiles.ts'
@@ -157,7 +157,11 @@ async function sealedSdJwt(world: CostWorld, growths: readonly Growth[]): Promis
   const value = { ...row.value, responseMode: 'direct_post.jwt', encryptionKey } as const
   await verifierStore.commit([{ update: 'verification_session', id: sessionId, version: row.version, value }])
   const presentation = await grownPresentation(services, request, growths)
-  return { sessionId, request: { ...request, client_metadata: encryptionMetadata(encryptionKey) }, presentation }
+  return {
+    sessionId,
+    request: { ...request, client_metadata: responseEncryptionMetadata(encryptionKey) },
+    presentation,
+  }
 }
 
 const requestObject: CostTarget = {

@@ -5,7 +5,7 @@ import { writeJws } from '../../src/codec/jws.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
-import { encryptionMetadata } from '../../src/verifier/response-encryption.ts'
+import { responseEncryptionMetadata } from '../../src/verifier/response-encryption.ts'
 import { attestationOf, makeAttester } from '../support/attestation.ts'
 import { boundSession, type DpopParts, dpopNonce, dpopProof } from '../support/dpop.ts'
 import { encryptedRequest, encryptedResponse } from '../support/encryption.ts'
@@ -258,7 +258,7 @@ async function encryptedSession({ verifierStore, ...services }: Services) {
   const encryptionKey = makePrivateJwk(randomBytes)
   const value = { ...row.value, responseMode: 'direct_post.jwt', encryptionKey } as const
   await verifierStore.commit([{ update: 'verification_session', id: sessionId, version: row.version, value }])
-  return { sessionId, request: { ...request, client_metadata: encryptionMetadata(encryptionKey) } }
+  return { sessionId, request: { ...request, client_metadata: responseEncryptionMetadata(encryptionKey) } }
 }
 
 const token = (path: (session: string) => string): Target => ({

@@ -18,7 +18,7 @@ import type { Tokens } from '../../src/keys/token-signer.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
-import { verifierUpkeep } from '../../src/verifier/upkeep.ts'
+import { verifierTasks } from '../../src/verifier/tasks.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
 import { wantDocumented } from './documented.ts'
 import { openTestStore, retryOnConflict } from './store.ts'
@@ -118,7 +118,7 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const verifierEffects = { ...effects, store: verifierStore }
   const verifier = await createVerifier(verifierConfig, verifierEffects)
   apps.set(VERIFIER_URL, verifier)
-  const tasks = [...issuerUpkeep(issuerConfig, issuerEffects), ...verifierUpkeep(verifierConfig, verifierEffects)]
+  const tasks = [...issuerUpkeep(issuerConfig, issuerEffects), ...verifierTasks(verifierConfig, verifierEffects)]
   return {
     clock,
     issuer,

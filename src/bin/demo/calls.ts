@@ -1,6 +1,6 @@
 /** The calls of the applications that use the services: those with an API key. */
 import { ownString, parseJsonObject } from '../../codec/json.ts'
-import type { Report } from '../../verifier/verification.ts'
+import type { VerificationReport } from '../../verifier/verification.ts'
 import type { DemoService } from './services.ts'
 
 export interface ApiResult {
@@ -13,7 +13,7 @@ export interface ApiResult {
 /** The members of a status that the demo reads. */
 export interface Status {
   readonly status: string
-  readonly result?: Report
+  readonly result?: VerificationReport
   readonly wallet_error?: { readonly error: string; readonly error_description?: string }
 }
 

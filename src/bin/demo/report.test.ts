@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Report } from '../../verifier/verification.ts'
+import type { VerificationReport } from '../../verifier/verification.ts'
 import { plain } from '../terminal.ts'
 import { createNarrator } from './narrator.ts'
 import { claimLines, issuerLines, reportLines } from './report.ts'
@@ -16,7 +16,7 @@ const report = {
       },
     ],
   },
-} as unknown as Report
+} as unknown as VerificationReport
 
 describe('what the demo shows of strangers', () => {
   it('does not steer the terminal: reports and claims', () => {

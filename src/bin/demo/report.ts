@@ -1,7 +1,7 @@
 /** A verification report for people: every question with its outcome, then what was disclosed. */
 import { isObject, type Json } from '../../codec/json.ts'
 import type { CheckResult } from '../../verifier/checks/check.ts'
-import type { Report } from '../../verifier/verification.ts'
+import type { VerificationReport } from '../../verifier/verification.ts'
 import { hanging, paint, plain } from '../terminal.ts'
 import { INDENT } from './narrator.ts'
 
@@ -16,7 +16,7 @@ const COLOURS = {
 } as const
 
 /** Formats every check of the response and of each credential in it. */
-export function reportLines({ checks, credentials }: Report): string[] {
+export function reportLines({ checks, credentials }: VerificationReport): string[] {
   const groups = Object.entries(credentials).flatMap(([id, reports]) =>
     reports.map((report) => ({ title: `The credential "${plain(id)}"`, checks: report.checks })),
   )
@@ -27,7 +27,7 @@ export function reportLines({ checks, credentials }: Report): string[] {
 }
 
 /** Formats the issuer of each credential, one a line: the certificate that signed it, and its trust anchor. */
-export function issuerLines({ credentials }: Report): string[] {
+export function issuerLines({ credentials }: VerificationReport): string[] {
   return Object.values(credentials).flatMap((reports) =>
     reports.flatMap(({ issuer_certificate: certificate }) => {
       if (certificate === undefined) return []
@@ -40,14 +40,14 @@ export function issuerLines({ credentials }: Report): string[] {
 }
 
 /** Formats the disclosed claims, one a line. */
-export function claimLines({ credentials }: Report): string[] {
+export function claimLines({ credentials }: VerificationReport): string[] {
   return Object.values(credentials).flatMap((reports) =>
     reports.flatMap(({ claims = {} }) => leaves(claims.credentialSubject ?? {}, '').map((line) => `${INDENT}${line}`)),
   )
 }
 
 /** Formats the failed checks as `id: why`. */
-export function failures({ checks, credentials }: Report): string[] {
+export function failures({ checks, credentials }: VerificationReport): string[] {
   const all = [
     ...checks,
     ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks)),

@@ -59,7 +59,7 @@ beforeAll(async () => {
     issuerIdentifier: undefined,
     acceptTlsServerCertificates: false,
     status: {
-      lists: () => Promise.resolve({ unreachable: 'nobody answered' }),
+      loadList: () => Promise.resolve({ unreachable: 'nobody answered' }),
       onUnreachable: 'reject',
       now: () => now,
     },

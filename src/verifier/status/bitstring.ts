@@ -9,14 +9,14 @@ import { malformed, within } from '../../codec/malformed.ts'
 import { chainOf, numericDate, stringsOf } from '../../credential/evidence.ts'
 import { w3cEvidence } from '../../credential/w3c/members.ts'
 import { signedBy } from '../../keys/signature.ts'
-import { type StatusList, unpack } from './status-list.ts'
+import { type FetchedStatusList, unpack } from './status-list.ts'
 
 const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
 /** Bitstring Status List 1.0, BitstringStatusListCredential: a holder must not stand alone in a list. */
 const MIN_BYTES = 131_072 / 8
 
 /** Throws a MalformedError when the text is no status list credential for `uri`. */
-export async function readBitstringCredential(text: string, uri: string): Promise<StatusList> {
+export async function readBitstringCredential(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text.trim())
   const { header, payload } = jws
   if (!TYPES.includes(own(header, 'typ'))) malformed('its type is not vc+jwt')
@@ -41,7 +41,7 @@ export async function readBitstringCredential(text: string, uri: string): Promis
 
 async function contentOf(
   subject: unknown,
-): Promise<Pick<StatusList, 'ttlSeconds' | 'purposes' | 'width' | 'first' | 'bytes'>> {
+): Promise<Pick<FetchedStatusList, 'ttlSeconds' | 'purposes' | 'width' | 'first' | 'bytes'>> {
   if (!isObject(subject) || !stringsOf(own(subject, 'type')).includes('BitstringStatusList')) {
     return malformed('its credentialSubject is no BitstringStatusList')
   }

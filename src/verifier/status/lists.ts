@@ -9,11 +9,11 @@ import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
 import { readBitstringCredential } from './bitstring.ts'
 import type { StatusReference } from './reference.ts'
-import { MAX_LIST_BYTES, type StatusList } from './status-list.ts'
+import { type FetchedStatusList, MAX_LIST_BYTES } from './status-list.ts'
 import { readStatusListCwt, readStatusListJwt, TOKEN_TYPES } from './token.ts'
 
 interface Fetched {
-  readonly list: StatusList
+  readonly list: FetchedStatusList
   readonly fetchedAt: Date
   readonly answerBytes: number
 }
@@ -22,15 +22,15 @@ interface Fetched {
 type NotFound = { readonly unreachable: string } | { readonly problem: string }
 
 /** `keep` says that signature, times and issuer are right: until then the list is kept for seconds, whatever it says itself. */
-export type Found = (Fetched & { readonly kept: boolean; readonly keep: () => void }) | NotFound
+export type FetchResult = (Fetched & { readonly kept: boolean; readonly keep: () => void }) | NotFound
 
 type ListReference = Pick<StatusReference, 'kind' | 'uri'>
 
-export type StatusLists = (reference: ListReference, prefersCwt: boolean) => Promise<Found>
+export type StatusLists = (reference: ListReference, prefersCwt: boolean) => Promise<FetchResult>
 
 /** How the status of a credential is found, and what is done when it cannot be. */
 export interface StatusPolicy {
-  readonly lists: StatusLists
+  readonly loadList: StatusLists
   readonly onUnreachable: 'reject' | 'accept'
   readonly now: () => Date
 }
@@ -81,7 +81,7 @@ function keyOf({ kind, uri }: ListReference): string {
   return `${kind} ${uri}`
 }
 
-function foundIn(entry: Kept, kept: boolean): Found {
+function foundIn(entry: Kept, kept: boolean): FetchResult {
   const { found } = entry
   if (!('list' in found)) return found
   const keep = (): void => {
@@ -91,16 +91,16 @@ function foundIn(entry: Kept, kept: boolean): Found {
 }
 
 /** For the presentations of one response: after a few that nobody answers for, or that come slowly, no more are asked for. */
-export function forOneResponse({ lists, onUnreachable, now }: StatusPolicy): StatusPolicy {
+export function forOneResponse({ loadList, onUnreachable, now }: StatusPolicy): StatusPolicy {
   let [unreachable, waitedMs] = [0, 0]
   return {
     onUnreachable,
     now,
-    lists: async (...reference) => {
+    loadList: async (...reference) => {
       if (unreachable >= MAX_UNREACHABLE) return { problem: 'it was not asked for, because others did not come' }
       if (waitedMs >= MAX_WAIT_MS) return { problem: 'it was not asked for, because others came too slowly' }
       const begun = now().getTime()
-      const found = await lists(...reference)
+      const found = await loadList(...reference)
       waitedMs += Math.max(0, now().getTime() - begun)
       if ('unreachable' in found) unreachable += 1
       return found
@@ -143,7 +143,7 @@ async function readList(
   kind: StatusReference['kind'],
   uri: string,
   { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array },
-): Promise<StatusList> {
+): Promise<FetchedStatusList> {
   const text = (): string => Buffer.from(body).toString('latin1')
   if (kind === 'bitstring') return readBitstringCredential(text(), uri)
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()

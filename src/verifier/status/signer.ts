@@ -10,11 +10,11 @@ import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner, findTrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
 import type { PresentationContext } from '../checks/presentation.ts'
-import type { StatusList } from './status-list.ts'
+import type { FetchedStatusList } from './status-list.ts'
 
 /** Why nobody may have signed the list who speaks for the issuer of the credential, which is trusted; or undefined. */
 export function signerProblem(
-  list: StatusList,
+  list: FetchedStatusList,
   evidence: Evidence['issuer'],
   context: PresentationContext,
 ): string | undefined {

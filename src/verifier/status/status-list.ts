@@ -6,7 +6,7 @@ import { malformed } from '../../codec/malformed.ts'
 import type { StatusWidth } from '../../codec/status-list.ts'
 import type { Instant, Validity } from '../../credential/format.ts'
 
-export interface StatusList {
+export interface FetchedStatusList {
   /** The certificates it came with (DER), that of its key first; none when it leaves that to the credential. */
   readonly chain: readonly Uint8Array[]
   signedBy(key: KeyObject): boolean

@@ -8,7 +8,7 @@ import { malformed } from '../../codec/malformed.ts'
 import type { StatusWidth } from '../../codec/status-list.ts'
 import { chainOf, numericInstants } from '../../credential/evidence.ts'
 import { sign1SignedBy, signedBy } from '../../keys/signature.ts'
-import { type StatusList, unpack } from './status-list.ts'
+import { type FetchedStatusList, unpack } from './status-list.ts'
 
 export const TOKEN_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
 
@@ -31,7 +31,7 @@ interface Claims {
 }
 
 /** Throws a MalformedError when the text is no status list token for `uri`. */
-export async function readStatusListJwt(text: string, uri: string): Promise<StatusList> {
+export async function readStatusListJwt(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text)
   const { header, payload } = jws
   if (ownString(header, 'typ') !== 'statuslist+jwt') malformed('its type is not statuslist+jwt')
@@ -48,7 +48,7 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Stat
 }
 
 /** Throws a MalformedError when the bytes are no status list token for `uri`. */
-export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise<StatusList> {
+export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise<FetchedStatusList> {
   const token = decodeCbor(bytes, { longNumbers: true })
   const sign1 = readSign1(untagged(token, CWT) ?? token, 'the token')
   if (!CWT_TYPES.includes(sign1.typ)) malformed(`its type is not ${TOKEN_TYPES.cwt}`)
@@ -66,7 +66,7 @@ export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise
   }
 }
 
-async function contentOf(claims: Claims, uri: string): Promise<Omit<StatusList, 'chain' | 'signedBy'>> {
+async function contentOf(claims: Claims, uri: string): Promise<Omit<FetchedStatusList, 'chain' | 'signedBy'>> {
   const { sub, iat, nbf, exp, ttl, bits, packed } = claims
   if (sub !== uri) malformed('its sub is not the address that it was fetched from')
   if (iat === undefined) malformed('it does not say when it was issued (iat)')

@@ -8,7 +8,7 @@ import { fail, pass, tolerate, type Verdict } from '../checks/check.ts'
 import type { PresentationContext } from '../checks/presentation.ts'
 import { referencesOf, type StatusReference } from './reference.ts'
 import { signerProblem } from './signer.ts'
-import type { StatusList } from './status-list.ts'
+import type { FetchedStatusList } from './status-list.ts'
 
 /** Token Status List, Status Types Values; all others are an application's own. */
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
@@ -44,9 +44,9 @@ async function verdictOf(
   evidence: Evidence,
   context: PresentationContext,
 ): Promise<Verdict> {
-  const { lists, onUnreachable } = context.status
+  const { loadList, onUnreachable } = context.status
   const at = `status list ${strangerText(reference.uri)}`
-  const found = await lists(reference, prefersCwt(evidence))
+  const found = await loadList(reference, prefersCwt(evidence))
   if ('unreachable' in found) {
     const why = `the ${at} could not be looked at: ${found.unreachable}`
     return onUnreachable === 'accept' ? tolerate(why) : fail(why)
@@ -67,7 +67,7 @@ async function verdictOf(
 }
 
 function timeProblem(
-  { issuedAt, validity: { notBefore, notAfter } }: StatusList,
+  { issuedAt, validity: { notBefore, notAfter } }: FetchedStatusList,
   { now, clockSkewSeconds }: PresentationContext,
 ): string | undefined {
   const skew = clockSkewSeconds * 1000
@@ -81,7 +81,7 @@ function timeProblem(
 }
 
 function contentProblem(
-  list: StatusList,
+  list: FetchedStatusList,
   { index, purpose }: StatusReference,
   { issuer: { identifiers } }: Evidence,
 ): string | undefined {
@@ -90,7 +90,7 @@ function contentProblem(
   return index < capacityOf(list.bytes, list.width) ? undefined : 'it has no entry of that index'
 }
 
-function entryOf({ bytes, width, first }: StatusList, index: number): number {
+function entryOf({ bytes, width, first }: FetchedStatusList, index: number): number {
   // The W3C counts from the other end of each byte.
   return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
 }

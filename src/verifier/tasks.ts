@@ -9,18 +9,18 @@ import { ProtocolError } from '../protocol/error.ts'
 import { partOf } from '../store/store.ts'
 import type { Task } from '../store/upkeep.ts'
 import type { VerifierConfig } from './config.ts'
-import { sweepSessions } from './retention.ts'
-import { getStatus } from './session-status.ts'
+import { sweepVerificationSessions } from './retention.ts'
+import { getVerificationStatus } from './session-status.ts'
 import type { VerifierEffects } from './verifier.ts'
 
-export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
+export function verifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
   const { sessionCallback } = config
   const sessions = (): Promise<void> => {
     // Queues the callbacks of all events so far: the event of a session was written before the sweep read the session.
     // The sessions of one turn of the sweep share one run.
     const queueAll = singleFlight(() => sealEvents({ ...effects, store: partOf(store), callback: true }))
-    return sweepSessions(config, effects, async (sessionId) => {
+    return sweepVerificationSessions(config, effects, async (sessionId) => {
       if (sessionCallback !== undefined) await queueAll()
       return hasPendingCallback(store, sessionId)
     })
@@ -45,7 +45,7 @@ export function verifierUpkeep(config: VerifierConfig, effects: VerifierEffects)
 /** Without a response code: what is for the person at the browser alone does not go to whoever has the address. */
 async function statusData(effects: VerifierEffects, sessionId: string): Promise<JsonObject | undefined> {
   try {
-    return (await getStatus(effects, sessionId)) as unknown as JsonObject
+    return (await getVerificationStatus(effects, sessionId)) as unknown as JsonObject
   } catch (error) {
     if (error instanceof ProtocolError && error.code === 'not_found') return undefined
     throw error
