@@ -12,7 +12,7 @@ import { formatOf } from '../../src/credential/formats.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import type { Signer } from '../../src/keys/signer.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { startWorld, type World } from '../support/forge.ts'
 import { makeKey, VERIFIER_URL } from '../support/services.ts'
 import {
@@ -105,7 +105,7 @@ describe('the package @sd-jwt/core', () => {
         state: asked.state,
       })
       const status = await statusOf(services, VERIFIER_URL, sessionId)
-      const report = status.result as Report
+      const report = status.result as VerificationReport
       expect(
         [...report.checks, ...(report.credentials.card?.[0]?.checks ?? [])].filter(
           ({ outcome }) => !['passed', 'not_applicable'].includes(outcome),
@@ -130,7 +130,7 @@ describe('the package @sd-jwt/core', () => {
         expect(
           (await postForm(services, asked.response_uri, { vp_token: JSON.stringify({ card: [text] }) })).status,
         ).toBe(400)
-        const { credentials } = (await statusOf(services, VERIFIER_URL, sessionId)).result as Report
+        const { credentials } = (await statusOf(services, VERIFIER_URL, sessionId)).result as VerificationReport
         expect(credentials.card?.[0]?.checks.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)).toEqual(
           [check],
         )
@@ -171,7 +171,7 @@ describe('the package @sd-jwt/core', () => {
       const places = [['credentialSubject', 'address', 'city']]
       const text = await presentationOf(theirs, holder, asked, { now: services.clock.now, places })
       const response = await postForm(services, asked.response_uri, { vp_token: JSON.stringify({ card: [text] }) })
-      const { credentials } = (await statusOf(services, VERIFIER_URL, sessionId)).result as Report
+      const { credentials } = (await statusOf(services, VERIFIER_URL, sessionId)).result as VerificationReport
       expect(
         credentials.card?.[0]?.checks.filter(({ outcome }) => !['passed', 'not_applicable'].includes(outcome)),
       ).toEqual([])
