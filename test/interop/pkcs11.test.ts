@@ -12,7 +12,7 @@ import { writeName } from '../../src/keys/certificate-name.ts'
 import { makeCertificate, toPem, usualExtensions } from '../../src/keys/make-certificate.ts'
 import { verifySignature } from '../../src/keys/signature.ts'
 import { createTokens, type TokenKey } from '../../src/keys/token-signer.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { COMMAND, temporaryDirectory } from '../support/command.ts'
 import { API_KEY, ISSUER_URL, makeKey, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
@@ -125,7 +125,7 @@ if ('missing' in found || 'missing' in compiled) {
         const text = await presentationOf(one.credential, one.holder, binding, services.clock)
         const body = { dcql_query: dcqlQuery, vp_token: { card: [text] }, nonce: 'nonce', audience: 'us' }
         const url = `${VERIFIER_URL}/presentation/oid4vp/static-presentation`
-        return ((await (await call(services, url, body)).json()) as Report).verified
+        return ((await (await call(services, url, body)).json()) as VerificationReport).verified
       }
       expect(await verified()).toBe(true)
       await act(services, 'revoke', one.sessionId)

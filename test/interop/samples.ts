@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
-import type { Report } from '../../src/verifier/verification.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { certify } from '../support/forge.ts'
 import {
   ISSUER_URL,
@@ -123,7 +123,7 @@ export function requestOf(services: Services, format: string): ReturnType<typeof
 /** Fails unless the session ended well and shows what was asked for. */
 export async function assertVerified(services: Services, format: string, sessionId: string): Promise<void> {
   const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
-  const { checks, credentials } = result as Report
+  const { checks, credentials } = result as VerificationReport
   const failed = [...checks, ...(credentials.card?.[0]?.checks ?? [])].filter(({ outcome }) => outcome === 'failed')
   assert.deepEqual(failed, [])
   assert.equal(status, 'VERIFICATION_SUCCEEDED')
