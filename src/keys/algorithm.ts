@@ -1,6 +1,6 @@
 /**
- * The signature algorithms of credentials, proofs and requests: each belongs to one curve, so that a key has exactly one.
- * RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; RFC 9053 and RFC 9864 for COSE.
+ * The signature algorithms of credentials, proofs and requests: each belongs to one curve, so that a key has exactly
+ * one. RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; RFC 9053 and RFC 9864 for COSE.
  */
 import type { KeyObject } from 'node:crypto'
 
@@ -12,7 +12,7 @@ export interface AlgorithmDetails {
   /** Every number that COSE has for it, the one we write first. */
   readonly cose: readonly number[]
   readonly crv: 'P-256' | 'P-384' | 'P-521' | 'Ed25519'
-  /** What `node:crypto` calls the curve, or undefined for Ed25519, which is a type of its own. */
+  /** The curve's name in `node:crypto`, or undefined for Ed25519, which is a type of its own. */
   readonly namedCurve: string | undefined
   readonly digest: string | undefined
   /** Bytes of a coordinate, or of the whole public key of Ed25519. */

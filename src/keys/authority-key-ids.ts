@@ -5,16 +5,19 @@ import { type Certificate, parseCertificate } from './certificate.ts'
 import { MAX_CHAIN } from './x5c.ts'
 
 /**
- * The key identifiers (base64url) of authorities on a path whose signatures were verified, the issuer's certificate first.
- * An identifier counts where a certificate names it and the next one of the path has it: an issuer can have any identifier
- * written into a certificate of its own, and so it names nobody by itself.
+ * The key identifiers (base64url) of authorities on a path whose signatures were verified, the issuer's certificate
+ * first. An identifier counts where a certificate names it and the next one of the path has it: an issuer can have any
+ * identifier written into a certificate of its own, and so it names nobody by itself.
  */
 export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlySet<string> {
   const above = path.slice(1)
   return keyIds(path.filter(({ authorityKeyIdentifier: id }, at) => id && above[at]?.subjectKeyIdentifier?.equals(id)))
 }
 
-/** Which authorities a chain (DER) says that it is under, base64url. Nobody has verified it; what is no certificate names nobody. */
+/**
+ * Which authorities a chain (DER) says that it is under, base64url. Nobody has verified it; what is no certificate
+ * names nobody.
+ */
 export function claimedAuthorityKeyIds(chain: readonly Uint8Array[]): ReadonlySet<string> {
   return keyIds(chain.slice(0, MAX_CHAIN).flatMap(parsed))
 }

@@ -57,12 +57,18 @@ export interface CertificateExtensions {
   readonly hasSubjectAltName: boolean
   /** Extensions without which the certificate must not be used, and which we do not process. Dotted OIDs. */
   readonly unknownCritical: readonly string[]
-  /** The purposes, as dotted OIDs; undefined when the certificate does not say. What follows is in certificate-purpose.ts. */
+  /**
+   * The purposes, as dotted OIDs; undefined when the certificate does not say. What follows is in
+   * certificate-purpose.ts.
+   */
   readonly extendedKeyUsage: readonly string[] | undefined
   readonly extendedKeyUsageIsCritical: boolean
   /** A hint for finding issuers, as is the next, and no more. */
   readonly subjectKeyIdentifier: Buffer | undefined
-  /** The KeyIdentifier alone: what `trusted_authorities` of the type `aki` names. OpenID4VP 1.0, Authority Key Identifier. */
+  /**
+   * The KeyIdentifier alone: what `trusted_authorities` of the type `aki` names. OpenID4VP 1.0, Authority Key
+   * Identifier.
+   */
   readonly authorityKeyIdentifier: Buffer | undefined
 }
 
@@ -87,47 +93,49 @@ const MAX_NAMES = 100
 /** The most characters of a host. RFC 1035 section 3.1. */
 const MAX_DNS_NAME = 253
 
-/** What the `extensions` of a certificate say; undefined when it has none. */
+/** Reads the `extensions` of a certificate; `extensions` is undefined when the certificate has none. */
 export function readExtensions(extensions: DerValue | undefined): CertificateExtensions {
-  const found = extensions === undefined ? new Map<string, Extension>() : collect(extensions)
-  const names = inside(found, EXTENSION.subjectAltName, generalNames) ?? []
+  const byOid = extensions === undefined ? new Map<string, Extension>() : collect(extensions)
+  const names = inside(byOid, EXTENSION.subjectAltName, generalNames) ?? []
   return {
-    ...(inside(found, EXTENSION.basicConstraints, basicConstraints) ?? { isCa: false, pathLength: undefined }),
-    keyUsage: inside(found, EXTENSION.keyUsage, keyUsage),
+    ...(inside(byOid, EXTENSION.basicConstraints, basicConstraints) ?? { isCa: false, pathLength: undefined }),
+    keyUsage: inside(byOid, EXTENSION.keyUsage, keyUsage),
     dnsNames: names.filter(({ tag }) => tag === DNS_NAME).map(({ content }) => content.toString('latin1')),
     uris: names.filter(({ tag }) => tag === URI).map(({ content }) => content.toString('latin1')),
     ipAddresses: names.filter(({ tag }) => tag === IP_ADDRESS).map(({ content }) => addressText(content)),
-    hasSubjectAltName: found.has(EXTENSION.subjectAltName),
-    unknownCritical: [...found].filter(([oid, { critical }]) => mustBeKnown(oid, critical)).map(([oid]) => oid),
-    extendedKeyUsage: inside(found, EXTENSION.extendedKeyUsage, extendedKeyUsage),
-    extendedKeyUsageIsCritical: found.get(EXTENSION.extendedKeyUsage)?.critical ?? false,
-    subjectKeyIdentifier: inside(found, EXTENSION.subjectKeyIdentifier, (value) => Buffer.from(readOctetString(value))),
-    authorityKeyIdentifier: inside(found, EXTENSION.authorityKeyIdentifier, keyIdentifier),
+    hasSubjectAltName: byOid.has(EXTENSION.subjectAltName),
+    unknownCritical: [...byOid].filter(([oid, { critical }]) => mustBeKnown(oid, critical)).map(([oid]) => oid),
+    extendedKeyUsage: inside(byOid, EXTENSION.extendedKeyUsage, extendedKeyUsage),
+    extendedKeyUsageIsCritical: byOid.get(EXTENSION.extendedKeyUsage)?.critical ?? false,
+    subjectKeyIdentifier: inside(byOid, EXTENSION.subjectKeyIdentifier, (value) => Buffer.from(readOctetString(value))),
+    authorityKeyIdentifier: inside(byOid, EXTENSION.authorityKeyIdentifier, keyIdentifier),
   }
 }
 
-/** Name constraints say whom a CA may speak for. Who wrote them meant them, critical or not; RFC 5280 wants it critical. */
+/**
+ * Name constraints say whom a CA may speak for. Who wrote them meant them, critical or not; RFC 5280 wants it critical.
+ */
 function mustBeKnown(oid: string, critical: boolean): boolean {
   return oid === EXTENSION.nameConstraints || (critical && !PROCESSED.includes(oid))
 }
 
 function collect(extensions: DerValue): Map<string, Extension> {
-  const found = new Map<string, Extension>()
+  const byOid = new Map<string, Extension>()
   for (const extension of readSequence(extensions)) {
     const members = readSequence(extension)
     const oid = readOid(take(members, DER_TAG.oid))
     const critical = takeOptional(members, DER_TAG.boolean)
     const value = readOctetString(take(members, DER_TAG.octetString))
     takeNoMore(members)
-    if (found.has(oid)) malformed(`the certificate has the extension ${oid} twice`)
+    if (byOid.has(oid)) malformed(`the certificate has the extension ${oid} twice`)
     // A FALSE that is written out is not DER, but some authorities write it, and it can mean one thing only.
-    found.set(oid, { critical: critical !== undefined && readBoolean(critical), value })
+    byOid.set(oid, { critical: critical !== undefined && readBoolean(critical), value })
   }
-  return found.size === 0 ? malformed('the certificate has an empty list of extensions') : found
+  return byOid.size === 0 ? malformed('the certificate has an empty list of extensions') : byOid
 }
 
-function inside<T>(found: ReadonlyMap<string, Extension>, oid: string, read: (value: DerValue) => T): T | undefined {
-  const extension = found.get(oid)
+function inside<T>(byOid: ReadonlyMap<string, Extension>, oid: string, read: (value: DerValue) => T): T | undefined {
+  const extension = byOid.get(oid)
   return extension && within(`the extension ${oid}`, () => read(readDer(extension.value)))
 }
 

@@ -46,8 +46,8 @@ const MAX_TEXT = 200
 const MAX_ATTRIBUTES = 64
 
 /**
- * Returns the name as in `CN=Example University, C=DE`: the last part first (RFC 4514), shortened, and safe to log. Throws a
- * MalformedError for a name that is not well formed, or has more than 64 attributes.
+ * Returns the name as in `CN=Example University, C=DE`: the last part first (RFC 4514), shortened, and safe to log.
+ * Throws a MalformedError for a name that is not well formed, or has more than 64 attributes.
  */
 export function nameText(name: DerValue): string {
   const relatives = readSequence(name)

@@ -1,13 +1,13 @@
 /**
- * What a certificate may sign, by its extended key usage. RFC 5280 section 4.2.1.12; ISO/IEC 18013-5 annex B.
+ * Decides what a certificate may sign, by its extended key usage. RFC 5280 section 4.2.1.12; ISO/IEC 18013-5 annex B.
  *
- * The rule: without the extension, for anything. With it, one of its purposes must be ours, or one we do not know (formats
- * and countries have their own), or any purpose. TLS is not ours, yet certificates of web servers do sign credentials and
- * requests in practice: a list of TLS alone is in the way only when it is critical.
+ * The rule: without the extension, for anything. With it, one of its purposes must be ours, or one we do not know
+ * (formats and countries have their own), or any purpose. TLS is not ours, yet certificates of web servers do sign
+ * credentials and requests in practice: a list of TLS alone is in the way only when it is critical.
  */
 import type { CertificateExtensions } from './certificate-extensions.ts'
 
-/** What a certificate is asked to do. */
+/** The use of a certificate. */
 export type CertificatePurpose = 'credential' | 'status' | 'metadata' | 'request' | 'attestation' | 'audit' | 'tls'
 
 export const EXTENDED_KEY_USAGE = {

@@ -1,6 +1,6 @@
 /**
- * The algorithms a certificate may be signed with: what authorities use today, and nothing with SHA-1 or MD5. Credentials
- * are another matter (`signature.ts`). RFC 5280 section 4.1.1.2, RFC 5758, RFC 4055, RFC 8410.
+ * The algorithms a certificate may be signed with: what authorities use today, and nothing with SHA-1 or MD5.
+ * Credentials are another matter (`signature.ts`). RFC 5280 section 4.1.1.2, RFC 5758, RFC 4055, RFC 8410.
  */
 import { constants, type KeyObject, verify } from 'node:crypto'
 import {
@@ -109,11 +109,11 @@ function pss(parameters: DerValue): SignatureAlgorithm | undefined {
   const mask = explicit(takeOptional(members, contextTag(1, 'constructed')))
   const salt = explicit(takeOptional(members, contextTag(2, 'constructed')))
   if (hash === undefined || mask === undefined || salt === undefined || members.length > 0) return undefined
-  const found = HASHES.get(readAlgorithm(hash).oid)
+  const pssHash = HASHES.get(readAlgorithm(hash).oid)
   const generator = readAlgorithm(mask)
-  if (found === undefined || generator.oid !== MGF1 || generator.parameters === undefined) return undefined
+  if (pssHash === undefined || generator.oid !== MGF1 || generator.parameters === undefined) return undefined
   const sameHash = readAlgorithm(generator.parameters).oid === readAlgorithm(hash).oid
-  return sameHash && readSmallInteger(salt) === found.saltLength ? { keyType: 'rsa', ...found } : undefined
+  return sameHash && readSmallInteger(salt) === pssHash.saltLength ? { keyType: 'rsa', ...pssHash } : undefined
 }
 
 function explicit(value: DerValue | undefined): DerValue | undefined {

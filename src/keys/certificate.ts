@@ -84,7 +84,9 @@ export function parseCertificate(der: Uint8Array): Certificate {
   }
 }
 
-/** Every certificate in a PEM text. Throws a MalformedError when there is none, or one is broken, or a private key is. */
+/**
+ * Every certificate in a PEM text. Throws a MalformedError when there is none, or one is broken, or a private key is.
+ */
 export function readPemCertificates(pem: string): Certificate[] {
   // No body of a certificate has a dash, so that each character is looked at once.
   const blocks = [...pem.matchAll(/-----BEGIN ([^-]*)-----([^-]*)(?:-----END ([^-]*)-----)?/g)]
@@ -114,21 +116,24 @@ export function cacheCertificates(size: number): (der: Uint8Array) => Certificat
   }
 }
 
-/** Whether `certificate` names `issuer` as its issuer and is signed by its key. Says nothing about its right to do so. */
+/**
+ * Whether `certificate` names `issuer` as its issuer and is signed by its key. Says nothing about its right to do so.
+ */
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
   const { algorithm, signed, value } = certificate.signature
   if (algorithm === undefined || !certificate.issuer.equals(issuer.subject)) return false
   return verifyCertificateSignature(algorithm, issuer.publicKey, signed, value)
 }
 
-/** Whether its own key signed it: a trust anchor, or nobody else's word. One that a CA gave itself for a new key is not. */
+/** Self-signed: signed by its own key. A CA's certificate for a new key is self-issued, but not self-signed. */
 export function isSelfSigned(certificate: Certificate): boolean {
   return certificate.selfIssued && isSignedBy(certificate, certificate)
 }
 
 /**
- * Those of a chain that go out with a signature. A self-signed certificate after the leaf is the trust anchor, which the
- * receiver has or does not have: it is never sent (HAIP 1.0, x5c). A self-signed leaf is all there is, so it stays.
+ * Returns the certificates of a chain that go out with a signature. A self-signed certificate after the leaf is the
+ * trust anchor, which the receiver has or does not have: it is never sent (HAIP 1.0, x5c). A self-signed leaf is all
+ * there is, so it stays.
  */
 export function sentCertificates(chain: readonly Certificate[]): readonly Certificate[] {
   return chain.filter((certificate, index) => index === 0 || !isSelfSigned(certificate))
@@ -145,7 +150,10 @@ export function leafProblem(
   return problem ?? keyUsageProblem(certificate, purpose) ?? purposeProblem(certificate, purpose)
 }
 
-/** RFC 5280 section 4.2.1.3: signatures other than those on certificates need digitalSignature or nonRepudiation; TLS the first. */
+/**
+ * RFC 5280 section 4.2.1.3: signatures other than those on certificates need digitalSignature or nonRepudiation; TLS
+ * the first.
+ */
 function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: CertificatePurpose): string | undefined {
   if (keyUsage === undefined || keyUsage.has('digitalSignature')) return undefined
   if (purpose !== 'tls' && keyUsage.has('nonRepudiation')) return undefined
@@ -212,7 +220,9 @@ function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notA
   return { notBefore: readTime(notBefore), notAfter: readTime(notAfter) }
 }
 
-/** Only kinds of keys that can sign what we read reach `node:crypto`, and no curve that a stranger made up (RFC 5480). */
+/**
+ * Only kinds of keys that can sign what we read reach `node:crypto`, and no curve that a stranger made up (RFC 5480).
+ */
 function readPublicKey(info: DerValue): KeyObject {
   const members = readSequence(info)
   const { oid, parameters } = readAlgorithm(take(members, DER_TAG.sequence))

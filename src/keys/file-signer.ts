@@ -11,7 +11,10 @@ import { secretFrom } from './secrets.ts'
 import { signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
-/** Reads the private key in a PEM text. Throws a MalformedError that names the reason where no key is there that signs here. */
+/**
+ * Reads the private key in a PEM text. Throws a MalformedError that names the reason where no key is there that signs
+ * here.
+ */
 export function readPrivateKey(pem: string): KeyObject {
   const key = readAnyPrivateKey(pem)
   if (algorithmOf(key) === undefined) {
@@ -36,8 +39,8 @@ export function kindOf({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject): 
 }
 
 /**
- * Makes a signer of a private key, by the algorithm of its curve. `chain` holds the key's certificates, its own first, or none
- * for a wallet. Throws a TypeError for a key of another kind.
+ * Makes a signer of a private key, by the algorithm of its curve. `chain` holds the key's certificates, its own first,
+ * or none for a wallet. Throws a TypeError for a key of another kind.
  */
 export function createSigner(key: KeyObject, chain: readonly Certificate[]): Signer {
   const alg = algorithmOf(key)

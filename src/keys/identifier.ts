@@ -22,7 +22,10 @@ export function identifierProblem(certificate: Certificate, identifier: string):
   return `the issuer is ${strangerText(identifier)}, and the certificate ${subjectText} is for ${names || 'no URI and no host'}`
 }
 
-/** Whether `text` is an identifier that means what it looks like: a canonical https URL, a DID or a URN, up to 2,048 characters. */
+/**
+ * Whether `text` is an identifier that means what it looks like: a canonical https URL, a DID or a URN, up to 2,048
+ * characters.
+ */
 export function isCanonicalIdentifier(text: string): boolean {
   if (text.length > MAX_URL) return false
   return canonicalUrl(text)?.protocol === 'https:' || DID.test(text) || URN.test(text)
@@ -43,8 +46,8 @@ function isHostOf({ dnsNames, ipAddresses }: Certificate, host: string): boolean
 }
 
 /**
- * A name covers itself, and one with a leading `*.` covers every name with one more label, where two labels or more follow
- * the star: a whole top-level domain, as in `*.com`, is no name of one issuer. RFC 9525 sections 6.3 and 7.1.
+ * A name covers itself, and one with a leading `*.` covers every name with one more label, where two labels or more
+ * follow the star: a whole top-level domain, as in `*.com`, is no name of one issuer. RFC 9525 sections 6.3 and 7.1.
  */
 function covers(name: string, host: string): boolean {
   if (!name.startsWith('*.')) return name === host

@@ -126,7 +126,8 @@ describe('a JWE', () => {
   })
 
   it('with an epk off the curve is refused where it would decrypt', async () => {
-    // The formulas of an addition do not use b, so that every point is on some curve, and some of those have few points.
+    // The formulas of an addition do not use b, so that every point is on some curve, and some of those have few
+    // points.
     const onCurve = [bigOf(publicPart.x), bigOf(publicPart.y)] as const
     expect(await decryptJwe(jweFrom(onCurve), decryption)).toEqual({})
     expect(await refusal(jweFrom([onCurve[0], onCurve[1] + 1n]))).toMatch(/^epk: the key is not a point/)

@@ -13,7 +13,10 @@ import type { PrivateJwk } from './private-jwk.ts'
 export type JweAlgorithm = (typeof jweAlgorithms)[number]
 export type JweEncryption = (typeof jweEncryptions)[number]
 
-/** For metadata: what we encrypt with and decrypt. HAIP 1.0, OpenID for Verifiable Presentations, wants both encryptions. */
+/**
+ * For metadata: what we encrypt with and decrypt. HAIP 1.0, OpenID for Verifiable Presentations, wants both
+ * encryptions.
+ */
 export const jweAlgorithms = ['ECDH-ES'] as const
 export const jweEncryptions = ['A128GCM', 'A256GCM'] as const
 
@@ -43,7 +46,7 @@ export interface JweDecryption {
   /** The keys that a message may be encrypted to. */
   readonly keys: readonly JweKey[]
   readonly encs: readonly JweEncryption[]
-  /** Of the text, and of what is in it, inflated. */
+  /** The limit of the text, and of its inflated content. */
   readonly maxBytes: number
   /** Where both sides agreed on it; a compressed message is refused otherwise. */
   readonly zip?: 'DEF' | undefined
@@ -53,7 +56,7 @@ export interface JweDecryption {
 const MAX_KEYS = 10
 const MAX_HEADER = 8192
 const MAX_KID = 256
-/** Of base64url: `apu` and `apv` enter the derivation of the key and mean nothing to us. */
+/** Characters of base64url: `apu` and `apv` enter the derivation of the key, and have no other meaning here. */
 const MAX_PARTY = 1024
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -68,8 +71,8 @@ export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: Jw
 }
 
 /**
- * The JSON object in a JWE, which nobody signed. Throws a MalformedError that says why for whatever is not so: size, form,
- * header, key, content.
+ * The JSON object in a JWE, which nobody signed. Throws a MalformedError that says why for whatever is not so: size,
+ * form, header, key, content.
  */
 export async function decryptJwe(text: string, decryption: JweDecryption): Promise<JsonObject> {
   const { maxBytes, zip } = decryption
@@ -93,8 +96,9 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
 }
 
 /**
- * A public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES on P-256, not
- * for encryption, or private. OpenID4VP 1.0, Encrypted Responses; OpenID4VCI 1.0, Encrypted Messages: `alg` is required.
+ * A public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES on P-256,
+ * not for encryption, or private. OpenID4VP 1.0, Encrypted Responses; OpenID4VCI 1.0, Encrypted Messages: `alg` is
+ * required.
  */
 export function readEncryptionKey(value: unknown): JweRecipient {
   const jwk = readPublicJwk(value)
@@ -140,7 +144,10 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
   return { header: within('the header', () => parseJsonObject(fromBase64url(header))), encryptedKey }
 }
 
-/** Reads the sender's key, and which key of ours is named. Throws a MalformedError unless all of the header is as it should be. */
+/**
+ * Reads the sender's key, and which key of ours is named. Throws a MalformedError unless all of the header is as it
+ * should be.
+ */
 function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   // RFC 7516 section 4.1.13: an extension that must be understood and is not.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')

@@ -1,4 +1,7 @@
-/** Public keys as JSON: which we take, and their thumbprint. RFC 7517, RFC 7518 section 6.2, RFC 8037 section 2, RFC 7638. */
+/**
+ * Public keys as JSON: which we take, and their thumbprint. RFC 7517, RFC 7518 section 6.2, RFC 8037 section 2, RFC
+ * 7638.
+ */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
@@ -19,7 +22,10 @@ interface OkpJwk {
   readonly x: string
 }
 
-/** The points of small order on Ed25519, in every way to write them: `node:crypto` takes them, and forgeries with them. RFC 7748 section 7. */
+/**
+ * The points of small order on Ed25519, in every way to write them: `node:crypto` takes them, and forgeries with them.
+ * RFC 7748 section 7.
+ */
 const SMALL_ORDER = [
   `01${'00'.repeat(31)}`,
   `ec${'ff'.repeat(30)}7f`,
@@ -50,8 +56,8 @@ export function readPublicJwk(value: unknown): PublicJwk {
 }
 
 /**
- * The public part of a key that signs; throws like {@link readPublicJwk}, and where the key says that it is for something
- * else (`use`, `key_ops`). RFC 7517 sections 4.2 and 4.3.
+ * The public part of a key that signs; throws like {@link readPublicJwk}, and where the key says that it is for
+ * something else (`use`, `key_ops`). RFC 7517 sections 4.2 and 4.3.
  */
 export function readSigningJwk(value: unknown): PublicJwk {
   const jwk = readPublicJwk(value)

@@ -1,4 +1,7 @@
-/** The keys of a service by purpose: a signer for each kind of thing that it signs, and secrets for all that it checks by a MAC. */
+/**
+ * The keys of a service by purpose: a signer for each kind of thing that it signs, and secrets for all that it checks
+ * by a MAC.
+ */
 import type { KeyObject } from 'node:crypto'
 import type { Certificate } from './certificate.ts'
 import { type DecryptionKey, deriveDecryptionKey } from './decryption-key.ts'
@@ -23,7 +26,7 @@ export interface ServiceKeys {
   readonly statusLists?: SigningKeys | undefined
   readonly accessTokens?: SigningKeys | undefined
   readonly audit?: SigningKey | undefined
-  /** What secrets are derived from, the newest generation first. */
+  /** The sources of secrets, the newest generation first. */
   readonly secrets: readonly [SecretSource, ...SecretSource[]]
 }
 
@@ -97,7 +100,10 @@ export function createSignerOf(key: SigningKey, tokens: Tokens | undefined): Sig
 
 type Derive = (purpose: string) => KeyObject
 
-/** Without a file of secrets they are derived from the signing key, and from those before it, so that none is voided by a new key. */
+/**
+ * Without a file of secrets they are derived from the signing key, and from those before it, so that none is voided by
+ * a new key.
+ */
 function derivations({ signing, secrets }: ServiceKeys): readonly [Derive, ...Derive[]] {
   const bySigningKeys = [signing, ...signing.previous].flatMap((each): Derive[] =>
     'key' in each ? [(purpose) => deriveSecret(each.key, purpose)] : [],

@@ -1,6 +1,7 @@
 /**
- * The published keys of another server, and whether one of them signed a JWS. Beside our own algorithms these may be RSA,
- * which authorization servers sign with unless they are told otherwise. RFC 7517 section 5, RFC 7518 sections 3.3 and 3.5.
+ * The published keys of another server, and whether one of them signed a JWS. Beside our own algorithms these may be
+ * RSA, which authorization servers sign with unless they are told otherwise. RFC 7517 section 5, RFC 7518 sections 3.3
+ * and 3.5.
  */
 import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
@@ -18,7 +19,9 @@ export interface PublishedKey {
 }
 
 const RSA_ALGORITHMS = ['RS256', 'PS256']
-/** Shorter ones can be broken; longer ones, and other exponents, only cost time. NIST SP 800-131A; RFC 7518 section 3.3. */
+/**
+ * Shorter ones can be broken; longer ones, and other exponents, only cost time. NIST SP 800-131A; RFC 7518 section 3.3.
+ */
 const RSA_BITS = { least: 2048, most: 8192 }
 const RSA_EXPONENT = 65_537n
 const MAX_KEYS = 100
@@ -35,9 +38,9 @@ export function readKeySet(set: JsonObject): readonly PublishedKey[] {
 }
 
 /**
- * Whether the JWS names an algorithm of one of `keys`, and its signature is by it. Where the header has a `kid`, only keys of
- * that name are tried. Nothing that is no key of a pair can be in `keys`, so that neither `none` nor a MAC verifies. RFC 8725
- * section 3.1.
+ * Whether the JWS names an algorithm of one of `keys`, and its signature is by it. Where the header has a `kid`, only
+ * keys of that name are tried. Nothing that is no key of a pair can be in `keys`, so that neither `none` nor a MAC
+ * verifies. RFC 8725 section 3.1.
  */
 export function signedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {
   const alg = ownString(jws.header, 'alg')
@@ -70,13 +73,16 @@ function isToVerify(jwk: JsonObject): boolean {
   return (use === undefined || use === 'sig') && (operations === undefined || stringsIn(operations).includes('verify'))
 }
 
-/** Those of the key, or the one that it is published for. An elliptic curve has one, which may have two names. */
+/**
+ * Returns the algorithms of the key, or the one that `stated` limits the key to. An elliptic curve has one algorithm,
+ * which may have two names.
+ */
 function algorithmsOf(key: KeyObject, stated: Json | undefined): readonly string[] {
   const algorithm = algorithmOf(key)
   const fitting: readonly string[] = algorithm === undefined ? RSA_ALGORITHMS : algorithms[algorithm].jose
   if (stated === undefined) return fitting
-  const named = fitting.filter((name) => name === stated)
-  return algorithm !== undefined && named.length > 0 ? fitting : named
+  const allowed = fitting.filter((name) => name === stated)
+  return algorithm !== undefined && allowed.length > 0 ? fitting : allowed
 }
 
 function rsaKey(jwk: JsonObject): KeyObject {

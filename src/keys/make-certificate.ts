@@ -1,6 +1,6 @@
 /**
- * New certificates, signed by keys of any kind that signs credentials: for `vouchsafe init`, the demonstration, and tests.
- * Randomness and time are the caller's. RFC 5280 section 4.
+ * New certificates, signed by keys of any kind that signs credentials: for `vouchsafe init`, the demonstration, and
+ * tests. Randomness and time are the caller's. RFC 5280 section 4.
  */
 import { createHash, type KeyObject, sign } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
@@ -111,7 +111,7 @@ export function toPem(der: Uint8Array): string {
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
 }
 
-/** What a certificate of ours usually says: who signed for it, what it is for, and other names of its subject. */
+/** Makes the usual extensions: the keys of subject and issuer, the use of the key, and other names of the subject. */
 export function usualExtensions(options: {
   readonly publicKey: KeyObject
   readonly issuerPublicKey: KeyObject
@@ -121,7 +121,8 @@ export function usualExtensions(options: {
 }): Buffer[] {
   const { publicKey, issuerPublicKey, isCa, pathLength, names = {} } = options
   return [
-    // RFC 5280 section 4.2.1.9 asks it of CAs alone, and wallets are known that cannot read the empty sequence of others.
+    // RFC 5280 section 4.2.1.9 asks it of CAs alone, and wallets are known that cannot read the empty sequence of
+    // others.
     ...(isCa ? [basicConstraints(isCa, pathLength)] : []),
     keyUsage(isCa ? ['digitalSignature', 'keyCertSign', 'cRLSign'] : ['digitalSignature']),
     subjectKeyIdentifier(publicKey),
@@ -149,7 +150,7 @@ export function keyUsage(usages: readonly KeyUsage[]): Buffer {
   return extension(EXTENSION.keyUsage, true, writeBitString(bytes, 7 - (last & 7)))
 }
 
-/** What the certificate is for; OIDs as in certificate-purpose.ts. */
+/** Makes the extended key usage; certificate-purpose.ts has the OIDs. */
 export function extendedKeyUsage(purposes: readonly string[], isCritical: boolean): Buffer {
   return extension(EXTENSION.extendedKeyUsage, isCritical, writeSequence(...purposes.map(writeOid)))
 }
@@ -163,7 +164,7 @@ function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
   return extension(EXTENSION.authorityKeyIdentifier, false, writeSequence(keyId))
 }
 
-/** One extension, or none when there are no names: an empty one is not allowed. */
+/** Makes the extension, or none when there are no names, since an empty extension is not allowed. */
 export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: SubjectAltNames): Buffer[] {
   const names = [
     ...dnsNames.map((name) => writeDer(contextTag(2, 'primitive'), Buffer.from(name, 'latin1'))),

@@ -1,4 +1,7 @@
-/** The part of the package pkcs11js that is used here; the package is installed only where a key is in a token. PKCS #11 v2.40. */
+/**
+ * The part of the package pkcs11js that is used here; the package is installed only where a key is in a token. PKCS #11
+ * v2.40.
+ */
 declare module 'pkcs11js' {
   export class PKCS11 {
     load(path: string): void

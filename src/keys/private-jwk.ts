@@ -51,7 +51,7 @@ export function makeEcPrivateJwk<Crv extends AlgorithmDetails['crv']>(
   }
 }
 
-/** What others may know of it. */
+/** Returns the public part of a private key. */
 export function publicPartOf<Crv>({ kty, crv, x, y }: PrivateJwk<Crv>) {
   return { kty, crv, x, y }
 }

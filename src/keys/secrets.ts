@@ -10,7 +10,7 @@ export type Secrets = readonly [KeyObject, ...KeyObject[]]
 /** Stands for what is derived from the signing key. */
 export const SIGNING_KEY = 'signing-key'
 
-/** What a configuration derives a generation from: 32 random bytes, or the signing key. */
+/** The source of a generation in a configuration: 32 random bytes, or the signing key. */
 export type SecretSource = Uint8Array | typeof SIGNING_KEY
 
 /** Derives the secret of `purpose` from secret bytes: HKDF-SHA-256. RFC 5869. */

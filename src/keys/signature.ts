@@ -1,6 +1,7 @@
 /**
- * Signatures over bytes, for JWS and COSE alike. By `node:crypto`: an ES256 verification costs half of what the JOSE library
- * needs here (docs/decisions/0004), and the two agree in `signature.test.ts`. RFC 7518 section 3.4, RFC 8037 section 3.1.
+ * Signatures over bytes, for JWS and COSE alike. By `node:crypto`: an ES256 verification costs half of what the JOSE
+ * library needs here (docs/decisions/0004), and the two agree in `signature.test.ts`. RFC 7518 section 3.4, RFC 8037
+ * section 3.1.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
@@ -28,7 +29,10 @@ export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
   return sign(algorithms[algorithm].digest, data, { key, dsaEncoding: 'ieee-p1363' })
 }
 
-/** Whether the JWS names the algorithm of `key` and its signature is by it. The caller chose the key; the header chooses nothing. */
+/**
+ * Whether the JWS names the algorithm of `key` and its signature is by it. The caller chose the key; the header chooses
+ * nothing.
+ */
 export function signedBy(jws: Jws, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return false

@@ -1,6 +1,6 @@
 /**
- * Who signs status lists. A list goes on being signed by the key that it was begun with, as long as the configuration has
- * that key: its verifiers know the certificate of that key, and need not know a newer one.
+ * The signers of status lists. A list goes on being signed by the key that it was begun with, as long as the
+ * configuration has that key: its verifiers know the certificate of that key, and need not know a newer one.
  */
 import type { Signer } from './signer.ts'
 
@@ -15,11 +15,17 @@ export interface StatusListSigners {
   readonly current: Signer
   /** Signs the lists that do not say which key they were begun with, as those of earlier releases. */
   readonly oldest: Signer
-  /** The signer of a list that was begun with the key `kid`; the current one where that key is gone, or its certificate is over. */
+  /**
+   * The signer of a list that was begun with the key `kid`; the current one where that key is gone, or its certificate
+   * is over.
+   */
   readonly signerOf: (kid: string | undefined, now: Date) => Signer
 }
 
-/** Makes the signers of status lists from all keys that the configuration has, the current one first and the oldest last. */
+/**
+ * Makes the signers of status lists from all keys that the configuration has, the current one first and the oldest
+ * last.
+ */
 export function statusListSigners(all: readonly CertifiedSigner[]): StatusListSigners {
   const [current, oldest] = [all[0], all.at(-1)]
   if (current === undefined || oldest === undefined) throw new TypeError('status lists without a signer')

@@ -1,4 +1,6 @@
-/** Whether the keys in tokens are there, and are those of their certificates: asked before a service starts with them. */
+/**
+ * Whether the keys in tokens are there, and are those of their certificates: asked before a service starts with them.
+ */
 import { createSignerOf, listKeys, type ServiceKeys, type SigningKey } from './key-ring.ts'
 import { verifySignature } from './signature.ts'
 import { TokenError } from './token-error.ts'

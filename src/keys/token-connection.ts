@@ -22,7 +22,7 @@ const CKM_ECDSA = 0x1041
 /** The bytes of a signature on P-521. */
 const MAX_SIGNATURE_BYTES = 132
 
-/** Finds the token and logs in. Throws the token's own error, or a TokenError where the token is not found. */
+/** Finds the token and logs in. Throws the token's own error, or a TokenError where the token is missing. */
 export function connectToken(module: PKCS11, place: TokenPlace, pin: string): TokenConnection {
   initialize(module)
   const slot = findSlot(module, place)
@@ -100,10 +100,10 @@ function findKey(module: PKCS11, session: Buffer, keyLabel: string): Buffer {
     { type: CKA_CLASS, value: CKO_PRIVATE_KEY },
     { type: CKA_LABEL, value: keyLabel },
   ])
-  const found = module.C_FindObjects(session, 2)
+  const matches = module.C_FindObjects(session, 2)
   module.C_FindObjectsFinal(session)
-  const [key] = found
-  if (key !== undefined && found.length === 1) return key
+  const [key] = matches
+  if (key !== undefined && matches.length === 1) return key
   const text = key === undefined ? 'the token has no private key' : 'the token has several private keys'
   throw new TokenError(`${text} with the label ${keyLabel}; give one key that label (CKA_LABEL)`)
 }

@@ -1,8 +1,11 @@
-/** Modules of tokens: shared libraries with the interface of PKCS #11, which the package pkcs11js loads. PKCS #11 v2.40 section 5.4. */
+/**
+ * Modules of tokens: shared libraries with the interface of PKCS #11, which the package pkcs11js loads. PKCS #11 v2.40
+ * section 5.4.
+ */
 import type { PKCS11 } from 'pkcs11js'
 import { codeOf, TokenError, tokenError } from './token-error.ts'
 
-/** What is used of the package. */
+/** The part of the package that is used here. */
 export interface Pkcs11Package {
   readonly PKCS11: new () => PKCS11
 }

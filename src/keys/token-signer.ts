@@ -1,6 +1,6 @@
 /**
- * Signers whose private keys are in tokens (PKCS #11): an HSM, a smart card. A key never is in this process. Sessions that
- * are lost are opened again.
+ * Signers whose private keys are in tokens (PKCS #11): an HSM, a smart card. A key never is in this process. Sessions
+ * that are lost are opened again.
  */
 import { hash } from 'node:crypto'
 import type { PKCS11 } from 'pkcs11js'
@@ -23,7 +23,9 @@ export interface TokenKey {
 }
 
 export interface Tokens {
-  /** Makes a signer of a key in a token; `chain` begins with the certificate of the key, whose curve says the algorithm. */
+  /**
+   * Makes a signer of a key in a token; `chain` begins with the certificate of the key, whose curve says the algorithm.
+   */
   readonly signer: (key: TokenKey, chain: readonly Certificate[]) => Signer
 }
 
@@ -37,7 +39,10 @@ export interface TokenEffects {
   readonly now: () => Date
 }
 
-/** Makes the tokens of a process: a module is loaded once, and a token is logged in to once, whatever number of keys it has. */
+/**
+ * Makes the tokens of a process: a module is loaded once, and a token is logged in to once, whatever number of keys it
+ * has.
+ */
 export function createTokens({ load, now }: TokenEffects): Tokens {
   const modules = new Map<string, Promise<PKCS11>>()
   const tokens = new Map<string, Token>()

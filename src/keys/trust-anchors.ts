@@ -37,7 +37,9 @@ export function newSignatureChecks(): SignatureChecks {
   return { left: MAX_SIGNATURE_CHECKS }
 }
 
-/** A path from the first of `chain` to one of `anchors`. The others of `chain` may stand in any order, or be of no use. */
+/**
+ * A path from the first of `chain` to one of `anchors`. The others of `chain` may stand in any order, or be of no use.
+ */
 export function findTrustPath(
   chain: readonly Certificate[],
   anchors: readonly Certificate[],
@@ -67,8 +69,8 @@ export function findTrustPath(
 }
 
 /**
- * The certificate as one that may sign by itself: without its key usage where it is an anchor that may sign certificates,
- * and as it is elsewhere. Whoever configured it trusts its key; some issuers have no other certificate.
+ * The certificate as one that may sign by itself: without its key usage where it is an anchor that may sign
+ * certificates, and as it is elsewhere. Whoever configured it trusts its key; some issuers have no other certificate.
  */
 export function anchorAsSigner(certificate: Certificate, anchors: readonly Certificate[]): Certificate {
   const { fingerprint, keyUsage } = certificate
@@ -83,7 +85,9 @@ export function readTrustAnchors(files: readonly { readonly name: string; readon
   return files.flatMap(({ name, text }) => within(name, () => readPemCertificates(text)))
 }
 
-/** Tries every issuer of `last`, the end of `path`, and theirs in turn, until an anchor is reached or checks run out. */
+/**
+ * Tries every issuer of `last`, the end of `path`, and theirs in turn, until an anchor is reached or checks run out.
+ */
 function extend(path: readonly Certificate[], last: Certificate, search: Search): readonly Certificate[] | undefined {
   const anchors = namedAsIssuer(last, search.anchors)
   const sent = namedAsIssuer(last, search.sent).filter((certificate) => !path.includes(certificate))
@@ -109,8 +113,8 @@ function extend(path: readonly Certificate[], last: Certificate, search: Search)
     }
     const longer = [...path, issuer]
     if (anchors.includes(issuer)) return longer
-    const found = extend(longer, issuer, search)
-    if (found !== undefined) return found
+    const whole = extend(longer, issuer, search)
+    if (whole !== undefined) return whole
   }
   return undefined
 }
@@ -131,13 +135,13 @@ function issuerProblem(issuer: Certificate, path: readonly Certificate[], search
   return certificateProblem(issuer, search.now, search.clockSkewSeconds)
 }
 
-/** Those of `candidates` that bear the name of the issuer; first the one whose key identifier fits as well. */
+/** Returns the candidates with the name of the issuer, those whose key identifier fits as well first. */
 function namedAsIssuer(certificate: Certificate, candidates: readonly Certificate[]): Certificate[] {
-  const { issuer, authorityKeyIdentifier: wanted } = certificate
-  const named = candidates.filter(({ subject }) => subject.equals(issuer))
+  const { issuer, authorityKeyIdentifier } = certificate
+  const withName = candidates.filter(({ subject }) => subject.equals(issuer))
   const fits = ({ subjectKeyIdentifier: own }: Certificate): boolean =>
-    wanted !== undefined && own?.equals(wanted) === true
-  return [...named.filter(fits), ...named.filter((each) => !fits(each))]
+    authorityKeyIdentifier !== undefined && own?.equals(authorityKeyIdentifier) === true
+  return [...withName.filter(fits), ...withName.filter((each) => !fits(each))]
 }
 
 function note(search: Search, reached: number, problem: string): void {
