@@ -6,6 +6,7 @@
  * State is read by the number of a block: to read by its hash (EIP-1898) is not offered everywhere. A reorganisation
  * deeper than the confirmations is seen by {@link Chain.has}, and whoever uses this port asks for it.
  */
+import { cacheValue } from '../../async/cache.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { type Block, type Chain, ChainError, ChainRefusal, type Head, type OffChainContract } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
@@ -101,28 +102,21 @@ interface Connection {
  * then.
  */
 function oncePerConnection(rpc: JsonRpc, id: string): Connection {
-  let checked: Promise<void> | undefined
-  const check = async (): Promise<void> => {
+  const checked = cacheValue(async () => {
     const nodeChainId = await chainIdOf(rpc)
     if (nodeChainId !== id) {
       throw new ChainError(
         `the node is of chain ${nodeChainId}, and the configuration says ${id}: one of them is wrong`,
       )
     }
-  }
+  })
   return {
     rpc: (method, params) =>
       rpc(method, params).catch((error: unknown) => {
-        if (!(error instanceof JsonRpcError || error instanceof AnswerTooLargeError)) checked = undefined
+        if (!(error instanceof JsonRpcError || error instanceof AnswerTooLargeError)) checked.invalidate()
         throw error
       }),
-    check: () => {
-      checked ??= check().catch((error: unknown) => {
-        checked = undefined
-        throw error
-      })
-      return checked
-    },
+    check: checked.get,
   }
 }
 

@@ -3,6 +3,7 @@
  * and makes an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
  */
 import { hash } from 'node:crypto'
+import { singleFlight } from '../../async/single-flight.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import type { Effects } from '../../http/effects.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -37,10 +38,9 @@ export type ListKeys = Record<'current' | 'oldest', Pick<Signer, 'kid'>>
  */
 export function entryAllocator(effects: AllocationEffects, entries: number, keys: () => ListKeys): AllocateEntries {
   let lease: Lease | undefined
-  let leasing: Promise<void> | undefined
-  const renew = async (): Promise<void> => {
+  const renewLease = singleFlight(async () => {
     lease = await leaseNumbers(effects, entries, keys())
-  }
+  })
   return async (count) => {
     const taken: StatusEntry[] = []
     while (taken.length < count) {
@@ -49,11 +49,7 @@ export function entryAllocator(effects: AllocationEffects, entries: number, keys
         taken.push(entry)
         continue
       }
-      // Concurrent callers share one lease.
-      leasing ??= renew().finally(() => {
-        leasing = undefined
-      })
-      await leasing
+      await renewLease()
     }
     return taken
   }
