@@ -10,7 +10,7 @@ import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { pathText } from '../protocol/claim-path.ts'
 import type { Evidence, Instant, Order, Validity } from './format.ts'
 
-/** The certificates of a header. What is no certificate fails when it is parsed. RFC 7515 section 4.1.6. */
+/** The certificates of a header, which are parsed later. RFC 7515 section 4.1.6. */
 export function chainOf(header: JsonObject): readonly Uint8Array[] {
   // Standard base64, not base64url.
   return stringsOf(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
@@ -48,7 +48,7 @@ export function numericDate(payload: JsonObject, member: string): Instant[] {
   return numericInstants(member, own(payload, member))
 }
 
-/** The same, of a value that is at hand. */
+/** The times of a value that is a NumericDate. RFC 7519 section 2. */
 export function numericInstants(member: string, value: unknown): Instant[] {
   if (value === undefined) return []
   return [instant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
@@ -74,7 +74,7 @@ export function signedAt(payload: JsonObject): Date | undefined {
   return time && (time.at ?? new Date(Number.NaN))
 }
 
-/** A status that is there and is no object is one that cannot be looked up. */
+/** The status object; a status of another type becomes an empty object, which cannot be looked up. */
 export function statusObject(entry: Json | undefined): JsonObject | undefined {
   if (entry === undefined) return undefined
   return isObject(entry) ? entry : {}
@@ -94,13 +94,13 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return stringsIn(value)
 }
 
-/** From when all of it holds. */
+/** The latest start, from which every member is valid. */
 export function lastStart({ notBefore }: Validity): Date | undefined {
   const starts = notBefore.flatMap(({ at }) => at?.getTime() ?? [])
   return starts.length > 0 ? new Date(Math.max(...starts)) : undefined
 }
 
-/** Until when all of it holds. */
+/** The earliest end, until which every member is valid. */
 export function firstEnd({ notAfter }: Validity): Date | undefined {
   const ends = notAfter.flatMap(({ at }) => at?.getTime() ?? [])
   return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
@@ -110,7 +110,7 @@ export function inSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1000)
 }
 
-/** No such time, or one beyond all calendars, is none. */
+/** The instant of a member; its time is undefined when the date is invalid. */
 function instant(member: string, at: Date | undefined): Instant {
   return { member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }
 }

@@ -10,7 +10,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import { type Change, createCollection, partOf, type Row, type Store } from './store.ts'
 
 export interface EncryptionKey {
-  /** Names the key in each value, and tells nothing of it. */
+  /** The name of the key in each value; it reveals nothing of the secret. */
   readonly id: string
   readonly secret: KeyObject
 }
@@ -30,7 +30,7 @@ export interface Encryption<C> {
   readonly now: Date
   /** How long a value may be needed after it was written. A key that was replaced longer ago may be gone. */
   readonly keptMs: number
-  /** There was never a time without a key: what is in the clear was written by somebody else, and is refused. */
+  /** Whether a value in the clear is refused, since the database has always had a key. */
   readonly refusesClear?: boolean
 }
 
@@ -65,7 +65,7 @@ async function registerKeys(
   for (const id of new Set([current.id, ...rows.map((each) => each.id)])) await registerKey(store, id, current, now)
 }
 
-/** Which key of those that the database knows is missing and still needed, for whoever has to find it. */
+/** The problem when a registered key is missing and still needed, as a sentence for the operator. */
 export function missingKeyProblem(
   rows: readonly { readonly id: string; readonly value: EncryptionCollections['encryption_key'] }[],
   { keys, now, keptMs }: Pick<Encryption<never>, 'keys' | 'now' | 'keptMs'>,
@@ -97,7 +97,7 @@ async function registerKey(
   await store.commit([{ update: 'encryption_key', id, version: row.version, value }])
 }
 
-/** A change as it may be. */
+/** The members of a change of any kind. */
 interface Written {
   readonly insert?: string
   readonly update?: string
@@ -135,7 +135,7 @@ function encryptedStore<C>(
       (await store.due(collection, now, limit)).map(({ id, version, value }) => ({
         id,
         version,
-        // When it is asked for: one that cannot be read is the trouble of its own row, and keeps no other from its end.
+        // A value is decrypted when it is read, so that an unreadable row does not hold up the others.
         get value() {
           return read(collection, id, value)
         },
@@ -144,7 +144,7 @@ function encryptedStore<C>(
   }
 }
 
-/** Commits the changes as `write` has them; the one that conflicted is given back as it came. */
+/** Commits the changes as `write` encrypts them, and gives the original of the change that conflicted. */
 async function commitWritten<C>(
   store: Store<C>,
   changes: readonly Change<C>[],

@@ -1,6 +1,6 @@
 /**
- * The connections to a PostgreSQL server: a pool that outlives the server's restarts. Errors that leave here have a
- * sentence and a code, and nothing of the values that a statement was about.
+ * The connections to a PostgreSQL server: a pool that outlives the server's restarts. An error of this file
+ * has a sentence and a code, and no value of the statement.
  */
 import type { ClientConfig, Pool, PoolClient } from 'pg'
 
@@ -13,7 +13,7 @@ export interface PostgresServer {
   readonly database: string
   readonly user: string
   readonly password: string
-  /** Where the tables are; what the server says when absent. */
+  /** The schema of the tables; the default schema of the server when absent. */
   readonly schema?: string
   readonly tls: PostgresTls
   readonly connectTimeoutMs: number
@@ -31,13 +31,13 @@ export type PostgresTls =
   | { readonly mode: 'verify-ca' | 'verify-full'; readonly ca?: string }
 
 type Single = string | number | null
-/** An array stands for one of PostgreSQL. */
+/** A parameter of a statement; an array becomes an array of PostgreSQL. */
 export type Parameter = Single | readonly Single[]
 
 export interface Statement {
   readonly text: string
   readonly values: readonly Parameter[]
-  /** Planned once for each connection. Not for texts of which there can be many. */
+  /** The name under which each connection plans the text once; unset for texts that occur in many forms. */
   readonly name?: string
 }
 
@@ -50,7 +50,7 @@ export type Run = (statement: Statement) => Promise<QueryResult>
 
 export interface Connections {
   readonly run: Run
-  /** All on one connection, which nobody else uses in the meantime, and nobody afterwards when the work rejects. */
+  /** Runs the work on a connection of its own, which is closed afterwards when the work rejects. */
   together<T>(work: (run: Run) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -69,7 +69,7 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
     statement_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + LAST_WAIT_MS,
   })
-  // A connection that ends: whoever uses it is told by what runs, and the pool makes another when one is wanted.
+  // When a connection ends, the statement on it rejects, and the pool opens another on demand.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   const reuse = reusablePool(pool)
@@ -85,7 +85,7 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
   }
 }
 
-/** A connection outside the pool, for as long as `work` takes, and without a limit for its statements. */
+/** Runs `work` on a connection outside the pool, whose statements have no time limit. */
 export async function withConnection<T>(options: PostgresServer, work: (run: Run) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({ ...clientConfig(options), connectionTimeoutMillis: options.connectTimeoutMs })
@@ -104,7 +104,7 @@ export async function withConnection<T>(options: PostgresServer, work: (run: Run
 /** A pool whose connections can be given up together. */
 interface ReusablePool {
   connect(): Promise<PoolClient>
-  /** Has no connection that is open now used again, once who uses it has given it back. */
+  /** Keeps every connection that is open now from being used for further work. */
   giveUpAll(): void
 }
 
@@ -152,10 +152,7 @@ function queryOf({ text, values, name }: Statement) {
   return { text, values: [...values], ...(name === undefined ? {} : { name }) }
 }
 
-/**
- * Whether the connection is of no more use. It is after an error that the server tells, unless it says farewell with
- * it.
- */
+/** Whether the connection can no longer be used: only after an error of severity ERROR does it stay open. */
 function isLost(error: unknown): boolean {
   return (error as { readonly severity?: string }).severity !== 'ERROR'
 }
@@ -193,10 +190,7 @@ function tlsOptions(tls: PostgresTls): ClientConfig['ssl'] {
   }
 }
 
-/**
- * The server tells of some mistakes in which row they were: its `detail` and the like do not leave, if they are not our
- * own.
- */
+/** The error without values: the `detail` of a server error may quote a row, so only our own `detail` is kept. */
 function withoutValues(thrown: unknown): Error {
   const {
     message,

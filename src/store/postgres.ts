@@ -1,7 +1,7 @@
 /**
- * The storage port on PostgreSQL. A batch is one statement, and so one round trip: what changes nothing raises an error
- * in it, and the server undoes the rest. Durable: a commit is answered after the fsync, which the server shares between
- * connections by itself.
+ * The storage port on PostgreSQL. A batch is one statement, and so one round trip: a change that applies to no row
+ * raises an error, and the server undoes the rest. Durable: a commit is answered after the fsync, which the
+ * server shares between connections by itself.
  */
 import { groupRead } from './group-read.ts'
 import {
@@ -18,17 +18,17 @@ import { applyInSteps, numbered } from './postgres-steps.ts'
 import { rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
-/** The server ended one of two that waited for each other, or could not put them in an order. */
+/** The error codes of a deadlock and of a serialization failure, after which a transaction is tried again. */
 const TRY_AGAIN: readonly unknown[] = ['40P01', '40001']
 const ATTEMPTS = 10
-/** Texts planned once by each connection; the batches of a service have some dozens of forms. */
+/** The most texts that each connection plans once; the batches of a service have some dozens of forms. */
 const MAX_NAMES = 200
 const LONGEST_NAMED_BATCH = 8
 /** A longer statement takes the server long to plan. */
 const LONGEST_STATEMENT = 50
 /** Rows that are read at once. */
 const READ_AT_ONCE = 100
-/** So that each statement is short, and two processes that purge share the work. */
+/** Rows that one statement purges: statements stay short, and processes share the work. */
 const PURGED_AT_ONCE = 1000
 
 /**
@@ -96,10 +96,10 @@ function parsed(value: unknown): unknown {
   return JSON.parse(value as string)
 }
 
-type Naming = (text: string) => { readonly name?: string }
+type NameStatement = (text: string) => { readonly name?: string }
 
 /** A name for each text, as long as there are not too many of them. */
-function statementNames(): Naming {
+function statementNames(): NameStatement {
   const names = new Map<string, string>()
   return (text) => {
     const existing = names.get(text)
@@ -113,7 +113,7 @@ function statementNames(): Naming {
 
 async function commitBatch<C>(
   connections: Connections,
-  name: Naming,
+  name: NameStatement,
   changes: readonly Change<C>[],
 ): Promise<Change<C> | undefined> {
   const [first] = changes

@@ -9,12 +9,12 @@ import { type LogKeeper, logKeeper } from './sqlite-log.ts'
 import { missingSteps, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
-/** For other processes: generous while the schema is brought up to date, short once a wait holds up every request. */
+/** How long a lock of another process is waited for: long at the start, short once a wait holds up every request. */
 const OPENING_TIMEOUT_MS = 5000
 const BUSY_TIMEOUT_MS = 1000
-/** For those who read at the moment; whoever reads for longer keeps the log until the next time. */
+/** How long tidying waits for readers; a longer read keeps the log until the next round. */
 const TIDY_TIMEOUT_MS = 50
-/** In one transaction; others are served between two. */
+/** Rows that one transaction purges; other requests are served between two transactions. */
 const PURGED_AT_ONCE = 1000
 /** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
 export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {

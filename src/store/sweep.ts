@@ -10,10 +10,10 @@ const MAX_TURNS = 100
 const PAUSE_MS = 10
 
 /**
- * Asks `changesOf` what becomes of each row that is due, and commits that: each row by itself, so that one that
- * somebody else has changed meanwhile is left for the next round and leaves the others alone. The changes of a row must
- * be conditional on its version, and make it due later or not at all. Rejects with the first failure, when the others
- * are done.
+ * Asks `changesOf` what becomes of each row that is due, and commits that: each row by itself, so that a row that
+ * another process has changed meanwhile waits for the next round and does not affect the others. The changes of a
+ * row must be conditional on its version, and make it due later or not at all. Rejects with the first failure, when the
+ * others are done.
  */
 export async function sweep<C, K extends keyof C & string>(
   store: Store<C>,
