@@ -39,7 +39,7 @@ export type Received = { readonly requestId: string } & (
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
 )
 
-/** What the wallet is told: where to send the person, if the application said so. */
+/** The answer to the wallet: where to send the person, if the application configured that. */
 export interface WalletAnswer {
   readonly redirect_uri?: string
 }
@@ -51,7 +51,10 @@ interface Asked {
   readonly query: DcqlQuery
 }
 
-/** The session that waits for a response, by its id. Refuses with `not_found`, `gone`, or `invalid_request` for another mode. */
+/**
+ * Finds the session that waits for a response, by its id. Refuses with `not_found`, `gone`, or `invalid_request` for
+ * another mode.
+ */
 export async function findWaitingSession(
   context: Pick<VerifierContext, 'store' | 'now'>,
   sessionId: string,
@@ -158,7 +161,7 @@ function walletErrorOf({
   return { error, ...(said ? { error_description: shown(said) } : {}) }
 }
 
-/** What RFC 6749 section 4.1.2.1 does not allow and many a database does not take: control characters, half a surrogate pair. */
+/** Replaces control characters and halves of surrogate pairs, which RFC 6749 section 4.1.2.1 and many databases refuse. */
 function shown(text: string): string {
   return text.slice(0, MAX_ERROR_LENGTH).replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
 }

@@ -1,4 +1,4 @@
-/** What the verification service stores, and the schema it is stored in. */
+/** The collections of the verification service, and their schema. */
 
 import { collectionsOfEvents, type EventCollections } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
@@ -20,7 +20,7 @@ export type VerifierCollections = EventCollections &
   IdempotencyCollections &
   EncryptionCollections &
   GenerationCollections & {
-    /** As it was posted; a query never changes. */
+    /** The query as it was posted; a query never changes. */
     verification_query: { readonly dcqlQuery: DcqlQuery }
     verification_session: VerificationSession
   }
@@ -41,7 +41,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0008', statements: generationCollection },
 ]
 
-/** What is encrypted where there is a key: personal data, and what opens a session. */
+/** The collections that are encrypted where there is a key: personal data, and secrets that open a session. */
 export const verifierSecrets: readonly (keyof VerifierCollections)[] = ['verification_session', 'idempotent_answer']
 
 /** Refuses with `not_found`. */

@@ -103,7 +103,7 @@ export interface VerifierConfig extends CommonConfig {
   readonly status: { readonly onUnreachable: 'reject' | 'accept'; readonly allowPrivateAddresses: boolean }
 }
 
-/** Of its OpenAPI document. */
+/** The title of the OpenAPI document. */
 export const verifierTitle = 'Vouchsafe verification service'
 
 export const verifierDefaults: ServiceDefaults = {

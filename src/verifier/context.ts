@@ -1,4 +1,4 @@
-/** What the verification service works with: everything it does not decide itself comes in here. */
+/** The context of the verification service: everything that it does not decide itself. */
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -13,7 +13,7 @@ export interface VerifierContext extends Effects<VerifierCollections> {
   readonly signerOf: (clientId: string) => Signer | undefined
   /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
   readonly clientId: string
-  /** A query as it was posted. It never changes, so the ones used last are kept in memory. */
+  /** Loads a query as it was posted. A query never changes, so the ones used last are kept in memory. */
   readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined>
   readonly parseCertificate: (der: Uint8Array) => Certificate
   /** How the status of credentials is found. */

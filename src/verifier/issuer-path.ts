@@ -1,4 +1,4 @@
-/** The path from the issuer of a credential to a trust anchor, found once for all checks of a response. RFC 5280 section 6. */
+/** Paths from the issuers of a response to trust anchors, each found once for all checks. RFC 5280 section 6. */
 import { MalformedError } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
@@ -8,7 +8,7 @@ export type FindIssuerPath = (issuer: Evidence['issuer']) => TrustPath
 
 type Parse = (der: Uint8Array) => Certificate
 
-/** Finds the path of each issuer by the anchors and the time that are given; where there are no anchors, there is none. */
+/** Returns a function that finds the path of an issuer, by the anchors and the time of the context. */
 export function issuerPathFinder(context: {
   readonly trustAnchors: readonly Certificate[] | undefined
   readonly parseCertificate: Parse
@@ -19,8 +19,8 @@ export function issuerPathFinder(context: {
   const terms = { now, clockSkewSeconds, checks: newSignatureChecks() }
   const paths = new WeakMap<Evidence['issuer'], TrustPath>()
   return (issuer) => {
-    const known = paths.get(issuer)
-    if (known !== undefined) return known
+    const remembered = paths.get(issuer)
+    if (remembered !== undefined) return remembered
     const sent = parsedChain(issuer.chain, parseCertificate)
     const path = 'problem' in sent ? sent : findTrustPath(sent.certificates, trustAnchors, terms)
     paths.set(issuer, path)

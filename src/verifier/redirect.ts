@@ -13,7 +13,7 @@ const MAX_CHARACTERS = 2048
 /** Refuses with `invalid_request` an address that a person should not be sent to, or that has a code already. */
 export function wantRedirectUri(uri: string): void {
   if (uri.length > MAX_CHARACTERS) wrong(`must have at most ${MAX_CHARACTERS} characters`)
-  // What a URL parser would drop or change unseen is not what was meant.
+  // A URL parser would silently drop or change these parts.
   if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) wrong('must be an absolute URL')
   const url = new URL(uri)
   const { username, password, searchParams } = url

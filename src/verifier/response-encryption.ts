@@ -17,7 +17,7 @@ export function responseModeFor({ credentials }: DcqlQuery, profile: 'haip' | un
   return encrypted ? 'direct_post.jwt' : 'direct_post'
 }
 
-/** What `client_metadata` says for a session with this key: the key, for one response, and how to encrypt to it. */
+/** Returns the `client_metadata` of a session with this key: the key, for one response, and how to encrypt to it. */
 export function responseEncryptionMetadata(key: PrivateJwk): JsonObject {
   return {
     jwks: { keys: [publishedKey(publicPartOf(key), kidOf(key))] },

@@ -53,7 +53,7 @@ export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly str
   return new Map(entries)
 }
 
-/** What was inside of the JWE, where values are JSON and no texts of a form. */
+/** The content of the JWE, where values are JSON and no texts of a form. */
 function readMembers(members: JsonObject): WalletResponse {
   const [state, error, description] = ['state', 'error', 'error_description'].map((name) => textOf(members, name))
   if (error) return { error, description, state }

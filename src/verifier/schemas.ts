@@ -1,4 +1,4 @@
-/** What each operation of the verification service takes and gives: the schemas that validate, and the OpenAPI document. */
+/** The schemas of each operation of the verification service, for validation and for the OpenAPI document. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import {
@@ -93,7 +93,7 @@ export const EncryptedResponseForm = Type.Object(
 )
 export type EncryptedResponseForm = Static<typeof EncryptedResponseForm>
 
-/** What a wallet may send for its request object; unknown members are ignored. */
+/** The members that a wallet may send for its request object; unknown members are ignored. */
 export const RequestObjectForm = Type.Object(
   {
     wallet_nonce: Type.Optional(Type.String({ description: 'Comes back in the request object' })),

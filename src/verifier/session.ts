@@ -17,13 +17,13 @@ export interface VerificationSession {
   readonly clientId: string
   /** Absent where it is direct_post. */
   readonly responseMode?: ResponseMode
-  /** What the response is encrypted to, while one is waited for. */
+  /** The key to which the response is encrypted, while the session waits for one. */
   readonly encryptionKey?: PrivateJwk | undefined
   /** Where the application wants the person to go on. */
   readonly redirectUri?: string
-  /** Of the code that went out with it. */
+  /** The digest of the code in the redirect. */
   readonly responseCodeDigest?: string
-  /** As the request has it. */
+  /** The transaction data as the request has it. */
   readonly transactionData?: readonly string[] | undefined
   readonly outcome?: VerificationOutcome
   /** When it had its outcome. Sessions of earlier releases do not know. */
@@ -36,7 +36,7 @@ export interface VerificationSession {
 
 export type VerificationOutcome = { readonly report: VerificationReport } | { readonly walletError: ReportedError }
 
-/** What a wallet says when it does not present. RFC 6749 section 4.1.2.1. */
+/** The error of a wallet that does not present. RFC 6749 section 4.1.2.1. */
 export interface ReportedError {
   /** A code that is registered, or {@link UNREGISTERED}. */
   readonly error: string
@@ -52,7 +52,7 @@ export function registeredError(error: string): string {
 
 export type VerificationStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
 
-/** What is recorded when a session comes into a state. */
+/** The event that is recorded when a session comes into a state. */
 export const eventTypeOf: Readonly<Record<VerificationStatus, EventType>> = {
   STARTED: 'verification.started',
   VERIFICATION_SUCCEEDED: 'verification.succeeded',
@@ -107,6 +107,6 @@ export function refuseFinished(): never {
 /** Ends an open session. Refuses like {@link refuseUnlessOpen}, so that a session takes exactly one response. */
 export function finish(session: VerificationSession, outcome: VerificationOutcome, now: Date): VerificationSession {
   refuseUnlessOpen(session, now)
-  // Whoever reads the database later cannot read a response that was recorded on its way.
+  // A later reader of the database cannot decrypt a recorded response.
   return { ...session, encryptionKey: undefined, outcome, finishedAt: now.getTime() }
 }

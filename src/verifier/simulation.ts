@@ -21,7 +21,7 @@ export interface SimulationResult {
   readonly satisfied: boolean
   /** Why it could not, and what of the query nobody would be asked for. */
   readonly explanation?: string
-  /** What each credential was read as. */
+  /** The format and type as which each credential was read. */
   readonly credentials: readonly { readonly format: string; readonly type: readonly string[] }[]
   readonly credential_queries: Readonly<Record<string, QueryResult>>
   readonly credential_sets?: readonly {
@@ -49,7 +49,7 @@ interface Other {
 
 interface Candidate {
   readonly format: CredentialFormat
-  /** As it was posted, or the first identifier of the format it was found to be. */
+  /** The posted identifier of the format, or the first identifier of the recognised format. */
   readonly formatId: string
   readonly types: readonly string[]
   readonly claims: JsonObject
@@ -199,7 +199,7 @@ function envelopeReason(
   return `require_cryptographic_holder_binding: ${held.boundKey.problem}`
 }
 
-/** What a query defines and no wallet is asked for: allowed, and hardly meant. */
+/** Parts of a query that no wallet is asked for: allowed, and hardly meant. */
 function unasked({ credentials, credential_sets: sets }: DcqlQuery): string[] {
   const inSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
   return credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {

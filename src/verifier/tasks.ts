@@ -1,4 +1,4 @@
-/** What the verification service does by itself while it runs. */
+/** The tasks that the verification service runs without a request. */
 import { singleFlight } from '../async/single-flight.ts'
 import { hasPendingCallback } from '../callback/queue.ts'
 import type { JsonObject } from '../codec/json.ts'

@@ -1,6 +1,6 @@
 /**
- * Checks, and the runner that asks a list of them. The runner alone writes outcomes: a check says yes or why not, and a check that is
- * not asked says why. A check may have to ask another server first; the next check waits for the answer.
+ * Checks, and the runner that asks a list of them. The runner alone writes outcomes: a check says yes or why not, and a
+ * check that is not asked says why. A check may have to ask another server first; the next check waits for the answer.
  */
 import type { Logger } from 'pino'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -57,8 +57,9 @@ export const tolerate = (detail: string): Verdict => ({ passed: 'tolerated', det
 export const cannotAsk = (detail: string): Verdict => ({ passed: undefined, detail })
 
 /**
- * Asks every check in order. `evidence` is undefined when there is nothing to ask about: then all are `not_run`. A check that throws is
- * a mistake of this service: the check fails, the log has the error, and the detail names the request.
+ * Asks every check in order. `evidence` is undefined when there is nothing to ask about: then all are `not_run`. A
+ * check that throws is a mistake of this service: the check fails, the log has the error, and the detail names the
+ * request.
  */
 export async function runChecks<Evidence, Context>(
   checks: readonly Check<Evidence, Context>[],
@@ -116,7 +117,7 @@ function skipped<Evidence, Context>(
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `it depends on ${unmet}` }
 }
 
-/** The verdict of the check; something malformed that the check came across is a no, any other error is kept as {@link Thrown}. */
+/** Returns the verdict of the check. Malformed input fails the check; any other error is returned as {@link Thrown}. */
 function decide<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence,

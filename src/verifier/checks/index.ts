@@ -26,8 +26,8 @@ export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
 
 /**
- * A format says which questions make no sense of it: what it has no place for, it cannot get wrong. First comes what nobody
- * asked of any format, so that no reason names another check as the one that was asked instead.
+ * Skips the checks that make no sense for a format. The check's own `applies` wins over the format's `unasked`, so that
+ * the report never refers to a check that was not asked.
  */
 function unlessUnasked(check: Check<Evidence, PresentationContext>): Check<Evidence, PresentationContext> {
   return {

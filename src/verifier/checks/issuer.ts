@@ -1,4 +1,4 @@
-/** Who issued the credential, and whether that is somebody we trust. Trust is decided on the key that verified the signature. */
+/** Checks of the issuer and of its trust. Trust is decided on the key that verified the signature. */
 
 import { MalformedError } from '../../codec/malformed.ts'
 import { MAX_URL } from '../../codec/url.ts'
@@ -82,13 +82,13 @@ export const issuer: readonly Check<Evidence, PresentationContext>[] = [
   },
 ]
 
-/** ISO/IEC 18013-5 section 9.3.1: signed while the certificate was valid. That a time is missing, another check says. */
+/** ISO/IEC 18013-5 section 9.3.1: signed while the certificate was valid. Another check fails for a missing time. */
 function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, at: Date | undefined) {
   if (at === undefined || (notBefore <= at && at <= notAfter)) return undefined
   return `the credential says that it was signed when the certificate '${subjectText}' was not valid`
 }
 
-/** What the integrating application can do about it. The name proves nothing, so the fingerprint is there to compare. */
+/** Tells the application how to trust the certificate. Its name proves nothing, so the text has its fingerprint. */
 function howToTrust(leaf: Certificate | undefined): string {
   const fingerprint = Buffer.from(leaf?.fingerprint ?? '', 'base64url').toString('hex')
   return `To trust it, put certificate SHA-256 ${fingerprint} or its CA's into issuerTrustAnchors`

@@ -1,4 +1,4 @@
-/** What the checks of one presentation are asked with, and the question that comes before all others. */
+/** The context of the checks of one presentation, and the check that comes before all others. */
 import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
@@ -6,13 +6,13 @@ import type { FindIssuerPath } from '../issuer-path.ts'
 import type { StatusPolicy } from '../status/lists.ts'
 import { type Check, fail, pass } from './check.ts'
 
-/** What the presentation has to be bound to. Where we did not make the request, nobody may have told us all of it. */
+/** The binding that a presentation must have. Parts are unknown where another party made the request. */
 export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
   readonly nonce: string | undefined
   readonly audience: string | undefined
 }
 
-/** What was asked for, and what is trusted. Nothing in here comes from the wallet. */
+/** The query and the trust of the operator. Nothing in the context comes from the wallet. */
 export interface PresentationContext {
   readonly query: CredentialQuery
   readonly format: CredentialFormat

@@ -14,8 +14,10 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     asks: 'Is the credential of the format that was asked for?',
     spec: 'OpenID4VP 1.0, Credential Query (format)',
     level: 'MUST',
-    run: ({ formats, statedFormat }, { query: asked }) =>
-      formats.includes(asked.format) ? pass() : fail(`the credential is no ${asked.format}: ${statedFormat}`),
+    run: ({ formats, statedFormat }, { query: credentialQuery }) =>
+      formats.includes(credentialQuery.format)
+        ? pass()
+        : fail(`the credential is no ${credentialQuery.format}: ${statedFormat}`),
   },
   {
     id: 'query.type',
@@ -23,8 +25,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Parameters in the meta parameter',
     level: 'MUST',
     needs: CREDIBLE,
-    run(evidence, { query: asked, format }) {
-      return format.matchesMeta(evidence, asked.meta)
+    run(evidence, { query: credentialQuery, format }) {
+      return format.matchesMeta(evidence, credentialQuery.meta)
         ? pass()
         : fail('the credential is of none of the types that meta asks for')
     },
@@ -35,8 +37,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Trusted Authorities Query',
     level: 'MUST',
     needs: ['issuer.signature', 'issuer.trusted'],
-    applies: ({ query: asked }) =>
-      asked.trusted_authorities !== undefined || 'the query names no authorities (trusted_authorities)',
+    applies: ({ query: credentialQuery }) =>
+      credentialQuery.trusted_authorities !== undefined || 'the query names no authorities (trusted_authorities)',
     run({ issuer }, context) {
       const keyIds = verifiedAuthorityKeyIds(verifiedOf(issuer, context))
       if (!answersAuthorities(context.query, keyIds))
@@ -52,8 +54,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Selecting Claims; Claims Path Pointer',
     level: 'MUST',
     needs: [...CREDIBLE, 'disclosures.valid'],
-    run({ claims }, { query: asked }) {
-      const { missing } = answerClaims(asked, claims)
+    run({ claims }, { query: credentialQuery }) {
+      const { missing } = answerClaims(credentialQuery, claims)
       return missing === undefined ? pass() : fail(missing)
     },
   },
@@ -63,8 +65,8 @@ export const query: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Claims Query (values)',
     level: 'MUST',
     needs: ['query.claims'],
-    run({ claims }, { query: asked }) {
-      const { mismatch } = answerClaims(asked, claims)
+    run({ claims }, { query: credentialQuery }) {
+      const { mismatch } = answerClaims(credentialQuery, claims)
       return mismatch === undefined ? pass() : fail(mismatch)
     },
   },

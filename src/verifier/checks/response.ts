@@ -1,4 +1,4 @@
-/** What is asked of the response as a whole, before and beside its presentations. */
+/** Checks of the response as a whole, before and beside its presentations. */
 
 import type { Binding } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
@@ -52,8 +52,8 @@ export const response: readonly Check<ResponseEvidence, ResponseContext>[] = [
     level: 'MUST',
     run({ counts }, { query, binding }) {
       if (counts.size === 0) return fail('the response presents nothing')
-      const known = new Set(query.credentials.map(({ id }) => id))
-      const foreign = [...counts.keys()].filter((id) => !known.has(id))
+      const queryIds = new Set(query.credentials.map(({ id }) => id))
+      const foreign = [...counts.keys()].filter((id) => !queryIds.has(id))
       if (foreign.length > 0)
         return fail(`the response has ${foreign.length} presentations that no credential query asks for`)
       const missing = answerCredentials(query, new Set(counts.keys())) ?? missingApproval(counts, binding)

@@ -11,7 +11,7 @@ export const status: Check<Evidence, PresentationContext> = {
   asks: 'Has the issuer neither revoked nor suspended the credential?',
   spec: `${TOKEN_STATUS_LIST}, Validation Rules; Bitstring Status List 1.0, Validate Algorithm`,
   level: 'MUST',
-  // Nobody is asked on the word of somebody who is not trusted.
+  // A list is fetched for a trusted issuer only.
   needs: ['issuer.trusted'],
   applies: ({ trustAnchors }) =>
     trustAnchors !== undefined || 'no trust anchors are configured, so that no status is fetched',

@@ -11,13 +11,13 @@ export interface StatusReference {
   readonly kind: 'token' | 'bitstring'
   readonly uri: string
   readonly index: number
-  /** What a set bit means; a token says it with its values. */
+  /** The meaning of a set bit; the values of a token have their own meaning. */
   readonly purpose: 'revocation' | 'suspension' | undefined
 }
 
 interface StatusReferences {
   readonly references: readonly StatusReference[]
-  /** What is there beside them and is not looked at, for people. */
+  /** Other entries, which are ignored, as texts for people. */
   readonly ignored: readonly string[]
 }
 
@@ -55,7 +55,7 @@ function entryOf(entry: JsonObject): StatusReference | string {
   if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is no BitstringStatusListEntry')
   const purpose = ownString(entry, 'statusPurpose')
   if (purpose === undefined) return malformed('it has no statusPurpose')
-  // These say nothing about whether the credential holds.
+  // Other purposes say nothing about whether the credential is valid.
   if (purpose !== 'revocation' && purpose !== 'suspension')
     return 'a statusPurpose that is neither revocation nor suspension'
   const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]

@@ -1,5 +1,5 @@
 /**
- * Who may sign the status list of a credential: its issuer, or whom the same authority says may do it for others. Token
+ * Rules for the signer of a status list: the credential's issuer, or a provider certified by the same authority. Token
  * Status List, Validation Rules and Extended Key Usage Extension.
  */
 import { MalformedError } from '../../codec/malformed.ts'
@@ -69,7 +69,7 @@ function isSameIssuer(leaf: Certificate, own: Certificate, identifiers: readonly
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
 
-/** One whose certificate is for status lists, under the very anchor of the issuer. */
+/** Whether the certificate is one for status lists, under the anchor of the issuer. */
 function isProvider(
   { extendedKeyUsage }: Certificate,
   path: readonly Certificate[],

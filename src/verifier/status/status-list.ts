@@ -1,4 +1,4 @@
-/** A status list, however it came: what it says, taken apart and not judged. `verdict.ts` judges it, for each credential anew. */
+/** A fetched status list of any kind, read and not judged. `verdict.ts` judges the list for each credential. */
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, inflate } from 'node:zlib'
@@ -14,9 +14,9 @@ export interface FetchedStatusList {
   readonly validity: Validity
   /** For how long it may be used, by its own word. */
   readonly ttlSeconds: number | undefined
-  /** Who the list says issued it: one entry for each member that says so. None where its key alone says so. */
+  /** The issuer that the list names, one entry for each member with the name; empty for a list without such members. */
   readonly identifiers: readonly string[]
-  /** What its entries are about; none where they say it by their values. */
+  /** The purposes of the entries; empty where the values have a meaning of their own. */
   readonly purposes: readonly string[]
   readonly width: StatusWidth
   /** Where index 0 is in the first byte. */

@@ -95,7 +95,7 @@ function entryOf({ bytes, width, first }: FetchedStatusList, index: number): num
   return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
 }
 
-/** What the credential is, or is not, by this list. */
+/** The state of the credential by this list, in words. */
 function meaning({ purpose }: StatusReference, value: number | undefined): string {
   if (purpose !== undefined) return purpose === 'revocation' ? 'revoked' : 'suspended'
   if (value === undefined) return 'revoked or suspended'
