@@ -133,7 +133,7 @@ function orderOf(
 ): Order {
   const { validitySeconds: validity } = configuration
   const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 600 ? 60 : 1)
-  const certified = Math.min(config.keys.signing.chain[0]?.notBefore.getTime() ?? 0, now.getTime())
+  const certified = Math.min(config.keys.signing.chain[0].notBefore.getTime(), now.getTime())
   return {
     configuration,
     ...filled,
