@@ -1,20 +1,23 @@
 /** What is in the package that `npm pack` makes. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { temporaryDirectory } from './support/command.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+
+/** The paths of the files that `npm pack` takes from a folder. */
+function packedFrom(cwd: string): string[] {
+  const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd, encoding: 'utf8' })
+  const [packed] = JSON.parse(stdout) as [{ readonly files: readonly { readonly path: string }[] }]
+  return packed.files.map(({ path }) => path)
+}
 
 describe('the package', () => {
   let files: readonly string[] = []
   beforeAll(() => {
-    const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-    })
-    const [packed] = JSON.parse(stdout) as [{ readonly files: readonly { readonly path: string }[] }]
-    files = packed.files.map(({ path }) => path)
+    files = packedFrom(ROOT)
   })
 
   it('has everything that its documents link to', () => {
@@ -34,5 +37,18 @@ describe('the package', () => {
   it('has the command and the sources, and no tests', () => {
     expect(files).toEqual(expect.arrayContaining(['dist/vouchsafe.cjs', 'dist/engine.cjs', 'src/bin/vouchsafe.ts']))
     expect(files.filter((path) => path.endsWith('.test.ts') || path.includes('node_modules'))).toEqual([])
+  })
+
+  it('has of conf/ the examples alone, and never what `init` writes there', () => {
+    const secrets = ['issuer.key', 'issuer.pem', 'issuer.secrets', 'server.json']
+    const copy = temporaryDirectory()
+    cpSync(join(ROOT, 'package.json'), join(copy, 'package.json'))
+    cpSync(join(ROOT, 'conf'), join(copy, 'conf'), { recursive: true })
+    for (const name of secrets) writeFileSync(join(copy, 'conf', name), 'x')
+    expect(packedFrom(copy).filter((path) => path.startsWith('conf/'))).toEqual([
+      'conf/engine.json',
+      'conf/issuer.json',
+      'conf/verifier.json',
+    ])
   })
 })

@@ -90,7 +90,7 @@ Contracts with off-chain components; DIR is data/chain unless given; deploy make
 ${USAGES.chain}
 ${USAGES.secret}
 
-Of any command: --help; of this one: --version
+--help after a command tells its options; --version tells the version
 `
 
 export function usageOf(command: CommandName): string {

@@ -20,7 +20,7 @@ export function reasonOf(error: unknown, host: string): string {
   const reason = Object.hasOwn(SYSTEM, code) ? SYSTEM[code] : undefined
   if (reason !== undefined) return `${host} ${reason}`
   if (CERTIFICATE.test(code)) {
-    return `the TLS certificate of ${host} is not accepted (${code}); an authority of your own is told by NODE_EXTRA_CA_CERTS`
+    return `the TLS certificate of ${host} is not accepted (${code}); to trust an authority of your own, set NODE_EXTRA_CA_CERTS to its PEM file`
   }
   if (code.startsWith('ERR_SSL')) return `${host} does not speak TLS there (${code})`
   if (code.startsWith('HPE_')) return `the answer of ${host} is not HTTP (${code})`

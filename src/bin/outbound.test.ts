@@ -251,7 +251,7 @@ describe('TLS', () => {
   it('takes none of an authority that is not known', async () => {
     const port = await tls(['a.example'])
     expect(await problemOf(ask(`https://a.example:${port}`, {}, at('127.0.0.1')))).toMatch(
-      /^the TLS certificate of a\.example:\d+ is not accepted \(UNABLE_TO_\w+\); an authority .* NODE_EXTRA_CA_CERTS$/,
+      /^the TLS certificate of a\.example:\d+ is not accepted \(UNABLE_TO_\w+\); to trust an authority .* NODE_EXTRA_CA_CERTS to its PEM file$/,
     )
   })
 

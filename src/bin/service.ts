@@ -26,7 +26,7 @@ export interface Service<Config> extends Running, Pick<BuiltService<Config>, 'fa
   renew(config: Config): void
 }
 
-/** Runs a service until it is told to stop. Exits with 2 and every mistake when it cannot start. */
+/** Starts a service, which runs until a signal stops it. Exits with 2 and every mistake when it cannot start. */
 export async function runService(name: KindName, configFile: string): Promise<void> {
   // Files of a service are for this user alone: the database holds claims, codes and keys.
   process.umask(0o077)

@@ -23,7 +23,7 @@ export function keepUp(tasks: readonly Task[], log: Logger): () => Promise<void>
 
 async function round(task: Task, log: Logger, stop?: AbortSignal): Promise<void> {
   await task.run(stop).catch((err: unknown) => {
-    log.error({ event: 'upkeep_failed', task: task.name, err }, 'next time')
+    log.error({ event: 'upkeep_failed', task: task.name, err }, 'a background task failed; its next round tries again')
   })
 }
 

@@ -39,7 +39,10 @@ export const AuthorizationServerSetting = Type.Object(
       Type.Object(
         {
           endpoint: Type.Optional(Type.String({ description: 'Looked up in its metadata when absent' })),
-          clientId: Type.String({ minLength: 1, description: 'As whom this service asks, by client_secret_basic' }),
+          clientId: Type.String({
+            minLength: 1,
+            description: 'The client id of this service at the endpoint, by client_secret_basic',
+          }),
           clientSecret: Type.String({ minLength: 1, description: 'The secret of clientId' }),
         },
         {

@@ -36,7 +36,11 @@ export const Database = Type.Object(
       Type.Object(
         {
           maxConnections: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: 1000, description: 'Of this process to PostgreSQL; 10 when absent' }),
+            Type.Integer({
+              minimum: 1,
+              maximum: 1000,
+              description: 'Connections of this process to PostgreSQL; 10 when absent',
+            }),
           ),
           connectTimeoutSeconds: seconds('How long a request waits for a connection; 5 when absent'),
           statementTimeoutSeconds: seconds('How long a statement may take; 10 when absent'),

@@ -34,7 +34,10 @@ export interface ForkState {
   standing: 'unchecked' | 'reconciling' | 'settled'
 }
 
-/** Changed by the watcher alone; of what changes together, all at once. */
+/**
+ * A contract in the memory of an engine. `state` and `retry` are changed by prepare.ts, `hook` by state-change.ts,
+ * `fork` by reconcile.ts, and the other members by watcher.ts; members that belong together change between two awaits.
+ */
 export interface ContractEntry {
   readonly address: Address
   contract: OffChainContract

@@ -294,5 +294,5 @@ async function recordFailure(
     { delete: 'outbox', id, version, erases: true },
     { insert: 'failed_transaction', id, value, dueAt: new Date(at + FAILURE_KEPT_MS) },
   ])
-  log.error({ event: 'transaction_failed', contract, transaction: hash, why }, 'it is not repeated')
+  log.error({ event: 'transaction_failed', contract, transaction: hash, why }, 'failed, not sent again')
 }

@@ -142,7 +142,10 @@ function wireOf(
 ): WireResponse | 'bad-response' {
   const wire = response === undefined ? 'there is no response' : toWire(response, config.cors)
   if (typeof wire !== 'string') return wire
-  log.warn({ event: 'bad_component_response', request, contract: address, why: wire }, 'it cannot be sent')
+  log.warn(
+    { event: 'bad_component_response', request, contract: address, why: wire },
+    'the response of the component cannot be sent over HTTP',
+  )
   return 'bad-response'
 }
 
@@ -154,7 +157,10 @@ function refusedBy(
 ): CallResult {
   const { limit } = quota
   metrics.refused.inc({ limit })
-  log.warn({ event: 'quota', request, contract: address, limit, value: limits[limit] }, 'nothing was kept')
+  log.warn(
+    { event: 'quota', request, contract: address, limit, value: limits[limit] },
+    'the call would exceed a limit, and nothing of it is stored',
+  )
   return { kind: 'quota', ...quota }
 }
 

@@ -27,7 +27,10 @@ export async function prepare(context: EngineContext, entry: ContractEntry): Pro
       const state = await load(context, contract.component)
       if (!isCurrent()) return
       entry.state = state
-      context.log.info({ event: 'component_ready', contract: entry.address, hooks: state.hooks }, 'it can be called')
+      context.log.info(
+        { event: 'component_ready', contract: entry.address, hooks: state.hooks },
+        'the component can be called',
+      )
     }
     if (contract.engines === undefined) await askEngines(context, entry)
     entry.retry = { at: 0, attempts: 0 }

@@ -259,7 +259,7 @@ function newEntry({ config: { limits }, engine, log }: WatcherContext, contract:
     queue: createCallQueue(limits),
     retry: { at: 0, attempts: 0 },
   }
-  log.info({ event: 'contract_found', contract: contract.address, ours: entry.isOurs }, 'a contract of the filter')
+  log.info({ event: 'contract_found', contract: contract.address, ours: entry.isOurs }, 'the filter admits a contract')
   return entry
 }
 
@@ -276,7 +276,10 @@ function update({ engine, log }: WatcherContext, entry: ContractEntry, contract:
   if (before?.sha256 !== after?.sha256 || before?.uri !== after?.uri) {
     entry.state = { kind: 'starting' }
     entry.retry = { at: 0, attempts: 0 }
-    log.info({ event: 'component_changed', contract: contract.address, component: after?.sha256 }, 'another component')
+    log.info(
+      { event: 'component_changed', contract: contract.address, component: after?.sha256 },
+      'the contract names another component',
+    )
   }
   Object.assign(entry.hook, { pending: true, attempts: 0, dead: false, notBefore: 0 })
 }

@@ -52,7 +52,7 @@ export function progressRecorder(
         const taken = [...collected.take()]
         await Promise.all(taken.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
       })
-      .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'statuses will not tell of it'))
+      .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'progress was not written'))
     return writing
   }
   const writeSoon = (): void => {

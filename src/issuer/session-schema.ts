@@ -40,9 +40,9 @@ export const IssuanceSessionStatus = Type.Object(
       Type.Object(
         {
           state: Type.Union([Type.Literal('PENDING'), Type.Literal('COMPLETED'), Type.Literal('DENIED')]),
-          waiting_requests: Type.Integer({ description: 'Of wallets, whose credentials have not been fetched' }),
+          waiting_requests: Type.Integer({ description: 'Credential requests whose credentials were not fetched yet' }),
         },
-        { description: 'Of a session that was started without its dataset' },
+        { description: 'Present when the session was started without its dataset' },
       ),
     ),
     notifications: Type.Optional(

@@ -52,7 +52,7 @@ export function readPublicJwk(value: unknown): PublicJwk {
   if (kty === 'EC' && size !== undefined && (crv === 'P-256' || crv === 'P-384' || crv === 'P-521')) {
     return { kty, crv, x: member(value, 'x', size), y: member(value, 'y', size) }
   }
-  return malformed('the key is none of EC on P-256, P-384 or P-521, or OKP on Ed25519')
+  return malformed('unsupported key: use EC on P-256, P-384 or P-521, or OKP on Ed25519')
 }
 
 /**

@@ -48,7 +48,7 @@ const CredentialDefinition = Type.Object(
   },
 )
 
-/** The members of every format; the format's own `checkConfiguration` checks the rest. */
+/** The members of every format; `parseMembers` of each format checks the others. */
 export const CredentialConfiguration = Type.Object(
   {
     format: Type.String({ description: 'jwt_vc_json-ld, vc+sd-jwt, dc+sd-jwt, jwt_vc_json or mso_mdoc' }),

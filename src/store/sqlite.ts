@@ -253,6 +253,9 @@ export async function loadDriver(): Promise<typeof DatabaseSync> {
     const { DatabaseSync: Database } = await import('@photostructure/sqlite')
     return Database as unknown as typeof DatabaseSync
   } catch (cause) {
-    throw new Error('there is no SQLite: use Node 22.13 or newer, or install the optional packages', { cause })
+    throw new Error(
+      'there is no SQLite: use Node 22.13 or newer, or install the package again without --omit=optional',
+      { cause },
+    )
   }
 }

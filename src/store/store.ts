@@ -1,7 +1,7 @@
 /**
  * The storage port: collections of JSON values by id, changed in batches that apply whole or not at all, and found
- * again when something is to be done about them. `store.contract.ts` is its definition; `sqlite.ts` implements it. Why
- * so little: docs/decisions/0003-storage.md.
+ * again when something is to be done about them. `store.contract.ts` is its definition; `sqlite.ts` and `postgres.ts`
+ * implement it. Decision 3 (docs/decisions/0003-storage.md) says why it is so small.
  */
 import type { RetryOnConflict } from './retry.ts'
 

@@ -63,7 +63,8 @@ function offerOf(offer: JsonObject): ReceivedOffer {
     credentialIssuer: readIdentifier(own(offer, 'credential_issuer')),
     configurationIds: readIds(own(offer, 'credential_configuration_ids')),
     preAuthorizedCode:
-      ownString(grant, 'pre-authorized_code') || abort('invalid_offer', 'the code of the offer is missing'),
+      ownString(grant, 'pre-authorized_code') ||
+      abort('invalid_offer', 'the pre-authorized_code of the offer is missing'),
     // The presence of `tx_code` means that a code is required, even when the object is empty.
     txCode: Object.hasOwn(grant, 'tx_code') ? readTxCode(own(grant, 'tx_code')) : undefined,
     authorizationServer: ownString(grant, 'authorization_server'),

@@ -381,8 +381,8 @@ describe('a token that does not count', () => {
     ['with a ttl that is a text', claims(() => ({ ttl: '1' })), /: its ttl is no positive number$/],
     ['without a list', without('status_list'), /: it has no status_list with a lst$/],
     ['with a list that is no text', inList({ lst: 1 }), /: it has no status_list with a lst$/],
-    ['of three bits', inList({ bits: 3 }), /: its bits are none of 1, 2, 4 and 8$/],
-    ['of bits as text', inList({ bits: '2' }), /: its bits are none of/],
+    ['of three bits', inList({ bits: 3 }), /: `bits` must be 1, 2, 4 or 8$/],
+    ['of bits as text', inList({ bits: '2' }), /: `bits` must be/],
     ['that is not packed', inList({ lst: toBase64url('not packed') }), /: its list is not packed by zlib$/],
     [
       'that is packed otherwise',

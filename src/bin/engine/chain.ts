@@ -43,7 +43,7 @@ export async function openChain(config: ChainSettings, note: (problem: string) =
     throw new Error(`chain: ${(error as Error).message}`)
   })
   const confirmations = chain.type === 'evm' ? chain.confirmations : 0
-  const id = (chain.type === 'evm' ? chain.chainId : undefined) ?? (await idOf(rpc))
+  const id = (chain.type === 'evm' ? chain.chainId : undefined) ?? (await idOf(rpc, chain))
   const opened = evmChain(rpc, { id, confirmations, note, ...(registry === undefined ? {} : { registry }) })
   const listsAll = chain.type === 'local' && registry === undefined
   return listsAll ? { ...opened, contracts: deployedContracts(rpc) } : opened
@@ -68,7 +68,9 @@ async function openPartisia(
 }
 
 function cannotSay(setting: string, error: unknown): never {
-  throw new Error(`${setting}: ${(error as Error).message}; or write chain.chainId, and the engine starts without it`)
+  throw new Error(
+    `${setting}: ${(error as Error).message}; or write chain.chainId, and the engine starts without asking`,
+  )
 }
 
 async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): Promise<JsonRpc> {
@@ -76,11 +78,12 @@ async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): P
   return openLocalChain(chain.directory, join(builtDirectory(), 'local-chain-worker.cjs'))
 }
 
-async function idOf(rpc: JsonRpc): Promise<string> {
+async function idOf(rpc: JsonRpc, { type }: EngineConfig['chain']): Promise<string> {
   try {
     return await chainIdOf(rpc)
   } catch (error) {
-    return cannotSay('chain.rpcUrl', error)
+    if (type !== 'local') return cannotSay('chain.rpcUrl', error)
+    throw new Error(`chain.directory: ${(error as Error).message}`, { cause: error })
   }
 }
 

@@ -31,7 +31,7 @@ export interface AuthorizedRequest extends ProvedRequest {
 export interface OpenSession {
   readonly sessionId: string
   readonly row: Row<IssuanceSession>
-  /** The DPoP proof of the request, which every request uses up, whatever else it changes; none for a Bearer token. */
+  /** The DPoP proof of the request, spent with every request that is not refused; none for a Bearer token. */
   readonly spendings: readonly Spending[]
 }
 

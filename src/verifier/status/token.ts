@@ -71,7 +71,7 @@ async function contentOf(claims: Claims, uri: string): Promise<Omit<FetchedStatu
   if (sub !== uri) malformed('its sub is not the address that it was fetched from')
   if (iat === undefined) malformed('it does not say when it was issued (iat)')
   if (ttl !== undefined && !(typeof ttl === 'number' && ttl > 0)) malformed('its ttl is no positive number')
-  if (!WIDTHS.includes(bits)) malformed('its bits are none of 1, 2, 4 and 8')
+  if (!WIDTHS.includes(bits)) malformed('`bits` must be 1, 2, 4 or 8')
   return {
     issuedAt: numericInstants('iat', iat),
     validity: { notBefore: numericInstants('nbf', nbf), notAfter: numericInstants('exp', exp) },

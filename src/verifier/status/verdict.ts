@@ -19,7 +19,7 @@ export async function statusVerdict(evidence: Evidence, context: PresentationCon
   try {
     named = referencesOf(evidence)
   } catch (error) {
-    if (error instanceof MalformedError) return fail(error.message)
+    if (error instanceof MalformedError) return fail(error.message, error)
     throw error
   }
   const beside = named.ignored.map((each) => `not looked at: ${each}`)
