@@ -16,11 +16,10 @@ function thrownBy(run: () => unknown): unknown {
 describe('an error in the log', () => {
   it('has the reason of OpenSSL', () => {
     const error = thrownBy(() => createPublicKey({ key: Buffer.from('3000', 'hex'), format: 'der', type: 'spki' }))
-    expect(loggedCause(error)).toEqual({
-      name: 'Error',
-      code: expect.stringMatching(/^ERR_OSSL_/) as unknown,
-      reason: expect.stringMatching(/^[a-z0-9 ]+$/) as unknown,
-    })
+    // Node 24 gives such an error no code.
+    const { code = 'ERR_OSSL_', ...others } = loggedCause(error)
+    expect(code).toMatch(/^ERR_OSSL_/)
+    expect(others).toEqual({ name: 'Error', reason: expect.stringMatching(/^[a-z0-9 ]+$/) as unknown })
   })
 
   it('has no message, which may quote what was sent', () => {

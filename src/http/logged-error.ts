@@ -11,7 +11,9 @@ export interface LoggedError {
 }
 
 const CODE = /^[A-Z][A-Z0-9_]{2,60}$/
-const OPENSSL = 'ERR_OSSL'
+/** An entry of the error stack that Node takes from OpenSSL: its number, the part of OpenSSL, and the reason. */
+const OPENSSL_ENTRY = /^error:[0-9A-F]{8}:[a-z0-9 ]{1,60}::([a-z0-9 ]{1,80})$/
+const REASON = /^[a-z0-9 ]{1,80}$/
 /** The names of errors of JavaScript and Node; any other name is not logged. */
 const NAME = /^[A-Za-z]{1,40}$/
 /** The most causes that are logged. */
@@ -31,13 +33,27 @@ export function loggedError(error: unknown, causesLeft = MAX_CAUSES): LoggedErro
 /** Describes the error of a library that led to a refusal: its kind, and the reason of OpenSSL. */
 export function loggedCause(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { name: typeof error }
-  const { name, code, reason } = error as Error & { readonly code?: unknown; readonly reason?: unknown }
-  const hasCode = typeof code === 'string' && CODE.test(code)
+  const { name, code } = error as Error & { readonly code?: unknown }
+  const reason = openSslReason(error)
   return {
     name: NAME.test(name) ? name : 'Error',
-    ...(hasCode ? { code } : {}),
-    ...(hasCode && code.startsWith(OPENSSL) && typeof reason === 'string' ? { reason } : {}),
+    ...(typeof code === 'string' && CODE.test(code) ? { code } : {}),
+    ...(reason === undefined ? {} : { reason }),
   }
+}
+
+/** Returns the reason of OpenSSL: a member of the error on Node 20, and in the last entry of its error stack on Node 24. */
+function openSslReason(error: Error): string | undefined {
+  const {
+    code,
+    reason,
+    opensslErrorStack: stack,
+  } = error as Error & { readonly code?: unknown; readonly reason?: unknown; readonly opensslErrorStack?: unknown }
+  if (typeof code === 'string' && code.startsWith('ERR_OSSL') && typeof reason === 'string') {
+    return REASON.test(reason) ? reason : undefined
+  }
+  const last: unknown = Array.isArray(stack) ? stack.at(-1) : undefined
+  return typeof last === 'string' ? OPENSSL_ENTRY.exec(last)?.[1] : undefined
 }
 
 /**
