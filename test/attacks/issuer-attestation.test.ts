@@ -195,7 +195,12 @@ const attacks: readonly Attack[] = [
     why: /private/,
   },
   { attack: 'a key that is a text', module: VCI, change: payload({ attested_keys: ['key'] }), why: /JSON object/ },
-  { attack: 'a symmetric key', module: VCI, change: payload({ attested_keys: [{ kty: 'oct' }] }), why: /none of EC/ },
+  {
+    attack: 'a symmetric key',
+    module: VCI,
+    change: payload({ attested_keys: [{ kty: 'oct' }] }),
+    why: /unsupported key: use EC/,
+  },
   {
     attack: 'a key that is no point on P-256',
     module: VCI,
