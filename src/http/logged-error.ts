@@ -42,7 +42,7 @@ export function loggedCause(error: unknown): LoggedError {
   }
 }
 
-/** Returns the reason of OpenSSL: a member of the error on Node 20, and in the last entry of its error stack on Node 24. */
+/** Returns the reason of OpenSSL: a member of the error on Node 20, the end of its error stack on Node 24. */
 function openSslReason(error: Error): string | undefined {
   const {
     code,
