@@ -139,7 +139,7 @@ describe('limitConcurrency', () => {
     const done = ['slow', 'next', 'last'].map((name) => run(task(name)))
     vi.advanceTimersByTime(LONG_MS)
     expect(began).toEqual(['slow', 'next'])
-    // Its slot is free already, so its end makes no room for another task.
+    // The slot of the slow task is free already, so the end of that task makes no room for another.
     await end('slow')
     expect(began).toEqual(['slow', 'next'])
     await end('next')

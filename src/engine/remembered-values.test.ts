@@ -1,6 +1,6 @@
 /**
- * What workers remember of stored values, against real commits: whatever was committed is what the next call sees, in
- * whichever worker it runs. The model is a Map for each contract.
+ * Tests the stored values that workers remember, against real commits: the next call sees what was committed, in each
+ * worker. The model is a Map for each contract.
  */
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'

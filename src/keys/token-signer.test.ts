@@ -25,7 +25,7 @@ class Token {
   initialized = 0
   present = true
   most = 100
-  /** What C_Sign answers next instead of a signature. */
+  /** The errors that the next calls of C_Sign answer, instead of a signature. */
   readonly failures: string[] = []
   readonly sessions = new Set<string>()
   readonly busy = new Set<string>()

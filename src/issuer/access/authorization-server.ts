@@ -1,6 +1,6 @@
 /**
  * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token.
- * It is asked seldom: keys are kept, and so is what it said of a token, for seconds. RFC 8414, RFC 7517, RFC 7662.
+ * The server is asked seldom: its keys, and its answers about tokens, are cached for seconds. RFC 8414, 7517, 7662.
  */
 import { cacheRemote } from '../../async/cache-remote.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'

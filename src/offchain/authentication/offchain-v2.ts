@@ -20,8 +20,8 @@
  *
  * `eip712` signs the same fields as typed data; {@link typedData} has the domain and the types.
  *
- * Whatever the scheme, a request is known by SHA-256 of the message above: who signs it in both ways has still sent it
- * once. The nonce tells two requests apart that are otherwise the same; an engine remembers each until it expires.
+ * SHA-256 of the message above identifies a request under each scheme: a request signed under two schemes counts once.
+ * The nonce distinguishes two requests that are otherwise the same; an engine remembers each until it expires.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { sha256 } from '@noble/hashes/sha2.js'
